@@ -10,7 +10,7 @@ import {
   STORE_VERSION,
   tableOf,
   writeTable,
-} from "../../packages/memshade/src/profile/formats/parquet-store/index.ts";
+} from "../../packages/memshade/src/profile/formats/parquet-store.ts";
 import { contextKey, frameKey, functionsKey, siteKey } from "../../packages/memshade/src/store/keys.ts";
 
 const MEMSHADE = new URL("../../packages/memshade/bin/memshade.js", import.meta.url).pathname;

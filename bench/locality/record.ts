@@ -2,13 +2,13 @@ import {
   MissRatioCurve,
   shardsCurve,
   ValueHistogram,
-} from "../../packages/memshade/src/explain/analyses/locality/index.ts";
+} from "../../packages/memshade/src/explain/analyses/locality.ts";
 import type { LocalityOptions } from "../../packages/memshade/src/record/tools/index.ts";
 import { localityLayoutOf } from "../../packages/memshade/src/record/tools/working-set/locality/memory-plan.ts";
 import {
   type LocalityTables,
   readLocality,
-} from "../../packages/memshade/src/record/tools/working-set/locality/read/read-locality.ts";
+} from "../../packages/memshade/src/record/tools/working-set/locality/read.ts";
 import { WorkingSetReader } from "../../packages/memshade/src/record/tools/working-set/read/read-tables.ts";
 import type { Scale, Workload } from "../harness/programs.ts";
 import { type WorkingSetInstance, WorkingSetRecording } from "../harness/working-set-recording.ts";

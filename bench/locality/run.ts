@@ -1,9 +1,6 @@
 import "../../packages/memshade/scripts/check-generated.ts";
 import { parseArgs } from "node:util";
-import {
-  LINE_BYTES,
-  type MissRatioCurve,
-} from "../../packages/memshade/src/explain/analyses/locality/index.ts";
+import { LINE_BYTES, type MissRatioCurve } from "../../packages/memshade/src/explain/analyses/locality.ts";
 import { findWorkload, isInstalled, SUITES } from "../harness/programs.ts";
 import { cacheSizesUpTo, meanAbsoluteError } from "./compare-curves.ts";
 import { recordLocality } from "./record.ts";

@@ -2,7 +2,7 @@ import { mkdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { NativeToolName } from "../../packages/memshade/src/record/native/native-tool.ts";
 import { isRewritten } from "../../packages/memshade/src/record/native/rewritten/rewrite-files.ts";
-import { substitute } from "../../packages/memshade/src/record/native/rewritten/substitution.ts";
+import { substitute } from "../../packages/memshade/src/record/native/rewritten/rewritten-run.ts";
 import { checkProgram } from "../../packages/memshade/src/record/native/start/check-program.ts";
 import { neededObjects } from "../../packages/memshade/src/record/native/start/needed-objects.ts";
 import { inPlaceOf } from "../rewrite/namespace.ts";

@@ -2,8 +2,8 @@
 // 50,000 drawn boxes, and for the layout of 1,000,000 contexts. See bench/README.md.
 import type { CDPSession, Page } from "playwright-core";
 import type { PageData } from "../../packages/memshade/src/show/report/page/data/page-data.ts";
-import { foldContexts } from "../../packages/memshade/src/show/report/page/graph/layout/fold.ts";
-import { baseTree } from "../../packages/memshade/src/show/report/page/graph/layout/measures.ts";
+import { foldContexts } from "../../packages/memshade/src/show/report/page/graph/layout/box-finder.ts";
+import { baseTree } from "../../packages/memshade/src/show/report/page/graph/use-graph.ts";
 import { madeUpPage } from "../../packages/memshade/test/show/report/page/made-up-page.ts";
 import { PageBrowser } from "../../packages/memshade/test/show/report/page/open-page.ts";
 

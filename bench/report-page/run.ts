@@ -6,8 +6,7 @@ import { FrameRules } from "../../packages/memshade/src/explain/analyses/frames/
 import { withOwnSites } from "../../packages/memshade/src/explain/analyses/frames/mark-frames.ts";
 import { runFindings } from "../../packages/memshade/src/explain/findings/run-findings.ts";
 import { decodePage } from "../../packages/memshade/src/show/report/page/data/decode.ts";
-import { encodePage } from "../../packages/memshade/src/show/report/page/data/encode.ts";
-import { pageFile } from "../../packages/memshade/src/show/report/page/data/file.ts";
+import { encodePage, pageFile } from "../../packages/memshade/src/show/report/page/data/encode.ts";
 import { pageOfRun } from "../../packages/memshade/src/show/report/page/data/run-page.ts";
 import { createPaint } from "../../packages/memshade/src/show/report/terminal/common/paint.ts";
 import { heapReport } from "../../packages/memshade/src/show/report/terminal/heap/heap-report.ts";

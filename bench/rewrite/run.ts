@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { loaderCopy } from "../../packages/memshade/src/record/native/rewritten/loader-copy.ts";
-import { nativeHeap } from "../../packages/memshade/src/record/native/tools/heap/native-heap.ts";
+import { nativeHeap } from "../../packages/memshade/src/record/native/tools/heap.ts";
 import { machine } from "../harness/machine.ts";
 import { geometricMean, median } from "../harness/statistics.ts";
 import { costOf } from "../harness/whole-command.ts";

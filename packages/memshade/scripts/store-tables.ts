@@ -1,4 +1,4 @@
-import { STORE_TABLES } from "../src/profile/formats/parquet-store/index.ts";
+import { STORE_TABLES } from "../src/profile/formats/parquet-store.ts";
 
 const START = "<!-- tables -->\n";
 const END = "<!-- end -->";

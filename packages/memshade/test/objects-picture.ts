@@ -1,4 +1,4 @@
-import type { ObjectsProfile } from "../src/profile/model/objects/objects.ts";
+import type { ObjectsProfile } from "../src/profile/model/objects.ts";
 
 const field = (name: string, reads: number, writes: number) => ({
   name,

@@ -1,7 +1,6 @@
 import { FormatError, UserError } from "../ground/bytes/errors.ts";
 import { describeSystemError } from "../ground/bytes/system-errors.ts";
-import { dieBySignal, EndedBySignal } from "../record/host/run/die-by-signal.ts";
-import { signalNumber } from "../record/host/run/signal-names.ts";
+import { dieBySignal, EndedBySignal, signalNumber } from "../record/host/run/die-by-signal.ts";
 import { say, sayLines } from "../record/host/run/terminal-line.ts";
 
 /** Exit codes of memshade's own failures; otherwise the exit code is the program's. */

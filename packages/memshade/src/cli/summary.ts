@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { FrameRules } from "../explain/analyses/frames/frame-rules.ts";
-import { whyHeapUnknown } from "../explain/analyses/heap/followed-heap.ts";
+import { whyHeapUnknown } from "../explain/analyses/heap.ts";
 import { findsAnything, type RecordedTools } from "../explain/analyses/recorded-tools.ts";
 import type { PlaceFrame } from "../explain/findings/finding-kind.ts";
 import { LEAST_BYTES } from "../explain/findings/heap-blocks.ts";
@@ -16,7 +16,7 @@ import { loadTools, recordedTools } from "../runs/recorded-tools.ts";
 import { RunNames } from "../runs/run-names.ts";
 import { runOf } from "../runs/run-of-folder.ts";
 import type { OriginalPlaces } from "../runs/run-symbols.ts";
-import { findingLines } from "../show/report/findings/finding-lines.ts";
+import { findingLines } from "../show/report/findings.ts";
 import { createPaint, type Paint } from "../show/report/terminal/common/paint.ts";
 import { Screen } from "../show/report/terminal/common/screen.ts";
 

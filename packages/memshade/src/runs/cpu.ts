@@ -4,9 +4,7 @@ import { SourcelessCode } from "../explain/analyses/frames/sourceless-code.ts";
 import { UserError } from "../ground/bytes/errors.ts";
 import { describeSystemError } from "../ground/bytes/system-errors.ts";
 import { readRegular } from "../names/load/file.ts";
-import type { CpuProfile } from "../profile/model/cpu/cpu-profile.ts";
-import { CPU_FILE, type CpuSamples } from "../profile/model/cpu/cpu-samples.ts";
-import { readCpuSamples } from "../profile/model/cpu/read-cpu-samples.ts";
+import { CPU_FILE, type CpuProfile, type CpuSamples, readCpuSamples } from "../profile/model/cpu.ts";
 import { NONE } from "../profile/model/indices.ts";
 import { RUN_FILE, type Run } from "../profile/model/run.ts";
 import {

@@ -1,5 +1,7 @@
 import fs from "node:fs";
 import path from "node:path";
+import { gunzipSync, zstdDecompressSync } from "node:zlib";
+import { loadBias } from "../code/objects/index.ts";
 import { withOwnSites } from "../explain/analyses/frames/mark-frames.ts";
 import { withEstimatedCallers } from "../explain/analyses/host-stacks.ts";
 import { suppressLeaks } from "../explain/analyses/suppress-leaks.ts";
@@ -7,20 +9,282 @@ import { FormatError, UserError } from "../ground/bytes/errors.ts";
 import { describeSystemError } from "../ground/bytes/system-errors.ts";
 import { loadDemangler } from "../names/load/demangler.ts";
 import { readRegular } from "../names/load/file.ts";
+import { debuginfodCaches } from "../names/load/installed-objects.ts";
+import { ObjectFinder } from "../names/load/objects.ts";
+import { type FileSymbolizer, loadSymbolizer } from "../names/load/symbolizer.ts";
 import { memprofHeapProfile } from "../names/memprof/heap/load-heap.ts";
 import { faultOf } from "../names/memprof/input-reader.ts";
 import { createRunSymbolizer } from "../names/symbolize/run-functions.ts";
 import { withLines } from "../names/symbolize/run-lines.ts";
+import { isDhat, readDhat } from "../profile/formats/dhat.ts";
+import { isHeapText, readHeapText } from "../profile/formats/heap-text/read-heap-text.ts";
+import { isHeaptrack, readHeaptrack } from "../profile/formats/heaptrack.ts";
 import { heapProfileFromRaw, isMemprofRaw, readRaw } from "../profile/formats/memprof-raw/index.ts";
-import type { HeapProfile, ProfileModule } from "../profile/model/heap-profile.ts";
-import type { HeapIntervals } from "../profile/model/over-time/heap-intervals.ts";
+import { isPprof, readPprof } from "../profile/formats/pprof/read-pprof.ts";
+import { CPU_FILE, CPU_SCHEMA } from "../profile/model/cpu.ts";
+import type { HeapProfile, ProfileModule, ResolvedFrame } from "../profile/model/heap-profile.ts";
+import type { MappedPart, PlaceNames } from "../profile/model/imported-heap.ts";
+import { OBJECTS_SCHEMA } from "../profile/model/objects.ts";
+import {
+  HEAP_INTERVALS_FILE,
+  HEAP_INTERVALS_SCHEMA,
+  type HeapIntervals,
+} from "../profile/model/over-time/heap-intervals.ts";
 import { readHeapIntervals } from "../profile/model/over-time/read-heap-intervals.ts";
-import { RUN_FILE, type Run } from "../profile/model/run.ts";
-import { importedHeap } from "./imported-heap.ts";
-import { kindOfContent } from "./kind-of-content.ts";
+import {
+  MEASURED_SCHEMA,
+  NAMES_FILE,
+  NAMES_SCHEMA,
+  RUN_FILE,
+  RUN_SCHEMA,
+  type Run,
+} from "../profile/model/run.ts";
+import { STATICS_FILE, STATICS_SCHEMA } from "../profile/model/statics.ts";
+import { WASTE_SCHEMA } from "../profile/model/waste/waste.ts";
+import { WORKING_SET_SCHEMA } from "../profile/model/working-set/working-set.ts";
 import type { OwnCode } from "./own-code.ts";
 import { loadRun } from "./run-of-folder.ts";
 import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
+
+/** Names the addresses in files of other tools, by the objects that the process had mapped. */
+class MappedPlaces {
+  readonly #finder: ObjectFinder;
+  readonly #symbolizers = new Map<string, FileSymbolizer | undefined>();
+  readonly #unsure = new Set<string>();
+
+  constructor(binaryPaths: readonly string[] = []) {
+    this.#finder = new ObjectFinder({ binaryPaths, debuginfodCaches: debuginfodCaches() });
+  }
+
+  /** A sentence about objects of which it is not known whether they are those of the profile. */
+  get sentences(): string[] {
+    if (this.#unsure.size === 0) return [];
+    const files = [...this.#unsure].join(", ");
+    return [`The profile has no build ids: names are those of the files that are there now (${files}).`];
+  }
+
+  /** The frames at an address, innermost first; undefined where nothing there has a name. */
+  framesAt(part: MappedPart, address: bigint): readonly ResolvedFrame[] | undefined {
+    const symbolizer = this.#symbolizerOf(part);
+    if (symbolizer === undefined) return undefined;
+    const { object } = symbolizer.symbolizer;
+    const bias = loadBias(object, Number(part.start), Number(part.fileOffset));
+    if (bias === undefined) return undefined;
+    const offset = Number(address) - bias;
+    const frames = symbolizer.frames(offset);
+    if (frames.at(-1)?.function === undefined) return undefined;
+    if (part.buildId === "") this.#unsure.add(symbolizer.path);
+    return frames.map(({ function: name, file, line, column, startLine, inlined }) => ({
+      name,
+      offset,
+      file,
+      line: line || undefined,
+      column: column || undefined,
+      startLine: startLine || undefined,
+      inlined,
+    }));
+  }
+
+  #symbolizerOf({ path, buildId }: MappedPart): FileSymbolizer | undefined {
+    const key = `${path} ${buildId}`;
+    if (!this.#symbolizers.has(key)) {
+      const found = this.#finder.find({ path, buildId: buildId || undefined });
+      const isThere = !("missing" in found) && found.object.kind === "elf";
+      this.#symbolizers.set(
+        key,
+        isThere ? loadSymbolizer(found, { demangle: loadDemangler(), finder: this.#finder }) : undefined,
+      );
+    }
+    return this.#symbolizers.get(key);
+  }
+}
+
+/** So much of a file tells what it is. */
+const START_BYTES = 4096;
+/** What packed files may become at most: more than anybody looks through, and less than a machine has. */
+const MOST_BYTES = 2 ** 32;
+/** Profiles are packed to a tenth or a thirtieth of their size; what was made to fill the memory, to a thousandth or less. */
+const LARGEST_RATIO = 128;
+const ALWAYS_ALLOWED = 2 ** 26;
+
+type Read = (namesOf: PlaceNames) => HeapProfile;
+
+/** A format of heap profiles that other tools write. */
+interface ImportedFormat {
+  /** By the first characters of a file, by its bytes, and by what it was packed with. */
+  readonly is: (file: { start: string; bytes: Uint8Array; packed: Packing | undefined }) => boolean;
+  /** @param named reads a profile whose places are addresses, with the names that objects on this machine have for them */
+  readonly read: (bytes: Uint8Array, file: string, named: (read: Read) => HeapProfile) => HeapProfile;
+}
+
+/** A format is a row here; the first that fits is taken. */
+const IMPORTED_FORMATS: readonly ImportedFormat[] = [
+  { is: ({ start }) => isHeaptrack(start), read: readHeaptrack },
+  { is: ({ start }) => isDhat(start), read: (bytes, file) => readDhat(textOf(file, bytes)) },
+  {
+    is: ({ start }) => isHeapText(start),
+    read: (bytes, _file, named) => named((namesOf) => readHeapText(bytes, namesOf)),
+  },
+  {
+    // Packed files of MemProf there are none.
+    is: ({ bytes, packed }) => packed === "gzip" || isPprof(bytes),
+    read: (bytes, _file, named) => named((namesOf) => readPprof(bytes, namesOf)),
+  },
+];
+
+/**
+ * The heap profile that another tool has written: DHAT, pprof, heaptrack, or a text of jemalloc or gperftools, packed by gzip or zstd
+ * where it is. Undefined for other files.
+ *
+ * @param binaryPaths where to look for the program and its libraries, which name the places of files with addresses alone
+ * @throws UserError in one line for one that is damaged, of another version, or of something else than the heap
+ */
+export function importedHeap(
+  file: string,
+  content: Uint8Array,
+  binaryPaths?: readonly string[],
+): HeapProfile | undefined {
+  const packed = packingOf(content);
+  const bytes = packed === undefined ? content : unpacked(file, content, packed);
+  const start = new TextDecoder("latin1").decode(bytes.subarray(0, START_BYTES));
+  try {
+    const format = IMPORTED_FORMATS.find(({ is }) => is({ start, bytes, packed }));
+    return format?.read(bytes, file, (read) => named(binaryPaths, read));
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    if (error.kind === "unsupported")
+      throw new UserError(`${file} cannot be read: ${error.construct}: ${error.detail}`);
+    throw new UserError(`${file} ${faultOf(error)}`);
+  }
+}
+
+/** A profile whose places are named by objects on this machine. */
+function named(binaryPaths: readonly string[] | undefined, read: Read): HeapProfile {
+  const places = new MappedPlaces(binaryPaths);
+  const profile = read((part, address) => places.framesAt(part, address));
+  const { description } = profile;
+  const notTracked = [...description.notTracked, ...places.sentences];
+  return { ...profile, description: { ...description, notTracked } };
+}
+
+type Packing = "gzip" | "zstd";
+
+function packingOf(bytes: Uint8Array): Packing | undefined {
+  if (bytes[0] === 0x1f && bytes[1] === 0x8b) return "gzip";
+  const isZstd = bytes[0] === 0x28 && bytes[1] === 0xb5 && bytes[2] === 0x2f && bytes[3] === 0xfd;
+  return isZstd ? "zstd" : undefined;
+}
+
+function unpacked(file: string, bytes: Uint8Array, packing: Packing): Uint8Array {
+  const unpack = packing === "gzip" ? gunzipSync : zstdDecompressSync;
+  const most = Math.min(MOST_BYTES, Math.max(ALWAYS_ALLOWED, LARGEST_RATIO * bytes.length));
+  try {
+    return unpack(bytes, { maxOutputLength: most });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new UserError(
+      code === "ERR_BUFFER_TOO_LARGE"
+        ? `${file} cannot be read: unpacked it has more than ${most === MOST_BYTES ? "4 GiB" : `${most >> 20} MiB, which no profile of its size has`}`
+        : `${file} is damaged: what ${packing} has packed ends early or is broken`,
+    );
+  }
+}
+
+function textOf(file: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder().decode(bytes);
+  } catch {
+    throw new UserError(`${file} cannot be read: it is larger than a text can be here`);
+  }
+}
+
+/** Files in the folder of a run that are read by themselves, if they have their names. */
+const READ_BY_NAME: ReadonlyMap<string, string> = new Map([
+  [RUN_SCHEMA, RUN_FILE],
+  [WASTE_SCHEMA, "waste.json"],
+  [WORKING_SET_SCHEMA, "workingset.json"],
+  [OBJECTS_SCHEMA, "objects.json"],
+]);
+/** Other files there. */
+const PARTS: ReadonlyMap<string, string> = new Map([
+  [CPU_SCHEMA, CPU_FILE],
+  [MEASURED_SCHEMA, "measured.json"],
+  [STATICS_SCHEMA, STATICS_FILE],
+  [HEAP_INTERVALS_SCHEMA, HEAP_INTERVALS_FILE],
+  [NAMES_SCHEMA, NAMES_FILE],
+]);
+
+/** Starts of texts of other tools, and what to do with such a file. */
+const TEXTS: readonly (readonly [start: RegExp, hint: string])[] = [
+  [/^PERFILE2/, "it is a recording of perf, which memshade unwind reads and exports"],
+  [
+    /^desc: [^\n]*\ncmd: /,
+    "it is a profile of massif, which ms_print shows; valgrind --tool=dhat records one that is read here",
+  ],
+  [
+    /^\s*(?:=+\s+)?==\d+==\s*ERROR: (?:Leak|Address)Sanitizer/,
+    "it is a report of LeakSanitizer, a text for people; memshade run ./program, or valgrind --tool=dhat, records a profile",
+  ],
+  [/^--- \w/, "it is a profile of gperftools or Go of something else than the heap, which pprof shows"],
+  [
+    /^==\d+== (?:Memcheck|DHAT|Massif|Valgrind)/,
+    "it is what Valgrind prints; valgrind --tool=dhat --dhat-out-file=FILE writes a profile that is read here",
+  ],
+];
+
+const V8_SNAPSHOT = "which Chromium's DevTools show (Memory, Load profile)";
+
+/** Starts of JSON of other tools, without white space. */
+const JSON_FILES: readonly (readonly [start: RegExp, hint: string])[] = [
+  [
+    /^\{"snapshot":\{"meta":/,
+    `it is a heap snapshot or timeline of V8, ${V8_SNAPSHOT}; memshade node records what its objects cost`,
+  ],
+  [
+    /^\{"head":\{/,
+    `it is a sampled heap profile of V8, ${V8_SNAPSHOT}; memshade node records a profile of a program`,
+  ],
+  [/^\{"nodes":\[\{"id":/, "it is a processor profile of V8, which Chromium's DevTools show (Performance)"],
+  [/"\$schema":"https:\/\/www\.speedscope\.app/, "it is a file of speedscope, which memshade export writes"],
+  [
+    /^\{"meta":\{[\s\S]*"preprocessedProfileVersion"/,
+    "it is a profile of the Firefox Profiler, which memshade export writes",
+  ],
+  [/"traceEvents":\[/, "it is a trace of Chromium, which Perfetto shows"],
+  [/"\$schema":"[^"]*sarif/, "it is a SARIF file, which memshade check writes"],
+  [/^\{"version":3,.*"(?:mappings|sources)":/, "it is a source map"],
+  [
+    /^\{"command":"[\s\S]*"(?:stores|loads)":\[/,
+    "it is a waste.json, also one of the tool deadstores, which memshade waste-print shows",
+  ],
+];
+
+/** What a file is that is no heap profile, by its content, as a clause; undefined where nothing is known of it. */
+export function kindOfContent(bytes: Uint8Array): string | undefined {
+  if (bytes.length === 0) return "it is empty";
+  const start = new TextDecoder("latin1").decode(bytes.subarray(0, START_BYTES));
+  // The type of an ELF file is its 17th byte.
+  if (start.startsWith("\x7fELF"))
+    return bytes[16] === 4
+      ? "it is a core dump, which memshade unwind reads and exports"
+      : "it is a program or a part of one, not a recorded run: memshade run records programs";
+  const text = TEXTS.find(([pattern]) => pattern.test(start));
+  if (text !== undefined) return text[1];
+  const json = start.replace(/\s+/g, "");
+  if (!/^[{[]/.test(json)) return undefined;
+  const schema = /^\{"schema":"(memshade-[a-z-]+)"/.exec(json)?.[1];
+  if (schema !== undefined) return ownFile(schema);
+  return JSON_FILES.find(([pattern]) => pattern.test(json))?.[1] ?? "it is some other JSON";
+}
+
+function ownFile(schema: string): string {
+  const name = READ_BY_NAME.get(schema);
+  if (name !== undefined) return `it is the ${name} of a run, and is read by that name`;
+  const part = PARTS.get(schema);
+  return part === undefined
+    ? `it is what memshade printed as JSON (${schema}), for other programs: name the run that it was made of`
+    : `it is the ${part} of a run: name the folder that it lay in`;
+}
 
 const DEFAULT_HEAP_FILE = "heap.memprofraw";
 

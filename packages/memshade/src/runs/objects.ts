@@ -1,6 +1,6 @@
 import { markObjects } from "../explain/analyses/frames/mark-frames.ts";
 import { readableObjects } from "../names/symbolize/readable-profiles.ts";
-import { readObjects } from "../profile/model/objects/read-objects.ts";
+import { readObjects } from "../profile/model/objects.ts";
 import { ToolFile } from "./tool-file.ts";
 
 /** Garbage-collected objects, of a run's directory, its `run.json`, or an `objects.json`. */

@@ -23,7 +23,7 @@ import { STALE } from "../names/symbolize/stale.ts";
 import { counted, groupDigits } from "../profile/model/counted.ts";
 import type { ProfileModule } from "../profile/model/heap-profile.ts";
 import type { RunModule, RunPlace } from "../profile/model/run.ts";
-import type { StaticVariable } from "../profile/model/statics/named-statics.ts";
+import type { StaticVariable } from "../profile/model/statics.ts";
 import { nativeSha256Hex } from "../record/host/module/native-sha256.ts";
 import { namesOf, type RunNames } from "./run-names.ts";
 

@@ -5,7 +5,7 @@ import { OBJECT_MEASURES } from "../explain/measures/objects.ts";
 import { WASTE_MEASURES } from "../explain/measures/waste.ts";
 import { WORKING_SET_MEASURES } from "../explain/measures/working-set.ts";
 import { UserError } from "../ground/bytes/errors.ts";
-import type { CpuProfile } from "../profile/model/cpu/cpu-profile.ts";
+import type { CpuProfile } from "../profile/model/cpu.ts";
 import { hasCpu, loadCpu } from "./cpu.ts";
 import { hasHeap, loadHeap } from "./heap.ts";
 import { OBJECTS_FILE } from "./objects.ts";

@@ -5,9 +5,12 @@ import { UserError } from "../ground/bytes/errors.ts";
 import { describeSystemError } from "../ground/bytes/system-errors.ts";
 import { loadDemangler } from "../names/load/demangler.ts";
 import { readRegular } from "../names/load/file.ts";
-import type { NamedStatics } from "../profile/model/statics/named-statics.ts";
-import { readStatics } from "../profile/model/statics/read-statics.ts";
-import type { StaticSymbol, StaticsOfModule } from "../profile/model/statics/statics.ts";
+import {
+  type NamedStatics,
+  readStatics,
+  type StaticSymbol,
+  type StaticsOfModule,
+} from "../profile/model/statics.ts";
 import { runOf } from "./run-of-folder.ts";
 import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
 

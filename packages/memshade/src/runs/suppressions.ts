@@ -1,7 +1,7 @@
 import { UserError } from "../ground/bytes/errors.ts";
 import { describeSystemError } from "../ground/bytes/system-errors.ts";
 import { readRegular } from "../names/load/file.ts";
-import { readSuppressions } from "../profile/formats/suppressions/read.ts";
+import { readSuppressions } from "../profile/formats/suppressions.ts";
 import type { Suppression } from "../profile/model/suppression.ts";
 
 /**

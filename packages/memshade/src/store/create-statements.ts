@@ -1,5 +1,5 @@
 import { FLEET_QUESTIONS, sqlText } from "../explain/fleet/statements.ts";
-import { STORE_TABLES, type StoreType } from "../profile/formats/parquet-store/index.ts";
+import { STORE_TABLES, type StoreType } from "../profile/formats/parquet-store.ts";
 
 export const DIALECTS = ["clickhouse", "duckdb"] as const;
 export type Dialect = (typeof DIALECTS)[number];

@@ -10,7 +10,7 @@ import {
   type StoreColumn,
   type StoreTable,
   type StoreType,
-} from "../profile/formats/parquet-store/index.ts";
+} from "../profile/formats/parquet-store.ts";
 import { makeOwnedFolder, removeLeftFolders } from "../record/host/run/owned-folders.ts";
 import type { StoreFolder } from "./folder.ts";
 

@@ -5,7 +5,7 @@ import {
   STORED_FIELDS,
   type StoreRow,
   tableOf,
-} from "../profile/formats/parquet-store/index.ts";
+} from "../profile/formats/parquet-store.ts";
 import { keyOf, StoreKeys } from "./keys.ts";
 import type { StoredDataAccess, StoredFrame, StoredRun } from "./stored-run.ts";
 

@@ -1,4 +1,4 @@
-import type { OwnField } from "../profile/formats/parquet-store/index.ts";
+import type { OwnField } from "../profile/formats/parquet-store.ts";
 import type { MemprofFrame } from "../profile/model/memprof/index.ts";
 import type { Mib } from "../profile/model/mib.ts";
 import type { MibField } from "../profile/model/mib-fields.ts";

@@ -1,18 +1,21 @@
 import { FrameRules } from "../explain/analyses/frames/frame-rules.ts";
-import { changePoints } from "../explain/fleet/change-points.ts";
 import type { FleetMeasure, StepLimit } from "../explain/fleet/measures.ts";
 import { partsOfBuilds, totalsByBuild } from "../explain/fleet/statements.ts";
 import {
+  addSamples,
   type BuildPart,
   type BuildTotals,
   changedParts,
+  changePoints,
   type FailedStep,
   failedSteps,
+  meanOf,
+  NO_SAMPLES,
+  type Samples,
   sidesOf,
   type Trend,
   type TrendStep,
 } from "../explain/fleet/trend.ts";
-import { addSamples, meanOf, NO_SAMPLES, type Samples } from "../explain/fleet/welch.ts";
 import { UserError } from "../ground/bytes/errors.ts";
 import { counted } from "../profile/model/counted.ts";
 import type { Cell, StoreDatabase } from "./database.ts";

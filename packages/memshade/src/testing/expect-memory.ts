@@ -1,15 +1,22 @@
 import { AssertionError } from "node:assert";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
 import { FrameRules } from "../explain/analyses/frames/frame-rules.ts";
-import { limitOfPair } from "../explain/limits/limit.ts";
-import { limitMeasure } from "../explain/limits/measures.ts";
+import { limitMeasure } from "../explain/limits/bounds.ts";
+import { limitOfPair, parseLimit } from "../explain/limits/limit.ts";
 import { UserError } from "../ground/bytes/errors.ts";
+import { agreeing } from "../profile/model/counted.ts";
 import { printable } from "../profile/model/printable.ts";
-import { checkRun } from "../runs/check/check-run.ts";
-import { type GivenLimits, loadBudget } from "../runs/check/limits.ts";
+import { dump } from "../record/host/dump.ts";
+import { originalOf } from "../record/host/profile.ts";
+import { writeRunFolder } from "../record/host/run/folder-claim.ts";
+import { makeOwnedFolder, removeLeftFolders } from "../record/host/run/owned-folders.ts";
+import { profileFiles, type RecordedFiles } from "../record/host/run/recorder.ts";
+import { checkRun, type GivenLimits, loadBudget } from "../runs/check/check-run.ts";
 import { loadSuppressions } from "../runs/suppressions.ts";
 import { failedLimits, undecidedLimits } from "../show/report/limits/checked.ts";
 import { limitSentence, outcomeInWords } from "../show/report/limits/words.ts";
-import { type GivenRun, nameOfRun, withFolders } from "./profile-folder.ts";
 
 /**
  * Limits by their measures, as `memshade check --list` has them: `{ peak: "8 MiB", left: 0, "dead[file=src/tile.c]": "5%" }`.
@@ -118,4 +125,128 @@ export async function expectLimits(
     ),
     operator: "toStayBelow",
   });
+}
+
+/** A run that is given by its path, or by what `profile()` or `dump()` gave. */
+export type GivenRun = string | RecordedFiles;
+
+/**
+ * Gives `use` the folders of runs, and those of their modules, which have the names and lines. Folders of profiles in memory are
+ * there for as long as that takes.
+ */
+async function withFolders<T>(
+  runs: readonly GivenRun[],
+  use: (folders: readonly string[], modules: readonly string[]) => Promise<T>,
+): Promise<T> {
+  runs.forEach(assertRun);
+  removeLeftFolders(tmpdir(), "runs");
+  const parent = makeOwnedFolder(tmpdir(), "runs");
+  const folders = runs.map((run, index) => (typeof run === "string" ? run : join(parent, `${index}`)));
+  try {
+    const modules: string[] = [];
+    for (const [index, run] of runs.entries()) {
+      if (typeof run === "string") continue;
+      writeRunFolder(folders[index]!, profileFiles(run));
+      const original = originalOf(run.run);
+      if (original === undefined) continue;
+      const folder = join(parent, `modules-${index}`);
+      mkdirSync(folder);
+      writeFileSync(join(folder, basename(original.name)), original.bytes);
+      modules.push(folder);
+    }
+    return await use(folders, modules);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    // Nobody has named these folders, and they are gone when somebody reads of them.
+    const told = runs.reduce<string>(
+      (text, run, index) => text.replaceAll(folders[index]!, nameOfRun(run)),
+      error.message,
+    );
+    throw new UserError(told);
+  } finally {
+    rmSync(parent, { recursive: true, force: true });
+  }
+}
+
+/** Programs without types may give anything. */
+function assertRun(run: GivenRun | undefined): void {
+  if (typeof run === "string" || (run as Partial<RecordedFiles> | undefined)?.run?.files !== undefined)
+    return;
+  throw new UserError("a run should be given by its folder or file, or by what profile() gave");
+}
+
+/** How a run is called in messages. */
+function nameOfRun(run: GivenRun): string {
+  return typeof run === "string" ? run : `the profile of ${run.run.program}`;
+}
+
+const WARM_UP = 3;
+const ROUNDS = 10;
+
+export interface ExpectNoLeakOptions {
+  /** Rounds that are not looked at: caches fill, tables grow. Default: 3 */
+  readonly warmUp?: number | undefined;
+  /** Rounds behind which nothing more may be live. Default: 10 */
+  readonly rounds?: number | undefined;
+  /** Bytes that may be live behind all rounds, more than before. Default: 0 */
+  readonly allow?: number | undefined;
+  /** Files with leaks that do not count, as memcheck and LeakSanitizer have them. */
+  readonly suppressions?: readonly string[] | undefined;
+}
+
+/**
+ * Runs something again and again, and expects that it leaves no more live bytes behind than there were after it had warmed up.
+ * It works where something is recorded: in the callback of `profile()`, and under `memshade node`.
+ *
+ * @throws AssertionError with the bytes and the line that has left most; UserError where nothing is recorded
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert";
+ * import { profile } from "memshade";
+ * import { expectNoLeak } from "memshade/testing";
+ *
+ * // It has the functions malloc and free; a program has it from a file.
+ * const module = Buffer.from(
+ *   "AGFzbQEAAAABCgJgAX8Bf2ABfwADAwIAAQUDAQABBgcBfwFBgAgLBxoDBm1l" +
+ *     "bW9yeQIABm1hbGxvYwAABGZyZWUAAQoQAgsAIwAjACAAaiQACwIACw==",
+ *   "base64",
+ * );
+ * await profile(module, async (instantiate) => {
+ *   const { exports } = await instantiate();
+ *   await expectNoLeak(() => exports.free(exports.malloc(100)), { warmUp: 3, rounds: 10 });
+ *   await assert.rejects(expectNoLeak(() => exports.malloc(100)), /more is live after 10 rounds/);
+ * });
+ * await assert.rejects(expectNoLeak(() => {}), /nothing is recorded here/);
+ * ```
+ */
+export async function expectNoLeak(
+  round: () => unknown,
+  { warmUp = WARM_UP, rounds = ROUNDS, allow = 0, suppressions }: ExpectNoLeakOptions = {},
+): Promise<void> {
+  assertCount("warmUp", warmUp, 0);
+  assertCount("rounds", rounds, 1);
+  assertCount("allow", allow, 0);
+  for (let done = 0; done < warmUp; done++) await round();
+  const before = recorded();
+  for (let done = 0; done < rounds; done++) await round();
+  const limits = [{ limit: parseLimit(`left<=+${allow}`) }];
+  const given = { limits, leaks: [], places: [] };
+  const lead = `more is live after ${rounds} ${agreeing(rounds, "round")} than before them (${warmUp} to warm up):`;
+  await expectLimits(recorded(), given, { baseline: before, suppressions }, lead);
+}
+
+function recorded(): GivenRun {
+  const found = dump();
+  if (found?.run.files.heap !== undefined) return found;
+  throw new UserError(
+    found === undefined
+      ? "nothing is recorded here: expectNoLeak belongs into the callback of profile(), or into a program under memshade node"
+      : "the heap is not recorded here: tools should have heap or alloc",
+  );
+}
+
+function assertCount(name: string, value: number, least: number): void {
+  if (!Number.isSafeInteger(value) || value < least)
+    throw new UserError(`${name} should be a whole number from ${least}, not ${value}`);
 }

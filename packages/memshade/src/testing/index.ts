@@ -5,8 +5,9 @@
  */
 export {
   type ExpectMemoryOptions,
+  type ExpectNoLeakOptions,
   expectMemory,
+  expectNoLeak,
   type MemoryExpectation,
   type MemoryLimits,
 } from "./expect-memory.ts";
-export { type ExpectNoLeakOptions, expectNoLeak } from "./expect-no-leak.ts";

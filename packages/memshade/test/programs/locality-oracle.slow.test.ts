@@ -4,10 +4,7 @@ import { MemoryWasi } from "../../../../bench/harness/wasi.ts";
 import { cacheSizesUpTo, meanAbsoluteError } from "../../../../bench/locality/compare-curves.ts";
 import { instrument, type LocalityOptions, type WorkingSetLayout } from "../../src/record/tools/index.ts";
 import { localityLayoutOf } from "../../src/record/tools/working-set/locality/memory-plan.ts";
-import {
-  type LocalityTables,
-  readLocality,
-} from "../../src/record/tools/working-set/locality/read/read-locality.ts";
+import { type LocalityTables, readLocality } from "../../src/record/tools/working-set/locality/read.ts";
 import { WorkingSetReader } from "../../src/record/tools/working-set/read/read-tables.ts";
 import { footprintOf, missRatioCurve } from "../../src/show/report/json/locality.ts";
 import { type AccessTrace, canTrace, traceProgram } from "./access-trace.ts";

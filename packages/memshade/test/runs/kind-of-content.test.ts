@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { kindOfContent } from "../../src/runs/kind-of-content.ts";
+import { kindOfContent } from "../../src/runs/heap.ts";
 
 const kindOf = (text: string) => kindOfContent(new TextEncoder().encode(text));
 

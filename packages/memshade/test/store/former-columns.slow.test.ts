@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parquetReadObjects } from "hyparquet";
 import { describe, expect, it } from "vitest";
-import { type StoreRow, tableOf, writeTable } from "../../src/profile/formats/parquet-store/index.ts";
+import { type StoreRow, tableOf, writeTable } from "../../src/profile/formats/parquet-store.ts";
 import { memshade, newFolder } from "../cli/support/command-line.ts";
 import { heapPicture, writePicture } from "../heap-picture.ts";
 

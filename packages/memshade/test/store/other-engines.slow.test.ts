@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FLEET_QUESTIONS } from "../../src/explain/fleet/statements.ts";
-import { tableOf } from "../../src/profile/formats/parquet-store/index.ts";
+import { tableOf } from "../../src/profile/formats/parquet-store.ts";
 import { memshade, newFolder } from "../cli/support/command-line.ts";
 import { writeMadeUpStores } from "./made-up-store.ts";
 

@@ -1,9 +1,10 @@
-import type { NamedStatics, StaticVariable } from "../../src/profile/model/statics/named-statics.ts";
 import {
+  type NamedStatics,
   STATICS_SCHEMA,
   STATICS_VERSION,
   type StaticsOfModule,
-} from "../../src/profile/model/statics/statics.ts";
+  type StaticVariable,
+} from "../../src/profile/model/statics.ts";
 
 export function variable(
   name: string | undefined,

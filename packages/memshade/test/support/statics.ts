@@ -3,9 +3,7 @@ import {
   type StaticsReport,
   staticsReport,
 } from "../../src/explain/analyses/statics/static-objects.ts";
-import type { StaticVariable } from "../../src/profile/model/statics/named-statics.ts";
-import { readStatics } from "../../src/profile/model/statics/read-statics.ts";
-import type { StaticsFile } from "../../src/profile/model/statics/statics.ts";
+import { readStatics, type StaticsFile, type StaticVariable } from "../../src/profile/model/statics.ts";
 import type { Profiled } from "./profiled.ts";
 
 /** What a run recorded of its static data, as whoever reads the file gets it. */

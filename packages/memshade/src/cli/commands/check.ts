@@ -1,14 +1,13 @@
 import fs from "node:fs";
 import type { Command } from "commander";
+import { LIMIT_MEASURES, limitMeasure } from "../../explain/limits/bounds.ts";
 import { parseLimit } from "../../explain/limits/limit.ts";
 import type { LimitMeasure } from "../../explain/limits/measure.ts";
-import { LIMIT_MEASURES, limitMeasure } from "../../explain/limits/measures.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { describeSystemError } from "../../ground/bytes/system-errors.ts";
 import type { PathMap } from "../../names/symbolize/path-map.ts";
 import { say } from "../../record/host/run/terminal-line.ts";
-import { checkRun } from "../../runs/check/check-run.ts";
-import { type GivenLimit, type GivenLimits, loadBudget } from "../../runs/check/limits.ts";
+import { checkRun, type GivenLimit, type GivenLimits, loadBudget } from "../../runs/check/check-run.ts";
 import { writePieces } from "../../runs/output.ts";
 import { loadSuppressions } from "../../runs/suppressions.ts";
 import { type CheckedRunReport, failedLimits, undecidedLimits } from "../../show/report/limits/checked.ts";

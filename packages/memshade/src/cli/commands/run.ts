@@ -13,12 +13,13 @@ import { collect } from "../collect.ts";
 import { endProcess } from "../end-process.ts";
 import { nameRuns, saySummary } from "../end-summary.ts";
 import { isNativeProgram, verbFor } from "../kind-of-program.ts";
-import { parseBytes, parseSampleRate } from "../option-values.ts";
 import { assertNode, runtimeInWords } from "../other-runtime.ts";
 import {
   addLearnOption,
   addOutOption,
   addToolOptions,
+  parseBytes,
+  parseSampleRate,
   type ToolFlags,
   toolOptionsOf,
 } from "../tool-options.ts";

@@ -1,6 +1,5 @@
 import type { Command } from "commander";
-import { ProfdataError } from "../../names/memprof/profdata-error.ts";
-import { showProfile } from "../../names/memprof/show.ts";
+import { ProfdataError, showProfile } from "../../names/memprof/show.ts";
 import { printable } from "../../profile/model/printable.ts";
 import { OutputBuffer } from "../line-input.ts";
 import { keepHeapSmall } from "../small-heap.ts";

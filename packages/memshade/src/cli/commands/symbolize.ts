@@ -1,6 +1,5 @@
 import type { Command } from "commander";
-import { SYMBOLIZE_OPTIONS, type SymbolizeOptions } from "../symbolize/options.ts";
-import { runSymbolize } from "../symbolize/run-symbolize.ts";
+import { runSymbolize, SYMBOLIZE_OPTIONS, type SymbolizeOptions } from "../symbolize/options.ts";
 import { addOptions } from "./add-options.ts";
 
 const EXAMPLES = `

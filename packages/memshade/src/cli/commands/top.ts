@@ -2,7 +2,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { GROUPINGS, type GroupBy } from "../../explain/analyses/groups.ts";
-import { type PairTable, rankPairs } from "../../explain/analyses/waste/pairs.ts";
+import { type PairTable, rankPairs } from "../../explain/analyses/waste.ts";
 import {
   findMeasure,
   isMeasured,

@@ -14,7 +14,7 @@ import { type ReportedTool, SHELVES } from "../../runs/shelves.ts";
 import { weightsOf } from "../../show/exports/export-formats.ts";
 import { callTreeJson } from "../../show/report/json/call-tree.ts";
 import type { ColorChoice } from "../../show/report/terminal/common/paint.ts";
-import { callTreeReport } from "../../show/report/terminal/tree/call-tree-report.ts";
+import { callTreeReport } from "../../show/report/terminal/tree.ts";
 import { chosenRun } from "../chosen-run.ts";
 import { hasNativeStacks } from "../kind-of-program.ts";
 import { print } from "../line-input.ts";

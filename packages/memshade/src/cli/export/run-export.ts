@@ -11,6 +11,13 @@ import { assertProfile, loadPart, recordedTools, shelfOf } from "../../runs/reco
 import { type ReportedTool, SHELVES } from "../../runs/shelves.ts";
 import { chooseWeight } from "../../show/exports/choose-weight.ts";
 import {
+  isOverTime,
+  noTimeline,
+  requireOverTime,
+  type ToolProfile,
+  toolExport,
+} from "../../show/exports/dhat.ts";
+import {
   EXPORT_FORMATS,
   type ExportFormat,
   exportedTool,
@@ -18,13 +25,6 @@ import {
   writeStacks,
   writeTrace,
 } from "../../show/exports/export-formats.ts";
-import {
-  isOverTime,
-  noTimeline,
-  requireOverTime,
-  type ToolProfile,
-  toolExport,
-} from "../../show/exports/tool-exports.ts";
 import { type ReadFlags, readOptions } from "../commands/report-options.ts";
 
 export interface ExportOptions {

@@ -1,18 +1,32 @@
 import { statSync } from "node:fs";
+import { dirname } from "node:path";
+import { classifySites } from "../../explain/analyses/hot-cold.ts";
+import { dataAccessProfile } from "../../explain/analyses/statics/data-access-profile.ts";
+import { type StaticsReport, staticsReport } from "../../explain/analyses/statics/static-objects.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
+import { loadDemangler } from "../../names/load/demangler.ts";
 import { type ConvertedProfile, convertProfile } from "../../names/memprof/convert.ts";
-import type { InputMerger } from "../../names/memprof/input-merger.ts";
-import type { MergeInput } from "../../names/memprof/inputs.ts";
-import { nodeDeflate } from "../../names/memprof/node-deflate.ts";
+import { type InputMerger, type MergeFields, nodeDeflate } from "../../names/memprof/input-merger.ts";
+import { explained } from "../../names/memprof/input-reader.ts";
+import { expandInputs, type MergeInput, withContentOfPipe } from "../../names/memprof/inputs.ts";
+import { leftOutOf } from "../../names/memprof/left-out.ts";
+import { mergeInputs } from "../../names/memprof/merge-profiles.ts";
 import { TemporaryFile } from "../../names/memprof/temporary-file.ts";
 import { writePieces } from "../../names/memprof/write-pieces.ts";
-import { writeIndexed, writeMerged } from "../../profile/formats/memprof-indexed/index.ts";
+import { heapProfileFromMemprof } from "../../profile/formats/memprof/index.ts";
+import {
+  type ContainerVersion,
+  type MemprofVersion,
+  writeIndexed,
+  writeMerged,
+} from "../../profile/formats/memprof-indexed/index.ts";
 import { indexedProfileText, profileText } from "../../profile/formats/memprof-text/index.ts";
 import {
   memshadeProfilePieces,
   type ProfileOrigin,
   spilledProfilePieces,
 } from "../../profile/formats/memshade-profile/index.ts";
+import { counted } from "../../profile/model/counted.ts";
 import {
   type CreateSpillFile,
   type DataAccessProfile,
@@ -23,13 +37,82 @@ import {
   viewMerged,
 } from "../../profile/model/memprof/index.ts";
 import { MIB_FIELDS, type MibField } from "../../profile/model/mib-fields.ts";
-import { dataAccessOf } from "./data-access.ts";
-import type { Format, MergeFlags } from "./flags.ts";
-import { merge } from "./merge-inputs.ts";
-import { type Sizes, type Sources, sayDataAccess, sayMissingFields, sayWritten } from "./say-written.ts";
+import { Progress } from "../../record/host/run/progress.ts";
+import { say } from "../../record/host/run/terminal-line.ts";
+import { loadNamedStatics } from "../../runs/statics.ts";
+import { Screen } from "../../show/report/terminal/common/screen.ts";
+import { printHotCold } from "../../show/report/terminal/heap/hot-cold.ts";
+import { screenOptions, standardOutput } from "../commands/report-options.ts";
+import { type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
+import { print } from "../line-input.ts";
+import { keepHeapSmall } from "../small-heap.ts";
+import {
+  type Sizes,
+  type Sources,
+  sayDataAccess,
+  sayDataAccessLeftOut,
+  sayMissingFields,
+  sayWritten,
+} from "./say-written.ts";
+
+type Format = "indexed" | "yaml" | "memshade";
+export const FORMATS: readonly Format[] = ["indexed", "yaml", "memshade"];
+export const CONTAINERS = ["8", "9", "10", "11", "12", "13"] as const;
+
+export interface MergeFlags extends HotColdFlags {
+  output: string;
+  binary: string[];
+  search: string[];
+  format?: Format;
+  memprofVersion: MemprofVersion;
+  container: ContainerVersion;
+  fullSchema?: boolean;
+  combine?: boolean;
+  skipBad?: boolean;
+  force?: boolean;
+  threads?: number;
+  classify?: boolean;
+}
+
+const NOTHING_READ = "none of the inputs could be read: nothing was written";
+
+function saySkipped(message: string): void {
+  say(`skipped: ${message}`);
+}
+
+/** Merges inputs, and shows how far it is. @throws UserError if nothing could be read */
+async function merge(
+  inputs: readonly MergeInput[],
+  kept: MergeFields,
+  flags: MergeFlags,
+): Promise<InputMerger> {
+  const progress = new Progress("merging profiles");
+  let skipped = 0;
+  try {
+    const merged = await mergeInputs(inputs, {
+      places: { binaries: flags.binary, searchPaths: flags.search },
+      ...kept,
+      threads: flags.threads,
+      progress: (done, total) => total > 1 && progress.show(done, total),
+      ...(flags.skipBad === true
+        ? {
+            skip: (message: string) => {
+              skipped++;
+              progress.clear();
+              saySkipped(message);
+            },
+          }
+        : {}),
+    });
+    if (skipped === inputs.length) throw new UserError(NOTHING_READ);
+    return merged;
+  } finally {
+    progress.clear();
+  }
+}
 
 /** Merges inputs and writes the profile, or converts a single one as LLVM does. */
-export async function writeProfile(inputs: readonly MergeInput[], flags: MergeFlags): Promise<void> {
+async function writeProfile(inputs: readonly MergeInput[], flags: MergeFlags): Promise<void> {
   const format = flags.format ?? formatOf(flags.output);
   if (format === "memshade") refusePipe(flags.output);
   const schema = flags.fullSchema === true ? MIB_FIELDS : HOT_COLD_FIELDS;
@@ -140,4 +223,103 @@ function formatOf(output: string): Format {
 
 function sizesOf(profile: MemprofProfile): Sizes {
   return { contexts: Number(summarize(profile).contexts), functions: profile.records.length };
+}
+
+/**
+ * What runs among the inputs recorded of accesses to static data, as LLVM's data access profile; undefined if none did. Only version 4
+ * has room for it.
+ *
+ * @throws UserError where the file of one of them is missing or damaged
+ */
+function dataAccessOf(
+  inputs: readonly MergeInput[],
+  { binary, search, format, memprofVersion }: MergeFlags,
+): DataAccessProfile | undefined {
+  const places = { binaryPaths: [...binary, ...search] };
+  const reports = inputs.flatMap(({ path }): StaticsReport[] => {
+    const named = loadNamedStatics(path, places);
+    return named === undefined ? [] : [staticsReport(named)];
+  });
+  if (reports.length === 0) return undefined;
+  const profile = dataAccessProfile(reports);
+  if (format !== "indexed" || memprofVersion >= 4) return profile;
+  sayDataAccessLeftOut(profile);
+  return undefined;
+}
+
+/** What `memshade merge` does. */
+export async function runMerge(args: readonly string[], asked: MergeFlags): Promise<void> {
+  keepHeapSmall();
+  let isSomeSkipped = false;
+  const skip = (message: string) => {
+    isSomeSkipped = true;
+    saySkipped(message);
+  };
+  const found = expandInputs(args, asked.skipBad === true ? skip : undefined).filter(
+    ({ path, isMissing }) => {
+      if (isMissing !== true) return true;
+      const message = `${dirname(path)} has no heap profile: it was recorded without the heap tool`;
+      if (asked.skipBad !== true) throw new UserError(message);
+      skip(message);
+      return false;
+    },
+  );
+  const inputs = found.map((input) => explained(input.path, () => withContentOfPipe(input)));
+  if (inputs.length === 0) throw new UserError(NOTHING_READ);
+  refuseLosses(inputs, asked);
+  // What is left of several is not one that was given alone.
+  const flags = isSomeSkipped ? { ...asked, combine: true } : asked;
+  const virtual = inputs.filter(({ hasVirtualClock }) => hasVirtualClock === true).length;
+  if (virtual > 0)
+    say(
+      `${virtual} of the inputs measured lifetimes in allocations, not in milliseconds: ` +
+        "for a compile, record them with --clock wall",
+    );
+  if (flags.classify === true) return classify(inputs, flags);
+  await writeProfile(inputs, flags);
+}
+
+/**
+ * A profile of what ran may have other counters than those of the heap, which are not merged here.
+ *
+ * @throws UserError where that is not asked for
+ */
+function refuseLosses(inputs: readonly MergeInput[], { force, skipBad }: MergeFlags): void {
+  const losses = inputs.flatMap((input) => {
+    const names = lossesOf(input, skipBad === true);
+    return names.length === 0 ? [] : [`${input.path} has ${names.join(", ")} too`];
+  });
+  const [first, ...others] = losses;
+  if (first === undefined) return;
+  const more =
+    others.length === 0 ? "" : `, and so do ${counted(others.length, "other input", "other inputs")}`;
+  if (force === true) say(`left out, as only memory profiles are merged: ${first}${more}`);
+  else
+    throw new UserError(
+      `${first}${more}; only memory profiles are merged, and the others would be lost: ` +
+        "llvm-profdata merge keeps them, --force leaves them out",
+    );
+}
+
+function lossesOf(input: MergeInput, isSkipped: boolean): string[] {
+  try {
+    return leftOutOf(input);
+  } catch (error) {
+    // Whoever reads the file says why it is left out.
+    if (isSkipped && error instanceof UserError) return [];
+    throw error;
+  }
+}
+
+/** Writes the profile and prints the classification, with names, from one and the same merge. */
+async function classify(inputs: readonly MergeInput[], flags: MergeFlags): Promise<void> {
+  const named = (await merge(inputs, { fields: MIB_FIELDS, keepsSources: true }, flags)).take();
+  await writeProfile(inputs, flags);
+  const thresholds = thresholdsOf(flags);
+  const demangle = loadDemangler();
+  const profile = heapProfileFromMemprof(named.profile, { version: 0, notTracked: [], demangle });
+  const screen = new Screen(screenOptions({ color: "auto" }, standardOutput()));
+  const sites = classifySites(profile, thresholds);
+  printHotCold(screen, profile, sites, thresholds, Number.POSITIVE_INFINITY);
+  print(screen.text());
 }

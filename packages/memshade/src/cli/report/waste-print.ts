@@ -4,8 +4,8 @@ import type { Command } from "commander";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { describeSystemError } from "../../ground/bytes/system-errors.ts";
 import { readInput } from "../../names/load/file.ts";
-import { readDeadstores } from "../../profile/formats/deadstores/read.ts";
-import { printDeadstores } from "../../show/report/terminal/waste/deadstores.ts";
+import { readDeadstores } from "../../profile/formats/deadstores.ts";
+import { printDeadstores } from "../../show/report/terminal/waste.ts";
 import { print } from "../line-input.ts";
 
 const WASTE_FILE = "waste.json";

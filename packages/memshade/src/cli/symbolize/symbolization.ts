@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import type { ObjectSymbol } from "../../code/objects/index.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { readRegular } from "../../names/load/file.ts";
 import { type LoadedObject, ObjectFinder } from "../../names/load/objects.ts";
@@ -9,17 +10,290 @@ import {
 } from "../../names/load/symbolizer.ts";
 import type { Frame } from "../../names/symbolize/frame.ts";
 import { STALE } from "../../names/symbolize/stale.ts";
-import { type InputLine, parseInputLine } from "./requests.ts";
-import {
-  formatData,
-  formatError,
-  formatFrames,
-  formatSymbol,
-  formatVariables,
-  hex,
-  type OutputOptions,
-  type Request,
-} from "./styles.ts";
+import type { DataDeclaration, LocalVariable } from "../../names/symbolize/variables.ts";
+import { inLine } from "../../profile/model/printable.ts";
+
+/** What a line of input asks for, as llvm-symbolizer understands it. */
+interface InputLine {
+  readonly command: "CODE" | "DATA" | "FRAME";
+  /** The file, where no `--binary` names it. */
+  readonly file?: string;
+  /** In place of a file, the build id of an object, in hexadecimal. */
+  readonly buildId?: string;
+  /** An address; without one and without a symbol, nothing that could be answered. */
+  readonly address?: number;
+  /** The address in hexadecimal, where a number cannot hold it exactly. */
+  readonly exactAddress?: string;
+  readonly symbol?: string;
+  /** Added to the address of the symbol. */
+  readonly offset: number;
+  /** The address is an offset in the file of a wasm module: the line is one of an engine's stack trace. */
+  readonly inFile?: boolean;
+}
+
+const COMMAND = /^(CODE|DATA|FRAME)(?=\s)/;
+/** Few enough digits for a number to hold them all. */
+const PLAIN_ADDRESS = /^0x[0-9a-fA-F]{1,13}$/;
+/** A frame in wasm in the stack traces of V8 and SpiderMonkey, of wasmtime, and of Wasmer. */
+const TRACES: readonly RegExp[] = [
+  /:wasm-function\[\d+\]:(0x[0-9a-f]{1,13})\)?\s*$/i,
+  /^\s*\d+:\s+(0x[0-9a-f]{1,13}) - \S/i,
+  /^\s*at .*\[\d+\]:(0x[0-9a-f]{1,13})\)\s*$/i,
+];
+const PREFIXES = /^(?:(?:FILE|BUILDID):\s*)*/;
+const NAME = /^(?:"([^"]*)"|'([^']*)'|([^\s"']\S*))/;
+
+/**
+ * Reads `[CODE|DATA|FRAME] [[FILE:]FILE|BUILDID:ID] ADDRESS` or `… SYMBOL[+OFFSET]`. What cannot be read asks for
+ * neither an address nor a symbol. With a file, frames in wasm of an engine's stack trace are read as well.
+ *
+ * @param hasFile lines have no file, as the program was told one
+ */
+export function parseInputLine(line: string, hasFile: boolean): InputLine {
+  // Nearly all lines are this.
+  if (hasFile && PLAIN_ADDRESS.test(line)) return { command: "CODE", address: Number(line), offset: 0 };
+  const inTrace = hasFile ? traceAddress(line) : undefined;
+  if (inTrace !== undefined) return { command: "CODE", address: inTrace, offset: 0, inFile: true };
+  let rest = line.trimStart();
+  const given = COMMAND.exec(rest)?.[1] as InputLine["command"] | undefined;
+  const command = given ?? "CODE";
+  rest = rest.slice(given?.length ?? 0).trim();
+  const prefixes = PREFIXES.exec(rest)![0];
+  rest = rest.slice(prefixes.length);
+  if (hasFile) return prefixes === "" ? placeOf(rest, { command }) : { command, offset: 0 };
+  const found = NAME.exec(rest);
+  if (found === null || prefixes.split(":").length > 2) return { command, offset: 0 };
+  const name = found[1] ?? found[2] ?? found[3] ?? "";
+  rest = rest.slice(found[0].length).trim();
+  if (!prefixes.startsWith("BUILDID")) return placeOf(rest, { command, file: name });
+  const buildId = parseBuildId(name);
+  return buildId === undefined ? { command, offset: 0 } : placeOf(rest, { command, buildId });
+}
+
+function traceAddress(line: string): number | undefined {
+  for (const trace of TRACES) {
+    const found = trace.exec(line);
+    if (found !== null) return Number(found[1]);
+  }
+  return undefined;
+}
+
+/** A build id in lower case, of whole bytes; undefined for what is no number in hexadecimal. */
+export function parseBuildId(text: string): string | undefined {
+  if (!/^[0-9a-fA-F]+$/.test(text)) return undefined;
+  return `${text.length % 2 === 0 ? "" : "0"}${text.toLowerCase()}`;
+}
+
+/** What follows the file: an address or a symbol. Whatever stands behind it is not looked at. */
+function placeOf(text: string, asked: Pick<InputLine, "command" | "file" | "buildId">): InputLine {
+  const place = /^\S*/.exec(text)![0];
+  if (place === "") return { ...asked, offset: 0 };
+  const address = parseAddress(place);
+  if (address !== undefined) {
+    const exact = address > Number.MAX_SAFE_INTEGER ? BigInt(place) : undefined;
+    if (exact === undefined) return { ...asked, address, offset: 0 };
+    if (exact < 2n ** 64n) return { ...asked, address, exactAddress: `0x${exact.toString(16)}`, offset: 0 };
+  }
+  if (/^\d/.test(place)) return { ...asked, offset: 0 };
+  const plus = place.lastIndexOf("+");
+  const offset = plus > 0 ? parseAddress(place.slice(plus + 1)) : undefined;
+  const symbol = offset === undefined ? place : place.slice(0, plus);
+  return { ...asked, symbol, offset: offset ?? 0 };
+}
+
+/** A number as C writes it (hexadecimal, binary, octal or decimal); undefined for anything else. */
+export function parseAddress(text: string): number | undefined {
+  if (/^0[xX][0-9a-fA-F]+$/.test(text) || /^(0|[1-9][0-9]*)$/.test(text)) return Number(text);
+  if (/^0[bB][01]+$/.test(text)) return Number(text);
+  const octal = /^0[oO]?([0-7]+)$/.exec(text);
+  return octal === null ? undefined : Number.parseInt(octal[1]!, 8);
+}
+
+/** Output of llvm-symbolizer: its own, that of addr2line, or JSON. */
+export type OutputStyle = "LLVM" | "GNU" | "JSON";
+
+export interface OutputOptions {
+  readonly style: OutputStyle;
+  /** Whether lines with function names are printed. */
+  readonly printFunctions: boolean;
+  readonly printAddress: boolean;
+  readonly pretty: boolean;
+  readonly verbose: boolean;
+  /** What stands for the file in which a function begins where that is not known. */
+  readonly unknownStart: string;
+  /** Lines of source around each place, 0 for none; `sourceOf` reads them. */
+  readonly contextLines: number;
+  readonly sourceOf: (file: string) => readonly string[] | undefined;
+}
+
+/** What a line of input asks for. */
+interface Request {
+  readonly module: string;
+  /** Hexadecimal; undefined if the line has no address. */
+  readonly address?: string;
+  /** A name instead of an address. */
+  readonly symbol?: string;
+}
+
+const UNKNOWN: Frame = { line: 0, column: 0, discriminator: 0, startLine: 0, inlined: false };
+
+/** Answer to a request for the code at an address. */
+export function formatFrames(request: Request, frames: readonly Frame[], options: OutputOptions): string {
+  if (options.style === "JSON") return `${jsonOfFrames(request, frames)}`;
+  let text = formatHeader(request, options);
+  if (frames.length === 0) text += formatFrame(UNKNOWN, false, options);
+  for (let index = 0; index < frames.length; index++) text += formatFrame(frames[index]!, index > 0, options);
+  return text + footerOf(options);
+}
+
+/** Answer to a request for the data at an address; where it is declared, by debug information, or by the symbol. */
+export function formatData(
+  request: Request,
+  symbol: Pick<ObjectSymbol, "name" | "address" | "size" | "file"> | undefined,
+  declaration: DataDeclaration | undefined,
+  options: OutputOptions,
+): string {
+  const { name = "", address = 0, size = 0 } = symbol ?? {};
+  if (options.style === "JSON") {
+    const data = `{"Name":${JSON.stringify(name)},"Size":"${hex(size)}","Start":"${hex(address)}"}`;
+    return `{${addressMember(request)}"Data":${data},"ModuleName":${JSON.stringify(request.module)}${symbolMember(request)}}`;
+  }
+  const isDeclared = declaration !== undefined && declaration.line !== 0;
+  const file = isDeclared ? declaration.file : symbol?.file;
+  const place = file === undefined ? "??:?" : `${inLine(file)}:${isDeclared ? declaration.line : 0}`;
+  return `${formatHeader(request, options)}${name === "" ? "??" : inLine(name)}\n${address} ${size}\n${place}\n${footerOf(options)}`;
+}
+
+/** Answer to a request for the variables of the function at an address. */
+export function formatVariables(
+  request: Request,
+  variables: readonly LocalVariable[],
+  options: OutputOptions,
+): string {
+  if (options.style === "JSON") {
+    const members = variables.map(jsonOfVariable).join(",");
+    return `{${addressMember(request)}"Frame":[${members}],"ModuleName":${JSON.stringify(request.module)}${symbolMember(request)}}`;
+  }
+  const text = variables.map(
+    ({ functionName, name, file, line, frameOffset, sizeBytes, tagOffset }) =>
+      `${inLine(functionName ?? "??")}\n${inLine(name ?? "??")}\n${inLine(file ?? "??")}:${line}\n` +
+      `${frameOffset ?? "??"} ${sizeBytes ?? "??"} ${tagOffset ?? "??"}\n`,
+  );
+  return `${formatHeader(request, options)}${text.length === 0 ? "??\n" : text.join("")}${footerOf(options)}`;
+}
+
+function jsonOfVariable(variable: LocalVariable): string {
+  const { functionName, name, file, line, frameOffset, sizeBytes, tagOffset } = variable;
+  const size = (value: number | undefined) => (value === undefined ? "" : hex(value));
+  return (
+    `{"DeclFile":${JSON.stringify(file ?? "")},"DeclLine":${line},` +
+    `${frameOffset === undefined ? "" : `"FrameOffset":${frameOffset},`}` +
+    `"FunctionName":${JSON.stringify(functionName ?? "")},"Name":${JSON.stringify(name ?? "")},` +
+    `"Size":"${size(sizeBytes)}","TagOffset":"${size(tagOffset)}"}`
+  );
+}
+
+/** Answer to a request for the places of a symbol. */
+function formatSymbol(request: Request, places: readonly Frame[], options: OutputOptions): string {
+  if (options.style === "JSON") {
+    const locations = places.map(jsonOfFrame).join(",");
+    return `{"Loc":[${locations}],"ModuleName":${JSON.stringify(request.module)}${symbolMember(request)}}`;
+  }
+  const shown = places.length === 0 ? [UNKNOWN] : places;
+  return shown.map((place) => formatFrame(place, false, options)).join("") + footerOf(options);
+}
+
+/** In JSON, the answer where there is no object to look into. */
+function formatError(request: Request, message: string): string {
+  const error = `"Error":{"Message":${JSON.stringify(message)}}`;
+  return `{${addressMember(request)}${error},"ModuleName":${JSON.stringify(request.module)}${symbolMember(request)}}`;
+}
+
+function footerOf({ style }: OutputOptions): string {
+  return style === "LLVM" ? "\n" : "";
+}
+
+function formatHeader({ address }: Request, { printAddress, pretty }: OutputOptions): string {
+  return printAddress && address !== undefined ? `${address}${pretty ? ": " : "\n"}` : "";
+}
+
+function formatFrame(frame: Frame, isOuter: boolean, options: OutputOptions): string {
+  const file = inLine(frame.file ?? "??");
+  let text = "";
+  if (options.printFunctions) {
+    const inlining = options.pretty && isOuter ? " (inlined by) " : "";
+    text = `${inlining}${inLine(frame.function ?? "??")}${options.pretty ? " at " : "\n"}`;
+  }
+  if (options.verbose) return text + formatVerbose(frame, file, options);
+  if (options.style === "GNU") {
+    const discriminator = frame.discriminator === 0 ? "" : ` (discriminator ${frame.discriminator})`;
+    const approximate = frame.approximate ? " (approximate)" : "";
+    text += `${file}:${frame.line}${approximate}${discriminator}\n`;
+  } else {
+    const approximate = frame.approximate ? " (approximate)" : "";
+    text += `${file}:${frame.line}:${frame.column}${approximate}\n`;
+  }
+  return text + formatContext(frame, options);
+}
+
+function formatVerbose(frame: Frame, file: string, { style, unknownStart }: OutputOptions): string {
+  const lines = [`  Filename: ${file}`];
+  if (frame.startLine !== 0)
+    lines.push(
+      `  Function start filename: ${inLine(frame.startFile ?? unknownStart)}`,
+      `  Function start line: ${frame.startLine}`,
+    );
+  if (style === "LLVM" && frame.startAddress !== undefined)
+    lines.push(`  Function start address: ${hex(frame.startAddress)}`);
+  lines.push(`  Line: ${frame.line}`, `  Column: ${frame.column}`);
+  if (frame.discriminator !== 0) lines.push(`  Discriminator: ${frame.discriminator}`);
+  if (frame.approximate) lines.push("  Approximate: true");
+  return `${lines.join("\n")}\n`;
+}
+
+/** The lines around a place, the place's own marked. */
+function formatContext({ file, line }: Frame, { contextLines, sourceOf }: OutputOptions): string {
+  if (contextLines <= 0 || file === undefined) return "";
+  const source = sourceOf(file);
+  if (source === undefined) return "";
+  const first = Math.max(1, line - Math.floor(contextLines / 2));
+  const last = Math.min(source.length, first + contextLines - 1);
+  // llvm-symbolizer rounds the logarithm up: 100 counts as two digits wide.
+  const width = Math.ceil(Math.log10(first + contextLines - 1));
+  let text = "";
+  for (let number = first; number <= last; number++)
+    text += `${String(number).padStart(width)} ${number === line ? ">:" : " :"} ${source[number - 1]}\n`;
+  return text;
+}
+
+function addressMember({ address }: Request): string {
+  return address === undefined ? "" : `"Address":"${address}",`;
+}
+
+function symbolMember({ symbol }: Request): string {
+  return symbol === undefined ? "" : `,"SymName":${JSON.stringify(symbol)}`;
+}
+
+function jsonOfFrames(request: Request, frames: readonly Frame[]): string {
+  const shown = frames.length === 0 ? [UNKNOWN] : frames;
+  const symbols = shown.map(jsonOfFrame).join(",");
+  return `{${addressMember(request)}"ModuleName":${JSON.stringify(request.module)},"Symbol":[${symbols}]}`;
+}
+
+function jsonOfFrame(frame: Frame): string {
+  const text = (value: string | undefined) => JSON.stringify(value ?? "");
+  const start = frame.startAddress === undefined ? "" : hex(frame.startAddress);
+  return (
+    `{${frame.approximate ? '"Approximate":true,' : ""}` +
+    `"Column":${frame.column},"Discriminator":${frame.discriminator},"FileName":${text(frame.file)},` +
+    `"FunctionName":${text(frame.function)},"Line":${frame.line},"StartAddress":"${start}",` +
+    `"StartFileName":${text(frame.startFile)},"StartLine":${frame.startLine}}`
+  );
+}
+
+function hex(value: number): string {
+  return `0x${value.toString(16)}`;
+}
 
 export interface SymbolizationOptions {
   /** The object; without it each line of input names one. */

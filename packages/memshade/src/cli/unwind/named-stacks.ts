@@ -1,34 +1,47 @@
+import { existsSync } from "node:fs";
+import { cfiStatistics } from "../../code/unwind/index.ts";
+import { FrameRules } from "../../explain/analyses/frames/frame-rules.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { loadObject } from "../../names/load/objects.ts";
 import { profileOfImage } from "../../names/stacks/image-profile.ts";
-import type { Dump } from "../../names/stacks/load-dump.ts";
+import { type Dump, openDump } from "../../names/stacks/load-dump.ts";
 import { nameImageStacks } from "../../names/stacks/named-image.ts";
-import { loadFrameNamer } from "../../names/stacks/names/load-namer.ts";
-import { preferAsGdb, preferAsPerf } from "../../names/stacks/names/name-frames.ts";
+import { loadFrameNamer, preferAsGdb, preferAsPerf } from "../../names/stacks/names.ts";
 import { CutStacks } from "../../names/stacks/recordings/cut-stacks.ts";
-import { KernelNamer } from "../../names/stacks/recordings/kernel-symbols.ts";
+import { KernelNamer } from "../../names/stacks/recordings/kallsyms.ts";
 import { nodeZstd } from "../../names/stacks/recordings/load-decompressor.ts";
 import { loadKernelSymbols } from "../../names/stacks/recordings/load-kernel-symbols.ts";
 import { SampleNamer } from "../../names/stacks/recordings/named-samples.ts";
 import { unwindPerfData } from "../../names/stacks/recordings/perf-stacks.ts";
 import { counted } from "../../profile/model/counted.ts";
-import type { Output } from "../../runs/output.ts";
+import type { MissingFile } from "../../profile/model/native-stacks.ts";
+import type { SampleProfile } from "../../profile/model/sample-profile.ts";
+import { type Output, writeOutput } from "../../runs/output.ts";
+import { pagePath } from "../../runs/page/page-file.ts";
+import { sourceFiles } from "../../runs/page/source-files.ts";
 import { SAMPLE_FORMATS } from "../../show/exports/sample-formats.ts";
 import { nativeStacksJson } from "../../show/report/json/native-stacks.ts";
 import { perfProfileJson } from "../../show/report/json/perf-profile.ts";
 import { sampleJson } from "../../show/report/json/perf-samples.ts";
+import type { PageData } from "../../show/report/page/data/page-data.ts";
+import { pageOfSamples } from "../../show/report/page/data/sample-page.ts";
 import { printable } from "../../show/report/terminal/common/text.ts";
-import { nativeStacksText } from "../../show/report/terminal/stacks/native-stacks.ts";
-import { perfProfileText } from "../../show/report/terminal/stacks/perf-profile.ts";
-import { perfSampleText } from "../../show/report/terminal/stacks/perf-samples.ts";
-import { EventChoice } from "./event-choice.ts";
+import {
+  cfiStatisticsText,
+  missingLines,
+  nativeStacksText,
+  perfProfileText,
+  perfSampleText,
+} from "../../show/report/terminal/stacks.ts";
+import { writePage } from "../report/open-in-browser.ts";
 import type { UnwindOptions } from "./options.ts";
-import { perfProfile, unwoundImage } from "./sample-profile.ts";
-import { finderOf, walkOptions } from "./walk-options.ts";
+import { EventChoice, finderOf, perfProfile, unwoundImage, walkOptions } from "./sample-profile.ts";
 
 const USUAL_ROWS = 20;
 const TERMINAL_COLUMNS = 80;
 
 /** The threads of a dump, with names. */
-export function unwindThreads(dump: Dump & { kind: "image" }, options: UnwindOptions, output: Output): void {
+function unwindThreads(dump: Dump & { kind: "image" }, options: UnwindOptions, output: Output): void {
   const stacks = unwoundImage(dump, options);
   const namer = loadFrameNamer(preferAsGdb, finderOf(options));
   if (options.format === "text" || options.format === "json") {
@@ -38,7 +51,7 @@ export function unwindThreads(dump: Dump & { kind: "image" }, options: UnwindOpt
 }
 
 /** The samples of perf.data, with names: their sum, or each. */
-export async function unwindSamples(
+async function unwindSamples(
   dump: Dump & { kind: "perf" },
   options: UnwindOptions,
   output: Output,
@@ -106,4 +119,133 @@ function tell(notes: readonly string[]): void {
 
 function writeAll(output: Output, pieces: Iterable<string | Uint8Array>): void {
   for (const piece of pieces) output.write(piece);
+}
+
+const ROWS = 20;
+const COLUMNS = 80;
+
+/** A page, and the same as text for readers without scripts. */
+interface PageAndText {
+  readonly page: PageData;
+  readonly text: string;
+}
+
+/** The stacks of a dump or recording as a page. */
+async function pageOfDump(dump: Dump, options: UnwindOptions): Promise<PageAndText> {
+  return dump.kind === "image" ? pageOfThreads(dump, options) : pageOfRecording(dump, options);
+}
+
+function pageOfThreads(dump: Dump & { kind: "image" }, options: UnwindOptions): PageAndText {
+  const stacks = unwoundImage(dump, options);
+  const namer = loadFrameNamer(preferAsGdb, finderOf(options));
+  const named = nameImageStacks(stacks, namer, { registers: false });
+  const page = samplePage(profileOfImage(stacks, namer), missingInWords(named.missing), []);
+  return { page, text: [...nativeStacksText(named)].join("") };
+}
+
+async function pageOfRecording(dump: Dump & { kind: "perf" }, options: UnwindOptions): Promise<PageAndText> {
+  const { profile, events, recording } = await perfProfile(dump, options);
+  const { lost, notes, missing, command } = recording;
+  const lostInWords =
+    lost === 0 ? [] : [`${counted(lost, "sample was", "samples were")} lost while recording.`];
+  const page = samplePage(profile, [...notes, ...lostInWords, ...missingInWords(missing)], command);
+  return { page, text: perfProfileText(profile, events, recording, { rows: ROWS, width: COLUMNS }) };
+}
+
+function samplePage(profile: SampleProfile, gaps: readonly string[], command: readonly string[]): PageData {
+  const read = sourceFiles([], undefined);
+  return pageOfSamples(profile, { rules: new FrameRules(), sources: "lines", read, gaps, command });
+}
+
+function missingInWords(missing: readonly MissingFile[]): string[] {
+  return missingLines(missing).map((line) => line.trim());
+}
+
+/** What `memshade unwind` does. */
+export async function runUnwind(input: string, options: UnwindOptions): Promise<void> {
+  checkOptions(options);
+  if (options.format === "pprof" && options.out === undefined && process.stdout.isTTY)
+    throw new UserError("pprof files are binary: write them to a file with -o FILE");
+  if (options.stats) {
+    await writeOutput(options.out, (output) => output.write(statisticsOf(input, options)), [input]);
+    return;
+  }
+  const dump = await openDump(input);
+  try {
+    if (options.addresses && dump.kind === "image") throw new UserError("--addresses is for perf.data");
+    if (options.event !== undefined && dump.kind === "image") throw new UserError("--event is for perf.data");
+    if (options.html !== undefined || options.open === true) {
+      const { page, text } = await pageOfDump(dump, options);
+      const isStream = input === "-" && (options.html ?? true) === true;
+      if (isStream)
+        throw new UserError("--html needs a name for what comes from standard input: --html FILE");
+      await writePage(page, text, {
+        file: pagePath(options.html ?? true, input),
+        inputs: [input],
+        open: options.open,
+      });
+      return;
+    }
+    await writeOutput(
+      options.out,
+      (output) =>
+        options.addresses && dump.kind === "perf"
+          ? printAddresses(dump, options, output)
+          : printNamed(dump, options, output),
+      [input],
+    );
+  } finally {
+    dump.close();
+  }
+}
+
+function checkOptions(options: UnwindOptions): void {
+  const { binaryPath = [], sysroot, addresses, event, format, html, open, samples, out, stats } = options;
+  if (
+    (html !== undefined || open) &&
+    (format !== "text" || samples || addresses || stats || out !== undefined)
+  )
+    throw new UserError(
+      "--html writes a page of its own: leave out --format, --samples, --addresses, --stats and -o",
+    );
+  if (addresses && format !== "text")
+    throw new UserError("--addresses prints text; --samples --format json has them too");
+  if (event !== undefined && (addresses || stats))
+    throw new UserError("--event goes with what names samples, not with --addresses or --stats");
+  for (const place of binaryPath)
+    if (!existsSync(place)) throw new UserError(`--binary-path ${place}: there is no such file or folder`);
+  if (sysroot !== undefined && !existsSync(sysroot))
+    throw new UserError(`--sysroot ${sysroot}: there is no such folder`);
+}
+
+function statisticsOf(file: string, { format }: UnwindOptions): string {
+  const { object } = loadObject(file);
+  const statistics = cfiStatistics(object);
+  if (statistics === undefined) {
+    const reason =
+      object.kind === "wasm"
+        ? "WebAssembly has no call frame information"
+        : "call frame information is read of x86 and AArch64 alone";
+    throw new UserError(`${file}: ${reason}`);
+  }
+  if (format === "json") return `${JSON.stringify(statistics, null, 1)}\n`;
+  if (format !== "text") throw new UserError(`--stats prints text or json, not ${format}`);
+  return cfiStatisticsText(file, statistics);
+}
+
+async function printAddresses(
+  { source }: Dump & { kind: "perf" },
+  options: UnwindOptions,
+  output: Output,
+): Promise<void> {
+  await unwindPerfData(source, finderOf(options), {
+    zstd: nodeZstd,
+    options: walkOptions(options),
+    onText: (text) => output.write(text),
+  });
+}
+
+async function printNamed(dump: Dump, options: UnwindOptions, output: Output): Promise<void> {
+  if (dump.kind === "image") unwindThreads(dump, options, output);
+  else await unwindSamples(dump, options, output);
 }

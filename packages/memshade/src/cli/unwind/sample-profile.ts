@@ -1,20 +1,50 @@
+import type { UnwindOptions as WalkOptions } from "../../code/unwind/index.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { ObjectFinder } from "../../names/load/objects.ts";
 import { profileOfImage } from "../../names/stacks/image-profile.ts";
 import { type ImageStacks, unwindImage } from "../../names/stacks/image-stacks.ts";
 import { type Dump, openDump } from "../../names/stacks/load-dump.ts";
-import { loadFrameNamer } from "../../names/stacks/names/load-namer.ts";
-import { preferAsGdb, preferAsPerf } from "../../names/stacks/names/name-frames.ts";
+import { loadFrameNamer, preferAsGdb, preferAsPerf } from "../../names/stacks/names.ts";
 import { CutStacks } from "../../names/stacks/recordings/cut-stacks.ts";
-import { KernelNamer } from "../../names/stacks/recordings/kernel-symbols.ts";
+import { KernelNamer } from "../../names/stacks/recordings/kallsyms.ts";
 import { nodeZstd } from "../../names/stacks/recordings/load-decompressor.ts";
 import { loadKernelSymbols } from "../../names/stacks/recordings/load-kernel-symbols.ts";
 import { describeRecording } from "../../names/stacks/recordings/named-samples.ts";
-import { type EventProfile, PerfProfileBuilder } from "../../names/stacks/recordings/perf-profile.ts";
+import {
+  type EventProfile,
+  isEventOf,
+  PerfProfileBuilder,
+} from "../../names/stacks/recordings/perf-profile.ts";
 import { unwindPerfData } from "../../names/stacks/recordings/perf-stacks.ts";
+import type { PerfHeader } from "../../profile/formats/perf-data/index.ts";
 import type { NativeRecording } from "../../profile/model/native-stacks.ts";
 import type { SampleProfile } from "../../profile/model/sample-profile.ts";
-import { EventChoice } from "./event-choice.ts";
 import type { UnwindOptions } from "./options.ts";
-import { finderOf, walkOptions } from "./walk-options.ts";
+
+/** The events of a recording that `--event` asks for: all of them without it. */
+export class EventChoice {
+  readonly #name: string | undefined;
+
+  constructor(name: string | undefined) {
+    this.#name = name;
+  }
+
+  isNamed(event: string): boolean {
+    return this.#name === undefined || isEventOf(event, this.#name);
+  }
+
+  /** Whether samples of an event are asked for. */
+  has(event: number, header: PerfHeader): boolean {
+    return this.isNamed(header.events[event]!.name);
+  }
+
+  /** @throws UserError if the recording has no such event */
+  check({ events }: PerfHeader): void {
+    if (this.#name === undefined || events.some(({ name }) => this.isNamed(name))) return;
+    const names = [...new Set(events.map(({ name }) => name))].join(", ");
+    throw new UserError(`--event ${this.#name}: the recording has ${names === "" ? "no events" : names}`);
+  }
+}
 
 type ImageDump = Dump & { kind: "image" };
 type PerfDump = Dump & { kind: "perf" };
@@ -80,4 +110,18 @@ export async function perfProfile(
     events: builder.finishByEvent(),
     recording: { ...recording, events: recording.events.filter((name) => choice.isNamed(name)) },
   };
+}
+
+/** Finds objects where the options say. */
+export function finderOf({ binaryPath = [], sysroot, debugFileDirectory }: UnwindOptions): ObjectFinder {
+  return new ObjectFinder({
+    binaryPaths: binaryPath,
+    ...(sysroot === undefined ? {} : { sysroot }),
+    ...(debugFileDirectory === undefined ? {} : { debugDirectories: debugFileDirectory }),
+  });
+}
+
+/** How stacks are walked. */
+export function walkOptions({ framePointers, scan, maxFrames }: UnwindOptions): WalkOptions {
+  return { framePointers, scan: scan === true, ...(maxFrames === undefined ? {} : { maxFrames }) };
 }

@@ -1,2 +1,2 @@
-export { compile } from "./compile.ts";
 export type { NativeCode } from "./native-code.ts";
+export { compile } from "./native-code.ts";

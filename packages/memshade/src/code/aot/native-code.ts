@@ -1,9 +1,38 @@
+import { FormatError } from "../../ground/bytes/errors.ts";
+import { readS64Leb, skipLeb64 } from "../../ground/bytes/leb128.ts";
 import { segmentAddress } from "../wasm/constant-values.ts";
+import { decodeModule } from "../wasm/decode/module.ts";
+import { functionType, memoryCount, memoryType } from "../wasm/lookups.ts";
 import { functionName, readNames } from "../wasm/names.ts";
-import type { AssembledCode } from "../x64/index.ts";
-import { C_FUNCTION } from "./emit/control.ts";
-import type { WrittenFunction } from "./emit/function.ts";
-import type { ModuleContext } from "./module-context.ts";
+import { V128, type WasmModule } from "../wasm/types.ts";
+import {
+  type AssembledCode,
+  Assembler,
+  GENERAL,
+  type Label,
+  place,
+  R15,
+  RBP,
+  RSP,
+  relative,
+} from "../x64/index.ts";
+import { assignRegisters } from "./allocate.ts";
+import { constant, type FunctionCode, NONE } from "./code.ts";
+import { ARGUMENTS, CALLER_SAVED, STACK_ARGUMENTS_FROM } from "./convention.ts";
+import {
+  C_FUNCTION,
+  emitFunction,
+  MEMORY_SLOT,
+  type StackRow,
+  type WrittenFunction,
+} from "./emit/function.ts";
+import { CONTROL_RULES } from "./lower/control.ts";
+import { INTEGER_RULES } from "./lower/integers.ts";
+import { MEMORY_RULES } from "./lower/memory.ts";
+import { NATIVE_MODULE, nativeCall } from "./lower/native.ts";
+import { BodyLowering, type Rule } from "./lower/stack.ts";
+import { VECTOR_RULES } from "./lower/vectors.ts";
+import { type CompileOptions, ModuleContext } from "./module-context.ts";
 
 /**
  * Four bytes of the code at `offset` that get the distance from there to what is named, plus `addend`. `c`: the GOT entry of the C
@@ -107,4 +136,211 @@ function openerFrames(opener: WrittenFunction, offsetOf: AssembledCode["offsetOf
   const frames = framesOf("memory_open caller", opener, offsetOf);
   const [from, to] = [frames.rows[2].offset, frames.rows[3].offset];
   return { ...frames, framePointer: { from, to } };
+}
+
+const VARIABLE_RULES: Readonly<Record<string, Rule>> = {
+  "local.get": ({ reader, stack }) => stack.push(reader.u32Leb()),
+  "local.set": (body) => setLocal(body, body.reader.u32Leb()),
+  "local.tee": (body) => {
+    const local = body.reader.u32Leb();
+    setLocal(body, local);
+    body.stack.push(local);
+  },
+  "global.get": (body) => {
+    const { stack, builder, module } = body;
+    const global = module.global(body.reader.u32Leb());
+    if (global === undefined) throw body.unsupported("the global has no value");
+    if (global.kind === "constant") stack.push(constant(global.value));
+    else if (global.type === V128)
+      stack.push(builder.make("vector load", [global.place], { bytes: 16 }, true));
+    else {
+      const bytes = module.globalBytes(global);
+      stack.push(builder.make("load", [global.place], { bytes, wide: bytes === 8 }));
+    }
+  },
+  "global.set": (body) => {
+    const { stack, builder, module } = body;
+    const global = module.global(body.reader.u32Leb());
+    if (global?.kind !== "variable") throw body.unsupported("the global has no place");
+    const vector = global.type === V128;
+    const value = stack.popPlain();
+    const bytes = module.globalBytes(global);
+    builder.add(vector ? "vector store" : "store", NONE, [global.place, value], { bytes });
+  },
+  "i32.const": ({ reader, stack }) => stack.push(constant(reader.s32Leb() >>> 0)),
+  "i64.const": ({ reader, stack }) => {
+    stack.push(constant(readS64Leb(reader.bytes, reader.position)));
+    reader.position = skipLeb64(reader.bytes, reader.position);
+  },
+  drop: ({ stack }) => {
+    stack.pop();
+  },
+  select: (body, { name }) => {
+    const { stack, builder, reader } = body;
+    if (name === "typed") for (let count = reader.u32Leb(); count > 0; count--) body.checkType(reader.u8());
+    const condition = stack.pop();
+    const otherwise = stack.popPlain();
+    const chosen = stack.popPlain();
+    if (typeof chosen === "number" && builder.code.vector[chosen]) {
+      const past = builder.newLabel();
+      const to = builder.make("move", [chosen], {}, true);
+      const { from, ...how } = stack.condition(condition);
+      builder.add("branch", NONE, from, { ...how, label: past });
+      builder.add("move", to, [otherwise]);
+      builder.add("label", NONE, [], { label: past });
+      stack.push(to);
+      return;
+    }
+    const { from, ...how } = stack.condition(condition);
+    stack.push(builder.make("select", [...from, chosen, otherwise], how));
+  },
+};
+
+function setLocal({ stack, builder }: BodyLowering, local: number): void {
+  const entry = stack.pop();
+  const computed = stack.isResult(entry) ? builder.takeLast() : undefined;
+  stack.keep(local);
+  if (computed === undefined) stack.into(local, entry);
+  else builder.code.instructions.push({ ...computed, to: local });
+}
+
+const CALL_RULES: Readonly<Record<string, Rule>> = {
+  call: (body) => {
+    const { module, stack, builder } = body;
+    const callee = body.reader.u32Leb();
+    const type = functionType(module.wasm, callee);
+    for (const one of [...type.params, ...type.results]) body.checkType(one);
+    if (callee < module.wasm.importedFunctionCount) {
+      const entry = module.importedFunctions[callee];
+      if (entry.module !== NATIVE_MODULE)
+        throw body.unsupported(`${entry.module}.${entry.field} is imported`);
+      body.instruction = `call of native.${entry.field}`;
+      nativeCall(body, entry.field, type);
+      return;
+    }
+    if (type.results.length > 1) throw body.unsupported("several results");
+    const from = stack.popArguments(type.params.length);
+    module.wanted.add(callee);
+    const [vectors, general] = [true, false].map(
+      (is) => type.params.filter((one) => (one === V128) === is).length,
+    );
+    if (vectors > VECTOR_ARGUMENTS) throw body.unsupported("it has too many vectors");
+    const how = {
+      label: callee,
+      kills: CALLER_SAVED,
+      killsVectors: true,
+      effect: true,
+      number: Math.max(0, general - STACK_ARGUMENTS_FROM),
+    };
+    if (type.results.length === 0) builder.add("call", NONE, from, how);
+    else stack.push(builder.make("call", from, how, type.results[0] === V128));
+  },
+};
+
+const VECTOR_ARGUMENTS = 8;
+
+const RULES: Readonly<Record<string, Rule>> = {
+  ...CONTROL_RULES,
+  ...VARIABLE_RULES,
+  ...INTEGER_RULES,
+  ...MEMORY_RULES,
+  ...CALL_RULES,
+  ...VECTOR_RULES,
+};
+
+/** Lowers the body of a function, which is not imported. */
+function lowerFunction(module: ModuleContext, index: number): FunctionCode {
+  return new BodyLowering(module, index).run(RULES);
+}
+
+const SAVED_BYTES = 8 * ARGUMENTS.length + 16;
+
+/**
+ * Code that an exported function calls when linear memory is not mapped yet: it keeps the function's arguments, calls the one that maps it,
+ * and leaves the address in r15.
+ */
+function emitOpener(asm: Assembler, start: Label, opening: Label): WrittenFunction {
+  asm.bind(start);
+  const rows: StackRow[] = [{ at: asm.here(), cfa: 8 }];
+  asm.put("push", 8, RBP);
+  rows.push({ at: asm.here(), cfa: 16, pushed: RBP.number });
+  asm.put("mov", 8, RBP, RSP);
+  rows.push({ at: asm.here(), cfa: 16 });
+  asm.put("sub", 8, RSP, SAVED_BYTES);
+  // The function that calls this may have no frame that is aligned.
+  asm.put("and", 8, RSP, -16);
+  ARGUMENTS.forEach((register, i) => {
+    asm.put("mov", 8, place(RSP, 8 * i), GENERAL[register]);
+  });
+  asm.call(opening);
+  ARGUMENTS.forEach((register, i) => {
+    asm.put("mov", 8, GENERAL[register], place(RSP, 8 * i));
+  });
+  asm.put("mov", 8, R15, relative(MEMORY_SLOT));
+  asm.put("mov", 8, RSP, RBP);
+  asm.put("pop", 8, RBP);
+  rows.push({ at: asm.here(), cfa: 8 });
+  asm.put("ret", 8);
+  return { start, end: asm.here(), rows };
+}
+
+/** The exported function that maps linear memory: it runs without one, and leaves the address in the image's word for it. */
+const OPENER = "memory_open";
+
+/**
+ * Makes machine code of a module's exported functions and of all that they call. Throws `UnsupportedCode` for what is outside of
+ * the subset, with the function, the offset in the module and the instruction, and `FormatError` for what is no valid module.
+ * The same module and options give the same bytes.
+ */
+export function compile(bytes: Uint8Array, options: CompileOptions = {}): NativeCode {
+  const wasm = decodeModule(bytes);
+  if (!WebAssembly.validate(bytes as BufferSource))
+    throw new FormatError("malformed", 0, "WebAssembly module", "it is not valid");
+  refuse(wasm);
+  const entries = exportedFunctions(wasm, options.exports);
+  const context = new ModuleContext(wasm, options, new Set(entries.values()));
+  const opening = entries.get(OPENER);
+
+  const asm = new Assembler();
+  const labels = new Map<number, Label>();
+  const functions = (index: number) => {
+    const label = labels.get(index) ?? asm.label();
+    labels.set(index, label);
+    return label;
+  };
+  const opener = opening === undefined ? undefined : asm.label();
+  const written = new Map<number, WrittenFunction>();
+  for (const index of context.wanted) {
+    if (index < wasm.importedFunctionCount)
+      throw new FormatError("unsupported", 0, "export", "it is an imported function");
+    const code = lowerFunction(context, index);
+    const assignment = assignRegisters(code, options.registers);
+    const entry = { loadsBase: code.exported && index !== opening, opener };
+    written.set(index, emitFunction(asm, code, assignment, entry, functions));
+  }
+  const opened = opener === undefined ? undefined : emitOpener(asm, opener, functions(opening as number));
+  return nativeCode(asm.finish(), { context, entries, written, opener: opened });
+}
+
+function refuse(wasm: WasmModule): void {
+  const fail = (what: string) => {
+    throw new FormatError("unsupported", 0, what, "machine code is made of modules without it");
+  };
+  if (wasm.start !== undefined) fail("start function");
+  if (memoryCount(wasm) > 1) fail("second memory");
+  if (memoryCount(wasm) > 0 && memoryType(wasm, 0).index64) fail("64-bit memory");
+  for (const segment of wasm.data)
+    if (segmentAddress(wasm, segment) === undefined) fail("passive or placed segment");
+}
+
+function exportedFunctions(wasm: WasmModule, wanted: readonly string[] | undefined): Map<string, number> {
+  const missing = wanted?.find(
+    (one) => !wasm.exports.some(({ kind, name }) => kind === "function" && name === one),
+  );
+  if (missing !== undefined)
+    throw new FormatError("malformed", 0, "export", `no function is exported as ${missing}`);
+  const functions = wasm.exports.filter(
+    ({ kind, name }) => kind === "function" && (wanted?.includes(name) ?? true),
+  );
+  return new Map(functions.map(({ name, index }) => [name, index]));
 }

@@ -1,10 +1,188 @@
 import { FormatError } from "../../ground/bytes/errors.ts";
-import type { Abbreviation, AbbreviationTable } from "./abbreviations.ts";
+import { PiecewiseBytes } from "../../ground/bytes/piecewise.ts";
+import { type Abbreviation, AbbreviationTable } from "./abbreviations.ts";
 import * as dw from "./constants.ts";
-import { Cursor, stringAt } from "./cursor.ts";
-import { type FormValue, readForm, skipSized } from "./forms.ts";
-import type { DwarfSections } from "./sections.ts";
-import type { Contributions, UnitHeader } from "./unit-header.ts";
+import { Cursor, readInitialLength, stringAt } from "./cursor.ts";
+import { type Encoding, type FormValue, readForm, skipSized } from "./forms.ts";
+
+/** Where sections come from: an object file, or anything that has sections by name. */
+export interface DwarfSource {
+  section(name: string): Uint8Array | undefined;
+  /** A section that can be read in pieces; undefined for one that is to be had as a whole alone. */
+  sectionInPieces?(name: string): PiecewiseBytes | undefined;
+  /** In relocatable objects: the section of the program that the address at an offset of a section lies in. */
+  targetSection?(name: string, offset: number): number | undefined;
+}
+
+/** Work on damaged sections may exceed their size this many times; sound ones are read once or twice. */
+const WORK_FACTOR = 64;
+const WORK_FLOOR = 2 ** 20;
+
+/** Strings are looked for in as many bytes at first. */
+const STRING_BYTES = 128;
+
+/** The sections of one file, with what bounds the work on damaged ones. */
+export class DwarfSections {
+  /** Whether the units are split ones (`.dwo`, `.dwp`); their sections have names of their own. */
+  readonly isSplit: boolean;
+  /** What was found to be damaged so far. */
+  readonly problems: FormatError[] = [];
+  protected readonly source: DwarfSource;
+  readonly #parts = new Map<string, PiecewiseBytes | undefined>();
+  readonly #abbreviations = new Map<string, AbbreviationTable>();
+  #info: PiecewiseBytes | undefined;
+  #abbreviationWork = 0;
+  #rangeWork = 0;
+  #mostRangeWork: number | undefined;
+
+  constructor(source: DwarfSource, isSplit = false) {
+    this.source = source;
+    this.isSplit = isSplit;
+  }
+
+  /** A whole section by the name that it has in a program; split files have `.debug_info.dwo` for `.debug_info`. */
+  section(name: string): Uint8Array | undefined {
+    return this.part(name)?.loadAll();
+  }
+
+  /** As `section`, of which only what is loaded is there. */
+  part(name: string): PiecewiseBytes | undefined {
+    let part = this.#parts.get(name);
+    if (part === undefined && !this.#parts.has(name)) {
+      const own = this.isSplit ? `${name}.dwo` : name;
+      part = this.source.sectionInPieces?.(own);
+      if (part === undefined) {
+        const whole = this.source.section(own);
+        part = whole && new PiecewiseBytes(whole);
+      }
+      this.#parts.set(name, part);
+    }
+    return part;
+  }
+
+  /** The NUL-terminated string at an offset of a section; undefined where the offset lies outside. */
+  stringAt(name: string, offset: number): string | undefined {
+    const part = this.part(name);
+    if (part === undefined || !(offset >= 0 && offset < part.bytes.length)) return undefined;
+    for (let end = offset + STRING_BYTES; ; end += end - offset) {
+      part.loadSome(offset, end);
+      const nul = part.bytes.indexOf(0, offset);
+      if ((nul >= 0 && nul < end) || end >= part.bytes.length) return stringAt(part.bytes, offset);
+    }
+  }
+
+  /** The section of the program that the address at an offset of a section lies in, where each has addresses of its own. */
+  targetSection(name: string, offset: number): number | undefined {
+    return this.isSplit ? undefined : this.source.targetSection?.(name, offset);
+  }
+
+  /** `.debug_info`, with the units that were loaded. */
+  get info(): PiecewiseBytes {
+    this.#info ??= this.part(".debug_info") ?? new PiecewiseBytes(new Uint8Array(0));
+    return this.#info;
+  }
+
+  abbreviationsAt(offset: number, encoding: Encoding): AbbreviationTable {
+    const { version, offsetSize, addressSize } = encoding;
+    const key = `${offset} ${version <= 2} ${offsetSize} ${addressSize}`;
+    let table = this.#abbreviations.get(key);
+    if (table === undefined) {
+      const bytes = this.section(".debug_abbrev") ?? new Uint8Array(0);
+      const most = bytes.length * WORK_FACTOR + WORK_FLOOR;
+      table = new AbbreviationTable(bytes, offset, encoding, (spent) => {
+        this.#abbreviationWork += spent;
+        if (this.#abbreviationWork > most)
+          throw new FormatError("malformed", offset, ".debug_abbrev", "tables overlap");
+      });
+      this.#abbreviations.set(key, table);
+    }
+    return table;
+  }
+
+  /** Range lists that overlap without end would let a small file keep us busy for long. */
+  spendRanges(position: number): void {
+    this.#rangeWork++;
+    if (this.#rangeWork > this.#rangeWorkLimit)
+      throw new FormatError("malformed", position, "range list", "lists overlap too often");
+  }
+
+  get #rangeWorkLimit(): number {
+    this.#mostRangeWork ??=
+      this.#sizeOf(".debug_info", ".debug_rnglists", ".debug_ranges") * WORK_FACTOR + WORK_FLOOR;
+    return this.#mostRangeWork;
+  }
+
+  #sizeOf(...names: readonly string[]): number {
+    return names.reduce((sum, name) => sum + (this.part(name)?.bytes.length ?? 0), 0);
+  }
+}
+
+/** A unit's header (DWARF 5, section 7.5.1), as versions 2 to 5 have it. Offsets count from the section's start. */
+export interface UnitHeader extends Encoding {
+  readonly offset: number;
+  /** Where the next unit starts. */
+  readonly end: number;
+  readonly unitType: number;
+  readonly abbreviationOffset: number;
+  /** Offset of the unit's own entry. */
+  readonly dieOffset: number;
+  /** Id of a skeleton or split unit of version 5, signature of a type unit. */
+  readonly id: bigint | undefined;
+}
+
+/** @throws FormatError if there is no unit that can be read; `nextUnit` of the error's unit is not known then */
+export function readUnitHeader(section: Uint8Array, offset: number): UnitHeader {
+  const cursor = new Cursor(section, offset, ".debug_info");
+  const { length, dwarf64 } = readInitialLength(cursor);
+  const end = cursor.position + length;
+  if (end > section.length)
+    throw new FormatError("truncated", offset, "unit", `${length} bytes do not fit into the section`);
+  const offsetSize = dwarf64 ? 8 : 4;
+  const version = cursor.u16();
+  if (version < 2 || version > 5)
+    throw new FormatError(
+      "unsupported-version",
+      offset,
+      "unit",
+      `DWARF version ${version} (2 to 5 are known)`,
+    );
+  let unitType = dw.DW_UT_compile;
+  let addressSize: number;
+  let abbreviationOffset: number;
+  if (version >= 5) {
+    unitType = cursor.u8();
+    addressSize = cursor.u8();
+    abbreviationOffset = cursor.unsigned(offsetSize);
+  } else {
+    abbreviationOffset = cursor.unsigned(offsetSize);
+    addressSize = cursor.u8();
+  }
+  let id: bigint | undefined;
+  if (unitType === dw.DW_UT_skeleton || unitType === dw.DW_UT_split_compile) id = cursor.big64();
+  if (unitType === dw.DW_UT_type || unitType === dw.DW_UT_split_type) {
+    id = cursor.big64();
+    cursor.skip(offsetSize);
+  }
+  if (addressSize !== 4 && addressSize !== 8)
+    throw new FormatError("unsupported", offset, "unit", `addresses of ${addressSize} bytes`);
+  const dieOffset = cursor.position;
+  return { offset, end, version, offsetSize, addressSize, unitType, abbreviationOffset, dieOffset, id };
+}
+
+/** Bytes at a unit's start that are looked at before the rest is: its header and its own entry, mostly. */
+export const UNIT_HEAD_BYTES = 512;
+
+/** Where a package file (`.dwp`) keeps a unit's part of a section. */
+export interface Contributions {
+  readonly abbreviations: number;
+  readonly line: number;
+  readonly stringOffsets: number;
+  readonly rangeLists: number;
+}
+
+export function isTypeUnit({ header: { unitType } }: { readonly header: UnitHeader }): boolean {
+  return unitType === dw.DW_UT_type || unitType === dw.DW_UT_split_type;
+}
 
 /** How far chains of references are followed for an attribute; real ones have two or three links. */
 const LONGEST_CHAIN = 64;

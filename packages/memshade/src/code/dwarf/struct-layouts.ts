@@ -1,9 +1,8 @@
 import { FormatError } from "../../ground/bytes/errors.ts";
 import * as dw from "./constants.ts";
 import { Cursor } from "./cursor.ts";
-import type { Die } from "./die.ts";
-import type { DwarfFile } from "./dwarf-file.ts";
-import { isTypeUnit } from "./unit-header.ts";
+import { type Die, isTypeUnit } from "./die.ts";
+import type { DwarfFile } from "./unit.ts";
 
 /** A member of a struct, in bytes from its start; bit fields with their bits besides. */
 export interface StructMember {

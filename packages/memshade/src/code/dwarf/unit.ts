@@ -1,12 +1,24 @@
 import { FormatError } from "../../ground/bytes/errors.ts";
+import { partitionPoint } from "../../ground/bytes/partition-point.ts";
 import type { AbbreviationTable } from "./abbreviations.ts";
 import * as dw from "./constants.ts";
 import { Cursor } from "./cursor.ts";
-import { Die, type FileOfEntries, type Unit, type UnitAttributes, type UnitBases } from "./die.ts";
-import { type Contributions, UNIT_HEAD_BYTES, type UnitHeader } from "./unit-header.ts";
+import {
+  type Contributions,
+  Die,
+  DwarfSections,
+  type FileOfEntries,
+  isTypeUnit,
+  readUnitHeader,
+  UNIT_HEAD_BYTES,
+  type Unit,
+  type UnitAttributes,
+  type UnitBases,
+  type UnitHeader,
+} from "./die.ts";
 
 /** A unit of `.debug_info`. Its entries are decoded when they are asked for. */
-export class LoadedUnit implements Unit {
+class LoadedUnit implements Unit {
   readonly file: FileOfEntries;
   readonly header: UnitHeader;
   readonly contributions: Contributions | undefined;
@@ -139,4 +151,173 @@ export class LoadedUnit implements Unit {
     const offset = new Cursor(part.bytes, at, ".debug_str_offsets").unsigned(offsetSize);
     return this.file.stringAt(".debug_str", offset);
   }
+}
+
+/** Which parts of a package file's sections belong to which unit (`.debug_cu_index`; DWARF 5, section 7.3.5.3). */
+class PackageIndex {
+  readonly #offsets: ReadonlyMap<bigint, number>;
+  readonly #contributions: ReadonlyMap<number, Contributions>;
+
+  constructor(offsets: ReadonlyMap<bigint, number>, contributions: ReadonlyMap<number, Contributions>) {
+    this.#offsets = offsets;
+    this.#contributions = contributions;
+  }
+
+  /** Offset in `.debug_info.dwo` of the unit with an id. */
+  offsetOf(id: bigint): number | undefined {
+    return this.#offsets.get(id);
+  }
+
+  /** The parts that belong to the unit at an offset of `.debug_info.dwo`. */
+  contributionsAt(offset: number): Contributions | undefined {
+    return this.#contributions.get(offset);
+  }
+}
+
+/** @throws FormatError if it is damaged or of an unknown version (2, GNU's, and 5 are known) */
+function readPackageIndex(section: Uint8Array): PackageIndex {
+  const cursor = new Cursor(section, 0, ".debug_cu_index");
+  const version = cursor.u32() & 0xffff;
+  if (version !== 2 && version !== 5)
+    throw new FormatError(
+      "unsupported-version",
+      0,
+      ".debug_cu_index",
+      `version ${version} (2 and 5 are known)`,
+    );
+  const columns = cursor.u32();
+  const units = cursor.u32();
+  const slots = cursor.u32();
+  const ids = cursor.skip(slots * 8);
+  const rows = cursor.skip(slots * 4);
+  const kinds = cursor.skip(columns * 4);
+  const table = cursor.skip(units * columns * 4);
+  const at = (offset: number) => new Cursor(section, offset, ".debug_cu_index");
+  // GNU's format has loclists where the standard has them too, but location lists of version 4 instead.
+  const column = new Map(Array.from({ length: columns }, (_, index) => [at(kinds + index * 4).u32(), index]));
+  const cell = (row: number, kind: number) => {
+    const index = column.get(kind);
+    return index === undefined ? 0 : at(table + (row * columns + index) * 4).u32();
+  };
+  const offsets = new Map<bigint, number>();
+  const contributions = new Map<number, Contributions>();
+  for (let slot = 0; slot < slots; slot++) {
+    const row = at(rows + slot * 4).u32();
+    if (row === 0 || row > units) continue;
+    const offset = cell(row - 1, dw.DW_SECT_INFO);
+    offsets.set(at(ids + slot * 8).big64(), offset);
+    contributions.set(offset, {
+      abbreviations: cell(row - 1, dw.DW_SECT_ABBREV),
+      line: cell(row - 1, dw.DW_SECT_LINE),
+      stringOffsets: cell(row - 1, dw.DW_SECT_STR_OFFSETS),
+      rangeLists: version === 5 ? cell(row - 1, dw.DW_SECT_RNGLISTS) : 0,
+    });
+  }
+  return new PackageIndex(offsets, contributions);
+}
+
+/** The debug information of one file: its sections, and the units of `.debug_info` and `.debug_types`. */
+export class DwarfFile extends DwarfSections implements FileOfEntries {
+  /** The file that several share (dwz), if it is there. */
+  shared: DwarfFile | undefined;
+  #units: readonly Unit[] | undefined;
+  /** Those that were asked for, by offset. */
+  readonly #compilationUnits = new Map<number, Unit>();
+  #typeUnits: ReadonlyMap<bigint, Unit> | undefined;
+  #packageIndex: PackageIndex | undefined | null = null;
+
+  /** Compilation and skeleton units in the order of the section; whatever follows a damaged header is left out. */
+  get units(): readonly Unit[] {
+    this.#units ??= this.#readUnits();
+    return this.#units;
+  }
+
+  #readUnits(): Unit[] {
+    const units: Unit[] = [];
+    const { packageIndex } = this;
+    const { bytes: info } = this.info;
+    for (let offset = 0; offset < info.length; ) {
+      this.info.load(offset, offset + UNIT_HEAD_BYTES);
+      try {
+        const header = readUnitHeader(info, offset);
+        const known = this.#compilationUnits.get(offset);
+        units.push(known ?? new LoadedUnit(this, header, packageIndex?.contributionsAt(offset)));
+        offset = header.end;
+      } catch (error) {
+        if (!(error instanceof FormatError)) throw error;
+        this.problems.push(error);
+        const next = skipUnit(info, offset);
+        if (next === undefined) break;
+        offset = next;
+      }
+    }
+    return units;
+  }
+
+  /** The unit that an offset of `.debug_info` lies in. */
+  unitAround(offset: number): Unit | undefined {
+    const { units } = this;
+    const after = partitionPoint(0, units.length, (index) => units[index].header.offset <= offset);
+    const found = units[after - 1];
+    return found !== undefined && offset < found.header.end ? found : undefined;
+  }
+
+  /** The unit that starts at an offset, unless it is one of types. */
+  compilationUnitAt(offset: number): Unit | undefined {
+    const known = this.#compilationUnits.get(offset);
+    if (known !== undefined) return known;
+    const around = this.unitAround(offset);
+    const found = around?.header.offset === offset && !isTypeUnit(around) ? around : undefined;
+    if (found !== undefined) this.#compilationUnits.set(offset, found);
+    return found;
+  }
+
+  /** The split unit with an id. */
+  splitUnit(id: bigint): Unit | undefined {
+    const offset = this.packageIndex?.offsetOf(id);
+    if (offset !== undefined) return this.compilationUnitAt(offset);
+    return this.units.find((unit) => {
+      try {
+        return !isTypeUnit(unit) && unit.attributes.dwoId === id;
+      } catch (error) {
+        if (error instanceof FormatError) return false;
+        throw error;
+      }
+    });
+  }
+
+  get packageIndex(): PackageIndex | undefined {
+    if (this.#packageIndex === null) {
+      const index = this.isSplit ? this.source.section(".debug_cu_index") : undefined;
+      this.#packageIndex = undefined;
+      try {
+        if (index !== undefined && index.length > 0) this.#packageIndex = readPackageIndex(index);
+      } catch (error) {
+        if (!(error instanceof FormatError)) throw error;
+        this.problems.push(error);
+      }
+    }
+    return this.#packageIndex;
+  }
+
+  /** The entry of a type by its signature. Units of `.debug_types` (version 4) are not among them. */
+  typeUnitDie(signature: bigint | undefined): Die | undefined {
+    if (signature === undefined) return undefined;
+    this.#typeUnits ??= new Map(
+      this.units.filter(isTypeUnit).map((unit): [bigint, Unit] => [unit.header.id ?? 0n, unit]),
+    );
+    const unit = this.#typeUnits.get(signature);
+    if (unit === undefined) return undefined;
+    for (const child of unit.die.children()) if (child.tag !== dw.DW_TAG_namespace) return child;
+    return undefined;
+  }
+}
+
+/** Where the unit behind one of an unknown kind starts, if its length can be believed. */
+function skipUnit(info: Uint8Array, offset: number): number | undefined {
+  if (offset + 4 > info.length) return undefined;
+  const view = new DataView(info.buffer, info.byteOffset, info.byteLength);
+  const length = view.getUint32(offset, true);
+  const next = offset + 4 + length;
+  return length >= 2 && length < 0xfffffff0 && next < info.length ? next : undefined;
 }

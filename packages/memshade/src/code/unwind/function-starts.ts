@@ -1,5 +1,5 @@
 import type { ObjectFile } from "../objects/types.ts";
-import { cfiOfObject } from "./cfi/sections-of-object.ts";
+import { cfiOfObject } from "./cfi/reader.ts";
 import { UnwindTable } from "./tables/unwind-table.ts";
 
 /**

@@ -2,12 +2,12 @@ export { type UnwindTarget, unwindTarget } from "./architecture.ts";
 export { DW_CFA, DW_EH_PE } from "./cfi/constants.ts";
 export { CfiCursor } from "./cfi/cursor.ts";
 export { type FrameEntry, frameEntries, isSignalFrame } from "./cfi/frame-entries.ts";
-export { cfiOfObject, type ObjectCfi } from "./cfi/sections-of-object.ts";
+export { cfiOfObject, type ObjectCfi } from "./cfi/reader.ts";
 export { functionStarts } from "./function-starts.ts";
 export type { KeptRegisters } from "./tables/reduce.ts";
 export { type CfiStatistics, cfiStatistics } from "./tables/statistics.ts";
 export { UnwindTable, type UnwindTableOptions } from "./tables/unwind-table.ts";
-export { endsWithCall, isSignalTrampoline, type ReadCode } from "./unwinder/fallbacks.ts";
+export { SMALL_RULE, smallRuleAt, UNCHANGED } from "./unwinder/expression.ts";
 export {
   END_REASONS,
   type EndReason,
@@ -18,8 +18,7 @@ export {
 export { Memory, PagedMemory, type ReadMemory, StackImage } from "./unwinder/memory.ts";
 export { type Module, ModuleMap } from "./unwinder/modules.ts";
 export type { UnwindOptions } from "./unwinder/options.ts";
-export { pltStep } from "./unwinder/plt-stubs.ts";
+export { endsWithCall, isSignalTrampoline, pltStep, type ReadCode } from "./unwinder/plt-stubs.ts";
 export { Registers } from "./unwinder/registers.ts";
-export { SMALL_RULE, smallRuleAt, UNCHANGED } from "./unwinder/small-rule.ts";
 export { FRAME_MARK, StackColumns } from "./unwinder/stack-columns.ts";
 export { Unwinder } from "./unwinder/unwinder.ts";

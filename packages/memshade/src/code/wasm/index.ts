@@ -15,6 +15,5 @@ export { functionName, type ModuleNames, readNames } from "./names.ts";
 export * from "./opcodes.ts";
 export { printInstruction } from "./print.ts";
 export * from "./sections.ts";
-export { opcodeIdAt, skipImmediates, skipOpcode } from "./skip.ts";
+export { opcodeIdAt, skipImmediates, skipOpcode, unknownOpcode } from "./skip.ts";
 export * from "./types.ts";
-export { unknownOpcode } from "./unknown-opcode.ts";

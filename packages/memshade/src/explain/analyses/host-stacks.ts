@@ -1,13 +1,14 @@
 import {
   type ContextTable,
+  GrowingMibColumns,
   type HeapProfile,
+  mibAt,
   REACH_OF_KIND,
   SITE_FIELDS,
   type SiteColumns,
 } from "../../profile/model/heap-profile.ts";
 import { type IndexIntoContextTable, NONE } from "../../profile/model/indices.ts";
 import type { Mib } from "../../profile/model/mib.ts";
-import { GrowingMibColumns, mibAt } from "../../profile/model/mib-columns.ts";
 
 /*
  * Of frequent entries a sample was asked who made them. What the others did is spread over the callers of those that did the same in

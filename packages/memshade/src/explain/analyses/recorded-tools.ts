@@ -1,6 +1,6 @@
-import type { CpuProfile } from "../../profile/model/cpu/cpu-profile.ts";
+import type { CpuProfile } from "../../profile/model/cpu.ts";
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
-import type { ObjectsProfile } from "../../profile/model/objects/objects.ts";
+import type { ObjectsProfile } from "../../profile/model/objects.ts";
 import type { WasteFile } from "../../profile/model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../profile/model/working-set/working-set.ts";
 import type { StaticsReport } from "./statics/static-objects.ts";

@@ -3,7 +3,7 @@ import { type BlockMeasure, blockMeasure } from "../analyses/block-measure.ts";
 import { isCollected } from "../analyses/collected.ts";
 import { draggedBlocks, dragOfContexts, lastUse, lastUseTime } from "../analyses/dragged-blocks.ts";
 import { sumOf } from "../analyses/groups.ts";
-import { heapPhases } from "../analyses/over-time/heap-phases.ts";
+import { heapPhases } from "../analyses/over-time.ts";
 import { writtenNeverRead } from "../analyses/unused-blocks.ts";
 import { soonCollected } from "./churn.ts";
 import { type FindingKind, type Found, LEAST_PART } from "./finding-kind.ts";

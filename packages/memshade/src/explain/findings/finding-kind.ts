@@ -6,8 +6,7 @@ import type {
   WasteStore,
 } from "../../profile/model/waste/waste.ts";
 import type { RecordedTools } from "../analyses/recorded-tools.ts";
-import type { Partners } from "./waste/partners.ts";
-import type { WasteFinding } from "./waste/waste-finding.ts";
+import type { Partners, WasteFinding } from "./waste/waste-finding.ts";
 
 /** A frame of a place, as far as it is known. */
 export interface PlaceFrame {

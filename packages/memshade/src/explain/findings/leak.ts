@@ -5,7 +5,7 @@ import { type BlockMeasure, blockMeasure } from "../analyses/block-measure.ts";
 import { isCollected } from "../analyses/collected.ts";
 import { dragOfContexts } from "../analyses/dragged-blocks.ts";
 import { libraryOf, START_UP } from "../analyses/frames/libraries.ts";
-import { leaks } from "../analyses/heap/leaks.ts";
+import { leaks } from "../analyses/heap.ts";
 import { marginOf } from "../analyses/host-stacks.ts";
 import { reachOf } from "../analyses/live-blocks.ts";
 import { heapTotals } from "../analyses/totals.ts";

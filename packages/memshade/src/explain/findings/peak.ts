@@ -4,7 +4,7 @@ import { type IndexIntoContextTable, NONE } from "../../profile/model/indices.ts
 import { liveBytesOf } from "../../profile/model/over-time/heap-intervals.ts";
 import { dragOfContexts } from "../analyses/dragged-blocks.ts";
 import { groupContexts, sumOf } from "../analyses/groups.ts";
-import { rowsOfContexts } from "../analyses/over-time/heap-phases.ts";
+import { rowsOfContexts } from "../analyses/over-time.ts";
 import { byCaller } from "./by-caller.ts";
 import { type FindingKind, type FindingPlace, type Found, LEAST_PART } from "./finding-kind.ts";
 import { accessesOf, inModule } from "./heap-blocks.ts";

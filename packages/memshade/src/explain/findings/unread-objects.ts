@@ -1,10 +1,9 @@
-import type { ModuleObjects } from "../../profile/model/objects/objects.ts";
+import type { ModuleObjects } from "../../profile/model/objects.ts";
 import { MODULE_SPAN } from "../../profile/model/waste/waste.ts";
 import { fromOwn } from "../analyses/frames/own-place.ts";
-import { typeName } from "../analyses/objects/names.ts";
 import { busiestPaths } from "../analyses/objects/shares.ts";
 import { objectTotals } from "../analyses/objects/totals.ts";
-import { unreadTypes } from "../analyses/objects/unread.ts";
+import { typeName, unreadTypes } from "../analyses/objects/unread.ts";
 import {
   type FindingKind,
   type FindingPlace,

@@ -1,8 +1,108 @@
 import { pairRows } from "../diff/pair-rows.ts";
 import type { KeyFrame, PathKey } from "../diff/path-keys.ts";
-import type { ChangePoint } from "./change-points.ts";
 import type { FleetMeasure, StepLimit } from "./measures.ts";
-import { LEAST_T, meanOf, type Samples, welchT } from "./welch.ts";
+
+/** Samples of one measure: how many, their sum, and the sum of their squares. */
+export interface Samples {
+  readonly count: number;
+  readonly sum: number;
+  readonly squares: number;
+}
+
+export const NO_SAMPLES: Samples = { count: 0, sum: 0, squares: 0 };
+
+export function addSamples(a: Samples, b: Samples): Samples {
+  return { count: a.count + b.count, sum: a.sum + b.sum, squares: a.squares + b.squares };
+}
+
+export function meanOf({ count, sum }: Samples): number {
+  return count === 0 ? 0 : sum / count;
+}
+
+/** Of the samples, not of what they were drawn from: 0 for one. */
+export function varianceOf({ count, sum, squares }: Samples): number {
+  return count === 0 ? 0 : Math.max(0, squares / count - (sum / count) ** 2);
+}
+
+/** Sums of large numbers are off in their last digits: so much of a mean is no spread. */
+const ROUNDING = 1e-9;
+
+/** Whether all samples are one number. */
+function areEqual(samples: Samples): boolean {
+  return Math.sqrt(varianceOf(samples)) <= Math.abs(meanOf(samples)) * Math.sqrt(ROUNDING);
+}
+
+/** Fewer samples than these say nothing of their spread. */
+const LEAST_SAMPLES = 3;
+/** Of what only differs by chance, one in some 100,000 has so large a t where there are ten samples a side. */
+const LEAST_T = 5;
+
+/**
+ * How many standard errors the mean of `now` is above that of `before` (Welch's t, of samples whose spreads differ); undefined
+ * for fewer than three samples a side.
+ *
+ * For example: ten runs with 100 ± 10, ten with 125 ± 10: 25 / √(100 / 9 + 100 / 9) = 5.3
+ */
+export function welchT(before: Samples, now: Samples): number | undefined {
+  if (before.count < LEAST_SAMPLES || now.count < LEAST_SAMPLES) return undefined;
+  const difference = meanOf(now) - meanOf(before);
+  const error = Math.sqrt(varianceOf(before) / (before.count - 1) + varianceOf(now) / (now.count - 1));
+  if (error <= Math.abs(meanOf(before)) * ROUNDING)
+    return difference === 0 ? 0 : Math.sign(difference) * Infinity;
+  return difference / error;
+}
+
+/** Builds on each side of a step that count, at most: programs change in between for other reasons too. */
+const WINDOW = 20;
+
+/** A step between two builds, one behind the other. */
+interface ChangePoint {
+  /** Index of the first build behind the step. */
+  readonly at: number;
+  /** The builds that were compared: those from `first` on to before `at`, and those from `at` on to before `end`. */
+  readonly first: number;
+  readonly end: number;
+  /** Undefined where all runs of a build are the same: then any difference is one. */
+  readonly t: number | undefined;
+}
+
+/**
+ * Between which builds a measure changed. Where all runs of a build give the same number, every difference counts. Else the mean of up
+ * to twenty builds before a step is compared with that of as many behind it, up to the next step.
+ *
+ * @param builds in the order of their commits
+ * @param isRepeatable whether one run of a build says what all say
+ */
+export function changePoints(builds: readonly Samples[], isRepeatable: boolean): ChangePoint[] {
+  if (isRepeatable && builds.every(areEqual))
+    return builds.flatMap((build, at) =>
+      at > 0 && meanOf(build) !== meanOf(builds[at - 1]!)
+        ? [{ at, first: at - 1, end: at + 1, t: undefined }]
+        : [],
+    );
+  return split(builds, 0, builds.length).sort((a, b) => a.at - b.at);
+}
+
+function split(builds: readonly Samples[], start: number, end: number): ChangePoint[] {
+  let best: (ChangePoint & { readonly t: number }) | undefined;
+  for (let at = start + 1; at < end; at++) {
+    const first = Math.max(start, at - WINDOW);
+    const last = Math.min(end, at + WINDOW);
+    const t = welchT(sumOf(builds, first, at), sumOf(builds, at, last));
+    if (
+      t !== undefined &&
+      Math.abs(t) >= Math.max(LEAST_T, Math.abs(best?.t ?? 0)) &&
+      Math.abs(t) !== Math.abs(best?.t ?? 0)
+    )
+      best = { at, first, end: last, t };
+  }
+  if (best === undefined) return [];
+  return [...split(builds, start, best.at), best, ...split(builds, best.at, end)];
+}
+
+function sumOf(builds: readonly Samples[], start: number, end: number): Samples {
+  return builds.slice(start, end).reduce(addSamples, NO_SAMPLES);
+}
 
 /** One build of a project, with all its runs. */
 export interface BuildTotals {

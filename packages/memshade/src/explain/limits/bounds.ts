@@ -1,3 +1,4 @@
+import { UserError } from "../../ground/bytes/errors.ts";
 import {
   BLOCK_FIGURES,
   type Bound,
@@ -9,11 +10,24 @@ import {
 import { counted } from "../../profile/model/counted.ts";
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import type { RunEnd } from "../../profile/model/run.ts";
+import type {
+  Attribution,
+  InstanceWorkingSet,
+  WorkingSetProfile,
+} from "../../profile/model/working-set/working-set.ts";
 import { areAccessesCut } from "../analyses/granule-accesses.ts";
-import type { RecordedTools } from "../analyses/recorded-tools.ts";
+import { isUseKnown, whyHeapUnknown } from "../analyses/heap.ts";
+import { nearest } from "../analyses/nearest-words.ts";
+import { findsAnything, type RecordedTools } from "../analyses/recorded-tools.ts";
 import { heapTotals } from "../analyses/totals.ts";
+import type { FindingKind, FindingSource } from "../findings/finding-kind.ts";
+import { type Finding, KINDS } from "../findings/index.ts";
+import { runFindings } from "../findings/run-findings.ts";
+import { MEASURES, measure, stacksOf, wordsOf } from "../measures/index.ts";
+import type { Measure } from "../measures/measure.ts";
 import type { Relation } from "./limit.ts";
-import type { LimitMeasure } from "./measure.ts";
+import { added, type Chosen, type LimitMeasure, type Measured, type PlaceAmount } from "./measure.ts";
+import { findingPlace, placesOfRows, workingSetPlace } from "./measured-place.ts";
 
 /** Between these two is what a run really had. */
 export interface Range {
@@ -143,6 +157,202 @@ export function compareRange(range: Range, relation: Relation, allowed: Range): 
 }
 
 /** The figures that findings are made of. */
-export const FOUND_FIGURES: readonly Figure[] = FIGURES.filter(
+const FOUND_FIGURES: readonly Figure[] = FIGURES.filter(
   (figure) => figure !== "lines" && figure !== "accesses" && figure !== "allocated",
 );
+
+/** What a run needs to have data that findings are made of. */
+const NEEDS: { readonly [Source in FindingSource]: string } = {
+  heap: "a run with --tool heap or alloc",
+  use: "a run with --tool heap",
+  statics: "a run with --tool heap, of a module whose data has fixed addresses",
+  waste: "a run with --tool waste",
+  objects: "a run of a module with garbage-collected objects, recorded with --tool objects",
+};
+
+const known = new WeakMap<RecordedTools, readonly Finding[]>();
+
+function findingsOf(run: RecordedTools): readonly Finding[] {
+  let findings = known.get(run);
+  if (findings === undefined) {
+    findings = findsAnything(run) ? runFindings(run, Number.POSITIVE_INFINITY) : [];
+    known.set(run, findings);
+  }
+  return findings;
+}
+
+const OF_BLOCKS: readonly FindingSource[] = ["heap", "use"];
+
+function hasSource(run: RecordedTools, source: FindingSource): boolean {
+  return source === "use" ? run.heap !== undefined && isUseKnown(run.heap) : run[source] !== undefined;
+}
+
+type Kind = Pick<FindingKind, "kind" | "sources">;
+
+/** The findings of a run, one each. */
+function ofKinds(kinds: readonly Kind[]): LimitMeasure["measure"] {
+  return (run, chosen) => {
+    if (!kinds.some(({ sources }) => sources.some((source) => hasSource(run, source)))) return undefined;
+    const places = findingsOf(run)
+      .filter((finding) => kinds.some(({ kind }) => kind === finding.kind))
+      .map((finding) => ({ place: findingPlace(finding), amount: 1 }));
+    return added(places, chosen);
+  };
+}
+
+/** Findings that another tool has too are known without the heap. */
+function unknownOf(kinds: readonly Kind[]): LimitMeasure["unknown"] {
+  const sources = [...new Set(kinds.flatMap(({ sources }) => sources))];
+  const others = sources.filter((source) => !OF_BLOCKS.includes(source));
+  return (run) =>
+    others.length < sources.length && !others.some((source) => hasSource(run, source))
+      ? whyHeapUnknown(run)
+      : undefined;
+}
+
+/** `findings`, and each kind of them by its own word, unless others have that. */
+function findingMeasures(taken: ReadonlySet<string>): LimitMeasure[] {
+  return [
+    {
+      id: "findings",
+      also: [],
+      figures: FOUND_FIGURES,
+      tool: "findings",
+      unit: "findings",
+      meaning: "what a report's summary tells, all of it; [kind=WORD] for one kind",
+      needs: "a run with --tool heap, alloc, waste or objects",
+      unknown: unknownOf(KINDS),
+      measure: ofKinds(KINDS),
+    },
+    ...KINDS.filter(({ kind }) => !taken.has(kind)).map(
+      (one): LimitMeasure => ({
+        id: one.kind,
+        also: [],
+        figures: FOUND_FIGURES,
+        tool: "findings",
+        unit: "findings",
+        meaning: `findings of the kind ${one.kind} (memshade explain ${one.kind})`,
+        needs: [NEEDS[one.sources[0]!], ...one.sources.slice(1)].join(" or "),
+        unknown: unknownOf([one]),
+        measure: ofKinds([one]),
+      }),
+    ),
+  ];
+}
+
+/** Measures whose places are others than those of rows, by their words. */
+const OWN_PLACES: Readonly<Record<string, LimitMeasure["measure"] | undefined>> = {
+  workingset: largestInterval,
+};
+
+const OF_TOOLS: readonly LimitMeasure[] = MEASURES.map((one) => ({
+  ...one,
+  also: wordsOf(one, "check").slice(1),
+  measure: OWN_PLACES[one.id] ?? ((run, chosen) => measured(one, run, chosen)),
+}));
+
+/** All that limits can be set for. */
+export const LIMIT_MEASURES: readonly LimitMeasure[] = [
+  ...OF_TOOLS,
+  ...findingMeasures(new Set(OF_TOOLS.flatMap(({ id, also }) => [id, ...also]))),
+];
+
+/** @throws UserError for words that are none */
+export function limitMeasure(word: string): LimitMeasure {
+  const found = LIMIT_MEASURES.find(({ id, also }) => id === word || also.includes(word));
+  if (found !== undefined) return found;
+  const names = LIMIT_MEASURES.flatMap(({ id, also }) => [id, ...also].map((name) => ({ word: name, name })));
+  throw new UserError(
+    `"${word}" is no measure; most like it are ${nearest(word, names).slice(0, 3).join(", ")}; memshade check --list has all of them`,
+  );
+}
+
+function measured(
+  { tool, unit, combine, column }: Measure,
+  run: RecordedTools,
+  chosen: Chosen,
+): Measured | undefined {
+  if (typeof combine === "object") {
+    const [over, under] = [combine.of, combine.by].map((id) => measured(measure(id), run, chosen));
+    if (over === undefined || under === undefined) return undefined;
+    const ratio = (of: number, by: number) =>
+      by === 0 ? 0 : combine.isRest === true ? 1 - of / by : of / by;
+    return {
+      amount: ratio(over.amount, under.amount),
+      places: over.places.map(({ place, amount }, index) => ({
+        place,
+        amount: ratio(amount, under.places[index]!.amount),
+      })),
+    };
+  }
+  const [stacks, amounts] = [stacksOf(tool, run), column(run)];
+  if (stacks === undefined || amounts === undefined) return undefined;
+  if (chosen !== undefined && amounts.isUnplaced === true) return undefined;
+  // Estimates, and parts of what several callers made, are no whole numbers; a clock may have parts of its unit.
+  const whole = unit === "clock" ? (amount: number) => amount : Math.round;
+  const places = placesOfRows(stacks).map((place, row) => ({ place, amount: Number(amounts.amounts[row]) }));
+  const all = added(places, chosen, amounts.rest);
+  return {
+    amount: whole(all.amount),
+    places: all.places.map(({ place, amount }) => ({ place, amount: whole(amount) })),
+    isLowerBound: amounts.isLowerBound,
+  };
+}
+
+/** Bytes of the largest interval; of chosen places, of the interval in which their blocks have most. */
+function largestInterval({ workingset }: RecordedTools, chosen: Chosen): Measured | undefined {
+  if (workingset === undefined) return undefined;
+  const found = workingset.instances.map((instance) =>
+    chosen === undefined
+      ? wholeInterval(workingset, instance)
+      : ownersOfInterval(workingset, instance, chosen),
+  );
+  if (found.some((measured) => measured === undefined)) return undefined;
+  return found.reduce(
+    (most, measured) => (most === undefined || measured!.amount > most.amount ? measured : most),
+    undefined,
+  );
+}
+
+/** The largest interval, and who had its lines, or the place in which it ended. */
+function wholeInterval(profile: WorkingSetProfile, instance: InstanceWorkingSet): Measured | undefined {
+  const { lineBytes, modules } = profile;
+  const lines = instance.levels[0]?.counts.lines;
+  if (lines === undefined) return undefined;
+  const largest = lines.reduce((best, count, interval) => (count > lines[best]! ? interval : best), 0);
+  const amount = (lines[largest] ?? 0) * lineBytes;
+  const owners = instance.owners && placesOfInterval(profile, instance, instance.owners, largest);
+  if (owners !== undefined && owners.length > 0) return { amount, places: owners };
+  const stack = instance.stacks[instance.stackOf[largest] ?? -1] ?? [];
+  return { amount, places: [], at: workingSetPlace(stack, modules[instance.module]?.name) };
+}
+
+function ownersOfInterval(
+  profile: WorkingSetProfile,
+  instance: InstanceWorkingSet,
+  chosen: NonNullable<Chosen>,
+): Measured | undefined {
+  const { owners } = instance;
+  if (owners === undefined) return undefined;
+  const intervals = owners.levels.find(({ factor }) => factor === 1)?.intervals ?? [];
+  const all = intervals.map((_, interval) =>
+    added(placesOfInterval(profile, instance, owners, interval), chosen),
+  );
+  return all.reduce((most, measured) => (measured.amount > most.amount ? measured : most), {
+    amount: 0,
+    places: [],
+  });
+}
+
+function placesOfInterval(
+  { lineBytes, modules }: WorkingSetProfile,
+  { module }: InstanceWorkingSet,
+  { contexts, levels }: Attribution,
+  interval: number,
+): PlaceAmount[] {
+  const entries = levels.find(({ factor }) => factor === 1)?.intervals[interval] ?? [];
+  return entries.map(([context, lines]) => ({
+    place: workingSetPlace(contexts[context]!.stack, modules[module]?.name),
+    amount: lines * lineBytes,
+  }));
+}

@@ -2,11 +2,18 @@ import { UserError } from "../../ground/bytes/errors.ts";
 import type { RecordedTools } from "../analyses/recorded-tools.ts";
 import { diffPlaces, type PlaceMeasure, PlaceSums, type PlaceTable } from "../diff/place-diff.ts";
 import type { PlaceFrame } from "../findings/finding-kind.ts";
-import { boundsOfMeasure, boundsOfRun, compareRange, type Range, type RunFacts, rangeOf } from "./bounds.ts";
+import {
+  boundsOfMeasure,
+  boundsOfRun,
+  compareRange,
+  limitMeasure,
+  type Range,
+  type RunFacts,
+  rangeOf,
+} from "./bounds.ts";
 import type { Limit, Relation } from "./limit.ts";
 import type { Chosen, LimitMeasure, Measured, PlaceAmount } from "./measure.ts";
 import type { MeasuredPlace } from "./measured-place.ts";
-import { limitMeasure } from "./measures.ts";
 import { choosesPlace, type PlaceFilter } from "./place-filter.ts";
 
 /** A run, and how it is named in messages. */

@@ -4,7 +4,7 @@ import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import { isOfNativeProgram } from "../../profile/model/known-fields.ts";
 import type { RunAllocator } from "../../profile/model/run.ts";
 import { areAccessesCut } from "../analyses/granule-accesses.ts";
-import { dominantBlocks } from "../analyses/heap/dominant-blocks.ts";
+import { dominantBlocks } from "../analyses/heap.ts";
 import { heapTotals } from "../analyses/totals.ts";
 import { isNameless } from "../findings/places.ts";
 

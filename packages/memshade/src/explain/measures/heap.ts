@@ -9,7 +9,7 @@ import { functionNumber } from "../analyses/frames/frame-name.ts";
 import { areAccessesCut } from "../analyses/granule-accesses.ts";
 import { type GroupBy, groupContexts } from "../analyses/groups.ts";
 import { copiedBytes, spareBytes } from "../analyses/growth.ts";
-import { isUseKnown, whyHeapUnknown, whyLostUnknown } from "../analyses/heap/followed-heap.ts";
+import { isUseKnown, whyHeapUnknown, whyLostUnknown } from "../analyses/heap.ts";
 import { marginOf, variancesIn, withVariances } from "../analyses/host-stacks.ts";
 import { liveBlocksOf } from "../analyses/live-blocks.ts";
 import { temporaryBlocks } from "../analyses/temporary.ts";

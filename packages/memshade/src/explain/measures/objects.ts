@@ -1,12 +1,11 @@
-import type { ModuleObjects, ObjectsProfile } from "../../profile/model/objects/objects.ts";
-import { typeName, typesByIndex } from "../analyses/objects/names.ts";
+import type { ModuleObjects, ObjectsProfile } from "../../profile/model/objects.ts";
 import {
   callersAreEstimated,
   ESTIMATED_CALLERS,
   type SiteShare,
   siteShares,
 } from "../analyses/objects/shares.ts";
-import { unreadFields, unreadTypes } from "../analyses/objects/unread.ts";
+import { typeName, typesByIndex, unreadFields, unreadTypes } from "../analyses/objects/unread.ts";
 import { type MeasuredProfiles, measuresOf, once, type ToolMeasures } from "./measure.ts";
 import { type Column, type MeasuredStacks, RowCollector } from "./measured-stacks.ts";
 import { frameOf } from "./working-set.ts";

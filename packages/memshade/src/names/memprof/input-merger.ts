@@ -1,3 +1,4 @@
+import { constants, deflateRawSync, inflateRawSync } from "node:zlib";
 import type { ByteSource } from "../../ground/bytes/byte-source.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { RawAdder } from "../../profile/formats/memprof/index.ts";
@@ -6,6 +7,7 @@ import { isMemprofRaw, type RawScan, scanRaw } from "../../profile/formats/mempr
 import { readFastYaml } from "../../profile/formats/memprof-text/fast-yaml.ts";
 import { isMemprofYaml } from "../../profile/formats/memprof-text/is-yaml.ts";
 import {
+  type Deflate,
   isMemshadeProfile,
   MemshadeProfile,
   type ProfileOrigin,
@@ -21,7 +23,37 @@ import { MIB_FIELDS, type MibField } from "../../profile/model/mib-fields.ts";
 import { type BinaryPlaces, noBinary, noFrameNamed, ProfiledBinaries } from "./binaries.ts";
 import { explained, InputReader, loadYamlReader, MAGIC_BYTES, wholeSource } from "./input-reader.ts";
 import type { MergeInput } from "./inputs.ts";
-import { nodeDeflate } from "./node-deflate.ts";
+
+/** How far back packed data may refer. */
+const WINDOW_BYTES = 1 << 15;
+
+/** Node's own packing, much faster than the one that works everywhere. */
+export const nodeDeflate: Deflate = {
+  *pack(pieces) {
+    let last = new Uint8Array(0);
+    let before = new Uint8Array(0);
+    const packed = (finishFlush: number) =>
+      deflateRawSync(last, {
+        level: 9,
+        finishFlush,
+        ...(before.length === 0 ? {} : { dictionary: before }),
+      });
+    // Each piece is packed with the end of the one before as what it may refer to, so that all are one stream.
+    for (const piece of pieces) {
+      if (last.length > 0) {
+        yield packed(constants.Z_SYNC_FLUSH);
+        before = last.slice(-WINDOW_BYTES);
+      }
+      last = piece.slice();
+    }
+    yield packed(constants.Z_FINISH);
+  },
+  unpack: (bytes, sizeBytes) => {
+    const plain = inflateRawSync(bytes, { maxOutputLength: Math.max(1, sizeBytes) });
+    if (plain.length !== sizeBytes) throw new RangeError("not of the announced size");
+    return plain;
+  },
+};
 
 /** What is kept of the inputs. */
 export interface MergeFields {

@@ -1,11 +1,42 @@
 import { availableParallelism } from "node:os";
 import { setImmediate } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
 import { UserError } from "../../ground/bytes/errors.ts";
 import type { BinaryPlaces } from "./binaries.ts";
 import { InputMerger, type MergeFields } from "./input-merger.ts";
 import type { MergeInput } from "./inputs.ts";
 import type { MergeReply, MergeTask, MergeThreadData } from "./merge-messages.ts";
-import { type MergeThread, startMergeThread } from "./start-merge-thread.ts";
+
+/** A thread that merges: one task at a time. */
+interface MergeThread {
+  ask(task: MergeTask): Promise<MergeReply>;
+  stop(): Promise<unknown>;
+}
+
+/** Threads make few objects: their tables are arrays outside of the heap. */
+const YOUNG_MEGABYTES = 4;
+
+/** Starts one; the file has the extension of this one, in the sources as in the build. */
+function startMergeThread(data: MergeThreadData): MergeThread {
+  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
+  const worker = new Worker(new URL(`merge-thread.${extension}`, import.meta.url), {
+    workerData: data,
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEGABYTES },
+  });
+  return {
+    ask: (task) =>
+      new Promise((resolve, reject) => {
+        const fail = (error: unknown) => reject(error);
+        worker.once("error", fail);
+        worker.once("message", (reply: MergeReply) => {
+          worker.off("error", fail);
+          resolve(reply);
+        });
+        worker.postMessage(task);
+      }),
+    stop: () => worker.terminate(),
+  };
+}
 
 /** Inputs for each thread, at least: fewer are merged sooner than it starts. */
 const LEAST_FOR_THREADS = 16;

@@ -1,6 +1,6 @@
-import { closeSync, fstatSync } from "node:fs";
+import { closeSync, fstatSync, statSync } from "node:fs";
 import { type ByteSource, sourceOfBytes } from "../../ground/bytes/byte-source.ts";
-import { FormatError } from "../../ground/bytes/errors.ts";
+import { FormatError, UserError } from "../../ground/bytes/errors.ts";
 import { type FramesAtPc, symbolizeRaw } from "../../profile/formats/memprof/index.ts";
 import {
   isIndexedProfile,
@@ -12,16 +12,168 @@ import {
   contextsOfScan,
   isMemprofRaw,
   type RawSegment,
+  REST,
   scanRaw,
 } from "../../profile/formats/memprof-raw/index.ts";
 import { indexedProfileText, rawProfileText, sectionText } from "../../profile/formats/memprof-text/index.ts";
 import { isMemshadeProfile, MemshadeProfile } from "../../profile/formats/memshade-profile/index.ts";
 import { HOT_COLD_FIELDS, ProfileMerger } from "../../profile/model/memprof/index.ts";
-import { descriptorSource, openInput, readPipe } from "../load/file.ts";
-import { ProfiledBinaries } from "./binaries.ts";
-import { assertMatches, missingBinaryError, openBinary } from "./checked-binary.ts";
+import { descriptorSource, openInput, readPipe, readRegular } from "../load/file.ts";
+import { type LoadedObject, loadObject } from "../load/objects.ts";
+import { buildIdOf, hexOf, ProfiledBinaries } from "./binaries.ts";
 import { faultOf, MAGIC_BYTES, wholeSource } from "./input-reader.ts";
-import { indexedError, inProfdataWords, ProfdataError, rawError } from "./profdata-error.ts";
+
+/** A failure in the words of `llvm-profdata`, for a command whose output replaces that tool's. */
+export class ProfdataError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "ProfdataError";
+  }
+}
+
+const INVALID = "invalid instrumentation profile data (bad magic)";
+const VERSION = "unsupported instrumentation profile format version";
+const MALFORMED = "malformed instrumentation profile data";
+
+/** A format error of a raw file, as the reference tool says it. */
+function rawError(file: string, error: FormatError): ProfdataError {
+  switch (error.kind) {
+    case "bad-magic":
+      return error.offset === 0
+        ? new ProfdataError(`${file}: ${INVALID}`)
+        : new ProfdataError(`${file}\n${MALFORMED}`);
+    case "truncated":
+      return new ProfdataError(`${file}\ntruncated profile data`);
+    case "unsupported-version":
+      return new ProfdataError(`${file}\n${VERSION}`);
+    default: {
+      const { detail } = error;
+      // The reference tool takes such a rest for a header, and finds no version in it.
+      if (error.construct === REST) return new ProfdataError(`${file}\n${VERSION}`);
+      return error.construct === "memprof raw header"
+        ? new ProfdataError(`${file}\n${MALFORMED}`)
+        : new ProfdataError(`${MALFORMED}: ${detail}`);
+    }
+  }
+}
+
+/** A format error of an indexed file, as the reference tool says it. */
+function indexedError(file: string, error: FormatError): ProfdataError {
+  switch (error.kind) {
+    case "bad-magic":
+      return new ProfdataError(`${file}: ${INVALID}`);
+    case "truncated":
+      return new ProfdataError(`${file}: truncated profile data`);
+    case "unsupported-version":
+      return new ProfdataError(
+        error.construct === "memprof section"
+          ? `${file}: ${VERSION}: ${error.detail}`
+          : `${file}: ${VERSION}`,
+      );
+    case "unsupported":
+      return new ProfdataError(
+        error.offset === 24
+          ? `${file}: unsupported instrumentation profile hash type`
+          : `${file}: no memprof profile in it`,
+      );
+    default: {
+      const { detail } = error;
+      const short = detail.startsWith("memprof schema invalid") ? "memprof schema invalid" : detail;
+      return new ProfdataError(`${file}: ${MALFORMED}: ${short}`);
+    }
+  }
+}
+
+/** Runs `read` and turns format errors into the reference tool's. */
+function inProfdataWords<T>(
+  file: string,
+  words: (file: string, error: FormatError) => ProfdataError,
+  read: () => T,
+): T {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof FormatError ? words(file, error) : error;
+  }
+}
+
+const EXECUTABLE = 1;
+
+/** Objects that the reference tool recognizes and refuses: Mach-O, fat Mach-O, COFF and archives. */
+const OTHER_OBJECTS: readonly (readonly number[])[] = [
+  [0xcf, 0xfa, 0xed, 0xfe],
+  [0xce, 0xfa, 0xed, 0xfe],
+  [0xfe, 0xed, 0xfa, 0xce],
+  [0xfe, 0xed, 0xfa, 0xcf],
+  [0xca, 0xfe, 0xba, 0xbe],
+  [0x4d, 0x5a],
+];
+
+/** The error for a raw profile that no binary was given for: it names the build ids. */
+function missingBinaryError(segments: readonly RawSegment[]): ProfdataError {
+  const buildIds = new Set(segments.map(({ buildId }) => hexOf(buildId)).filter((id) => id !== ""));
+  const lines = Array.from(buildIds, (id) => `\n BuildId: ${id}`).join("");
+  return new ProfdataError(
+    `\nPath to profiled binary is empty, expected binary with one of the following build ids:\n${lines}`,
+  );
+}
+
+/**
+ * Opens a binary and checks that it can belong to a raw profile, in the reference tool's order and words. A wasm
+ * module will do too.
+ *
+ * @throws ProfdataError
+ */
+function openBinary(file: string): LoadedObject {
+  const status = statSync(file, { throwIfNoEntry: false });
+  if (status === undefined) throw new ProfdataError(`${file}\nNo such file or directory`);
+  if (status.isDirectory()) throw new ProfdataError(`${file}\nIs a directory`);
+  const loaded = tryOpen(file);
+  if (loaded === undefined) {
+    const start = startOf(file);
+    const isOther = OTHER_OBJECTS.some((magic) => magic.every((byte, index) => start[index] === byte));
+    throw new ProfdataError(
+      isOther ? `${file}\nNot an ELF file: ` : `${file}\nThe file was not recognized as a valid object file`,
+    );
+  }
+  const { kind, architecture, segments } = loaded.object;
+  if (kind === "wasm") return loaded;
+  if (segments.filter(({ flags }) => (flags & EXECUTABLE) !== 0).length > 1)
+    throw new ProfdataError(`${file}\nExpect only one executable load segment in the binary`);
+  if (architecture !== "x86_64" && architecture !== "i386")
+    throw new ProfdataError(`${file}\nUnsupported target: ${architecture}`);
+  return loaded;
+}
+
+/** Checks that the binary's build id occurs in the profile, once. @throws ProfdataError */
+function assertMatches(loaded: LoadedObject, segments: readonly RawSegment[]): void {
+  const file = loaded.path;
+  const buildId = buildIdOf(loaded);
+  if (buildId === undefined) throw new ProfdataError(`No build id found in binary ${file}`);
+  const matching = segments.filter((segment) => hexOf(segment.buildId) === buildId);
+  if (matching.length === 0)
+    throw new ProfdataError(`No matching executable segments found in binary ${file}`);
+  if (matching.length > 1)
+    throw new ProfdataError("We expect only one executable segment in the profiled binary");
+}
+
+/** The first bytes of a file; none of what is no regular file. */
+function startOf(file: string): Uint8Array {
+  try {
+    return readRegular(file).subarray(0, 4);
+  } catch {
+    return new Uint8Array();
+  }
+}
+
+function tryOpen(file: string): LoadedObject | undefined {
+  try {
+    return loadObject(file);
+  } catch (error) {
+    if (error instanceof UserError) return undefined;
+    throw error;
+  }
+}
 
 /**
  * A profile as `llvm-profdata show --memory` prints it, in pieces: raw and indexed profiles byte for byte, memshade

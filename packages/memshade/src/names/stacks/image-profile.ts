@@ -4,8 +4,7 @@ import {
   SampleProfileBuilder,
 } from "../../profile/model/sample-profile.ts";
 import { addressToName, type ImageStacks } from "./image-stacks.ts";
-import type { FrameNamer } from "./names/frame-namer.ts";
-import { withoutParameters } from "./names/function-name.ts";
+import { type FrameNamer, withoutParameters } from "./names.ts";
 import { MappedModule, type NativeFile } from "./native-file.ts";
 
 /** The threads of a dump as a profile: a sample for each, so that equal stacks stand together. */

@@ -4,7 +4,7 @@ import path from "node:path";
 import type { Readable, Transform } from "node:stream";
 import { type ByteSource, sourceOfBytes } from "../../ground/bytes/byte-source.ts";
 import { FormatError, UserError } from "../../ground/bytes/errors.ts";
-import { isElfCore, readElfCore } from "../../profile/formats/elf-core/index.ts";
+import { isElfCore, readElfCore } from "../../profile/formats/elf-core.ts";
 import { isMinidump, readMinidump } from "../../profile/formats/minidump/index.ts";
 import { isPerfData } from "../../profile/formats/perf-data/index.ts";
 import type { ProcessImage } from "../../profile/model/process-image.ts";

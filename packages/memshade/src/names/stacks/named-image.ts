@@ -1,8 +1,7 @@
 import type { Frame, Registers, UnwindTarget } from "../../code/unwind/index.ts";
 import type { MissingFile, NativeFrame, NativeStacks } from "../../profile/model/native-stacks.ts";
 import { addressToName, type ImageStacks } from "./image-stacks.ts";
-import type { FrameNamer } from "./names/frame-namer.ts";
-import { withoutParameters } from "./names/function-name.ts";
+import { type FrameNamer, withoutParameters } from "./names.ts";
 import { MappedModule, type NativeFile } from "./native-file.ts";
 
 /**

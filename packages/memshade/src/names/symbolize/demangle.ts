@@ -1,5 +1,5 @@
 import { dispensable } from "../../ground/bytes/dispensable.ts";
-import { demangleItanium } from "./itanium/demangle-itanium.ts";
+import { demangleItanium } from "./itanium/parser.ts";
 import { demangleMoonbit } from "./moonbit.ts";
 
 /** Turns a linker's name of a function into the source's, and leaves every other name as it is. */

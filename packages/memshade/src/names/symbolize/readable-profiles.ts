@@ -1,4 +1,4 @@
-import type { ObjectsProfile } from "../../profile/model/objects/objects.ts";
+import type { ObjectsProfile } from "../../profile/model/objects.ts";
 import { placesOf } from "../../profile/model/waste/places.ts";
 import type { WasteFile, WasteFrame, WasteIp } from "../../profile/model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../profile/model/working-set/working-set.ts";

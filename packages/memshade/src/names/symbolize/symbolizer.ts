@@ -6,7 +6,7 @@ import {
   openObject,
 } from "../../code/objects/index.ts";
 import { FormatError } from "../../ground/bytes/errors.ts";
-import type { StaticVariable } from "../../profile/model/statics/named-statics.ts";
+import type { StaticVariable } from "../../profile/model/statics.ts";
 import { DecodedUnits } from "./decoded-units.ts";
 import type { Demangle } from "./demangle.ts";
 import { type FileRequest, keyOf, type ProvidedFile } from "./file-request.ts";

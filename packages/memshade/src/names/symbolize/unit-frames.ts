@@ -11,7 +11,7 @@ import {
   type Unit,
 } from "../../code/dwarf/index.ts";
 import { FormatError } from "../../ground/bytes/errors.ts";
-import type { StaticVariable } from "../../profile/model/statics/named-statics.ts";
+import type { StaticVariable } from "../../profile/model/statics.ts";
 import type { GrowingFrame } from "./frame.ts";
 import { type DataDeclaration, type LocalVariable, localVariables, UnitVariables } from "./variables.ts";
 

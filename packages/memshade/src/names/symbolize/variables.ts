@@ -8,7 +8,7 @@ import {
   type Unit,
 } from "../../code/dwarf/index.ts";
 import { FormatError } from "../../ground/bytes/errors.ts";
-import type { StaticVariable } from "../../profile/model/statics/named-statics.ts";
+import type { StaticVariable } from "../../profile/model/statics.ts";
 
 /** A parameter or variable of a function, or of one that was inlined into it. */
 export interface LocalVariable {

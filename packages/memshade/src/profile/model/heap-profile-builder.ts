@@ -1,16 +1,18 @@
-import type {
-  ContextTable,
-  FrameTable,
-  FunctionTable,
-  HeapProfile,
-  HostCode,
-  ProfileDescription,
-  ProfileModule,
-  ResolvedFrame,
-  SiteColumns,
-  StackTable,
+import {
+  type ContextTable,
+  type FrameTable,
+  type FunctionTable,
+  GrowingMibColumns,
+  type HeapProfile,
+  type HostCode,
+  type MibColumns,
+  type ProfileDescription,
+  type ProfileModule,
+  type ResolvedFrame,
+  SITE_FIELDS,
+  type SiteColumns,
+  type StackTable,
 } from "./heap-profile.ts";
-import { SITE_FIELDS } from "./heap-profile.ts";
 import {
   type Column,
   type IndexIntoFrameTable,
@@ -21,7 +23,6 @@ import {
 } from "./indices.ts";
 import { StackTree } from "./memprof/stack-tree.ts";
 import type { Mib } from "./mib.ts";
-import { GrowingMibColumns, type MibColumns } from "./mib-columns.ts";
 import type { RunSite } from "./run.ts";
 
 /** Collects the rows of a heap profile, equal ones once; `build` freezes them into columns. */

@@ -1,6 +1,5 @@
 import { type FuncType, I32, I64, type OpcodeName } from "../../code/wasm/index.ts";
-import type { InlineFunction } from "../rewrite/link/inline-functions.ts";
-import type { RuntimeFunctions } from "../rewrite/link/shadow-runtime.ts";
+import type { InlineFunction, RuntimeFunctions } from "../rewrite/link.ts";
 import { BodyBuilder } from "../rewrite/write/body-builder.ts";
 import type { AllocationListeners } from "./allocation-listeners.ts";
 import type { AllocatorFunction } from "./find/plan.ts";

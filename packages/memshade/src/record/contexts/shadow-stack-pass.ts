@@ -1,15 +1,54 @@
-import { I32 } from "../../code/wasm/index.ts";
+import { I32, type WasmModule } from "../../code/wasm/index.ts";
 import * as Op from "../../code/wasm/op.generated.ts";
+import { AllocatorRoles } from "../allocator/allocator-roles.ts";
+import type { AllocatorPlan } from "../allocator/find/plan.ts";
+import type { ModuleScan } from "../rewrite/facts/module-scan.ts";
 import type { ToolPass, WalkState } from "../rewrite/tool.ts";
 import { NO_LOCAL } from "../rewrite/walk/value-numbers.ts";
 import type { Insertion } from "../rewrite/write/insertions.ts";
 import type { SnippetSink } from "../rewrite/write/snippet-sink.ts";
 import { extraLocal, LASTING_SCRATCH } from "../rewrite/write/temporaries.ts";
-import { CallTreatment } from "./call-plan.ts";
+import { CallPlan, CallTreatment } from "./call-plan.ts";
 import { pushPlace } from "./frame-base.ts";
 import type { HostFrameFunctions, ShadowStack } from "./host-frame-functions.ts";
 import { ENTRY_WORD, HOST_WORD, STACK_FRAME_BYTES } from "./layout.ts";
-import type { StackPlan } from "./stack-plan.ts";
+
+/** What calls do to the shadow stack: those below which an allocation can happen write frames, outside of the allocator. */
+export class StackPlan extends CallPlan {
+  readonly #roles: AllocatorRoles;
+
+  constructor(module: WasmModule, scan: ModuleScan, allocator: AllocatorPlan) {
+    const roles = new AllocatorRoles(module, allocator);
+    const allocating = allocator.functions.filter(({ kind }) => kind !== "release");
+    super(
+      module,
+      scan,
+      allocating.map(({ index }) => index),
+      // What the allocator asks of the host (memory, or to end it all) allocates nothing.
+      (caller, callee) => callee < module.importedFunctionCount && roles.isInternal(caller),
+    );
+    this.#roles = roles;
+  }
+
+  /** Whether calls in this function may need frames at all. */
+  hasFrames(caller: number): boolean {
+    return this.reaches(caller) && !this.#roles.isInternal(caller);
+  }
+
+  treatment(caller: number, callee: number, isTail: boolean): number {
+    if (!this.hasFrames(caller)) return CallTreatment.None;
+    const folded = this.#roles.isWrapper(caller);
+    if (callee < 0) {
+      if (this.entries.hostMayCallReferences)
+        return isTail || folded ? CallTreatment.KeepHost : CallTreatment.Host;
+      return isTail || folded ? CallTreatment.Keep : CallTreatment.Push;
+    }
+    if (!this.reaches(callee)) return CallTreatment.None;
+    if (this.#roles.isInternal(callee) && !this.#roles.isHooked(callee)) return CallTreatment.None;
+    if (callee < this.imported) return isTail ? CallTreatment.KeepHost : CallTreatment.Host;
+    return folded || this.isRecursive(caller, callee) ? CallTreatment.Keep : CallTreatment.Push;
+  }
+}
 
 /** Local with the frame of the function at hand. */
 const FRAME = LASTING_SCRATCH;

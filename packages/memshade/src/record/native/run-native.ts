@@ -23,21 +23,28 @@ import { type PlacedImage, placeImage } from "./image/place-image.ts";
 import { Header } from "./layout.ts";
 import type { InsertedTool } from "./native-tool.ts";
 import { RewrittenRun } from "./rewritten/rewritten-run.ts";
-import { ProcessSamples } from "./sampling/cpu-samples.ts";
+import { ProcessSamples } from "./sampling/sample-reader.ts";
 import { checkLimits } from "./start/check-limits.ts";
 import { checkProgram, isGo, type NativeProgram } from "./start/check-program.ts";
 import { checkSanitizer } from "./start/check-sanitizer.ts";
 import { errorInWords } from "./start/error-in-words.ts";
-import { type ExecutedProgram, executedProgram } from "./start/executed-program.ts";
 import { findAllocator, sharedWithChildren } from "./start/find-allocator.ts";
 import { launcherIn, REFUSED } from "./start/launcher.ts";
 import { killedForMemory } from "./start/memory-group.ts";
 import { neededObjects } from "./start/needed-objects.ts";
-import { type ProgramEnd, startProgram } from "./start/start-program.ts";
-import type { TableCache } from "./tables/table-cache.ts";
+import {
+  type ExecutedProgram,
+  executedProgram,
+  type ProgramEnd,
+  startProgram,
+} from "./start/start-program.ts";
+import type { TableCache } from "./tables/tables-file.ts";
 import { isMarking, keptCountsBytes, nativeTool, shadowBytes } from "./tools/index.ts";
-import type { NativeIntervals } from "./tools/working-set/read/native-intervals.ts";
-import { type MarkedProcess, NativeWorkingSetSession } from "./tools/working-set/read/native-session.ts";
+import {
+  type MarkedProcess,
+  type NativeIntervals,
+  NativeWorkingSetSession,
+} from "./tools/working-set/read/native-session.ts";
 
 const NS_PER_SECOND = 1e9;
 

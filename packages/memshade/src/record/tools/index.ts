@@ -1,6 +1,6 @@
 export { AllocatorMismatch, checkAllocatorOption } from "../allocator/find/index.ts";
 export type { Instrumented } from "./assemble-module.ts";
-export { readInstrumentedInfo } from "./describe.ts";
+export { readInstrumentedInfo } from "./assemble-module.ts";
 export { instrument, instrumentValid } from "./instrument.ts";
 export {
   type AttributionOptions,

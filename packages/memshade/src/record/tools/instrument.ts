@@ -29,10 +29,16 @@ import { BulkFunctions } from "../rewrite/write/bulk-functions.ts";
 import { FunctionWriter } from "../rewrite/write/function-writer.ts";
 import { Insertions } from "../rewrite/write/insertions.ts";
 import { RewrittenBodies } from "../rewrite/write/rewritten-bodies.ts";
-import { assembleModule, type Instrumented, type Rewritten } from "./assemble-module.ts";
-import { describe, INFO_SECTION, infoSection } from "./describe.ts";
+import {
+  assembleModule,
+  describe,
+  HostTable,
+  INFO_SECTION,
+  type Instrumented,
+  infoSection,
+  type Rewritten,
+} from "./assemble-module.ts";
 import { HostSlot } from "./host-interface.ts";
-import { HostTable } from "./host-table.ts";
 import { hasObjectTypes } from "./objects/instructions.ts";
 import type { InstrumentedInfo, InstrumentOptions, NotRecorded, ToolName } from "./options.ts";
 import type { ToolSurroundings, WovenTool } from "./tool.ts";

@@ -1,4 +1,4 @@
-import { weaveAlloc } from "./alloc/weave-alloc.ts";
+import { weaveAlloc } from "./alloc.ts";
 import { weaveHeap } from "./heap/pass/weave-heap.ts";
 import { weaveObjects } from "./objects/pass/weave-objects.ts";
 import type { ToolName } from "./options.ts";

@@ -1,21 +1,33 @@
 import fs from "node:fs";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import type { FrameRules } from "../../explain/analyses/frames/frame-rules.ts";
 import type { RecordedTools } from "../../explain/analyses/recorded-tools.ts";
 import { findsFrom } from "../../explain/findings/index.ts";
-import type { RunFacts } from "../../explain/limits/bounds.ts";
-import { type CheckedLimit, type CheckedRun, checkLimits } from "../../explain/limits/check-limits.ts";
-import { limitMeasure } from "../../explain/limits/measures.ts";
+import { limitMeasure, type RunFacts } from "../../explain/limits/bounds.ts";
+import {
+  type CheckedLimit,
+  type CheckedRun,
+  checkLimits,
+  type PlaceSuppression,
+} from "../../explain/limits/check-limits.ts";
+import { type Limit, limitOfPair, parseLimit } from "../../explain/limits/limit.ts";
+import type { FilterKey } from "../../explain/limits/place-filter.ts";
 import { gapsOfTool, MEASURED_TOOLS, recordedWith } from "../../explain/measures/index.ts";
-import type { PathMap } from "../../names/symbolize/path-map.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { describeSystemError } from "../../ground/bytes/system-errors.ts";
+import { readInput } from "../../names/load/file.ts";
+import { mapPath, type PathMap } from "../../names/symbolize/path-map.ts";
+import { readSuppressions } from "../../profile/formats/suppressions.ts";
+import type { Budget, BudgetSuppression } from "../../profile/model/budget.ts";
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
+import type { Suppression } from "../../profile/model/suppression.ts";
 import type { CheckedRunReport, ReportedLimit } from "../../show/report/limits/checked.ts";
 import { endInWords } from "../../show/report/terminal/common/header.ts";
 import { assertProfile, loadTools, REPORTED_TOOLS, recordedTools } from "../recorded-tools.ts";
 import { runAround, runOf } from "../run-of-folder.ts";
 import type { ReportedTool } from "../shelves.ts";
-import type { GivenLimits } from "./limits.ts";
-import { repositoryPaths } from "./locate.ts";
+import { loadSuppressions } from "../suppressions.ts";
 
 /** How runs are read. */
 export interface ReadRuns {
@@ -110,4 +122,148 @@ function suppressionsOfNothing({ places }: GivenLimits, checked: readonly Checke
   return places
     .filter((suppression) => !used.has(suppression))
     .map(({ place, reason }) => `The suppression at ${place} (${reason}) takes nothing out of these limits.`);
+}
+
+/**
+ * How recorded paths are called in the repository around a folder, with slashes: what lies in it by its path from there, also where
+ * it was built under another folder, and everything else as it was recorded.
+ *
+ * @param besides folders that relative paths may count from, such as those of modules
+ */
+export function repositoryPaths(
+  folder: string,
+  maps: readonly PathMap[] = [],
+  besides: readonly string[] = [],
+): (file: string) => string {
+  const root = repositoryAround(folder);
+  const known = new Map<string, string>();
+  return (file) => {
+    let found = known.get(file);
+    if (found === undefined) {
+      found = locate(mapPath(plainPath(file), maps), [folder, ...besides], root);
+      known.set(file, found);
+    }
+    return found;
+  };
+}
+
+function plainPath(file: string): string {
+  try {
+    return file.startsWith("file://") ? fileURLToPath(file) : file;
+  } catch {
+    return file;
+  }
+}
+
+function locate(file: string, folders: readonly string[], root: string): string {
+  for (const folder of folders) {
+    const here = inside(root, path.resolve(folder, file));
+    if (here !== undefined) return here;
+  }
+  // Built elsewhere: the longest end of the path, with a folder in it, that is in the repository.
+  const parts = file.split(/[\\/]/).filter((part) => part !== "" && part !== ".");
+  for (let start = 0; start < parts.length - 1; start++) {
+    const end = inside(root, path.join(root, ...parts.slice(start)));
+    if (end !== undefined) return end;
+  }
+  return path.posix.normalize(file.replaceAll("\\", "/"));
+}
+
+/** A file that is there by its path from the root; undefined if it is not there, or not below it. */
+function inside(root: string, file: string): string | undefined {
+  try {
+    const relative = path.relative(root, fs.realpathSync(file));
+    const isOutside = relative.startsWith("..") || path.isAbsolute(relative);
+    return isOutside || !fs.statSync(file).isFile() ? undefined : relative.split(path.sep).join("/");
+  } catch {
+    return undefined;
+  }
+}
+
+/** The closest folder with a repository, or the folder itself. */
+function repositoryAround(folder: string): string {
+  const start = fs.realpathSync(folder);
+  for (let at = start; ; at = path.dirname(at)) {
+    if (fs.existsSync(path.join(at, ".git"))) return at;
+    if (path.dirname(at) === at) return start;
+  }
+}
+
+/** A limit, and where and why it was set. */
+export interface GivenLimit {
+  readonly limit: Limit;
+  readonly reason?: string | undefined;
+  readonly written?: { readonly file: string; readonly line: number } | undefined;
+}
+
+/** What a run is to keep. */
+export interface GivenLimits {
+  readonly limits: readonly GivenLimit[];
+  readonly baseline?: string | undefined;
+  /** Leaks that nobody wants to be told of. */
+  readonly leaks: readonly Suppression[];
+  readonly places: readonly PlaceSuppression[];
+}
+
+/**
+ * The limits of a budget file.
+ *
+ * @throws UserError with the file and the line of what is wrong
+ */
+export async function loadBudget(file: string): Promise<GivenLimits> {
+  // Only those who have a budget need YAML.
+  const { readBudget } = await import("../../profile/formats/budget/read-budget.ts");
+  const budget = readBudget(textOf(file), file);
+  const besides = (name: string) => path.join(path.dirname(file), name);
+  return {
+    limits: budget.limits.map(givenLimit),
+    baseline: budget.baseline === undefined ? undefined : path.resolve(path.dirname(file), budget.baseline),
+    leaks: budget.suppressions.flatMap((suppression) => leaksOf(suppression, besides)),
+    places: budget.suppressions.flatMap(placesOf),
+  };
+}
+
+function textOf(file: string): string {
+  try {
+    return readInput(file).toString("utf8");
+  } catch (error) {
+    throw new UserError(`${file} cannot be read: ${describeSystemError(error)}`);
+  }
+}
+
+function givenLimit({ limit: written, reason, place }: Budget["limits"][number]): GivenLimit {
+  return explained(place, () => {
+    const limit = typeof written === "string" ? parseLimit(written) : limitOfPair(...written);
+    limitMeasure(limit.measure);
+    const colon = place.lastIndexOf(":");
+    return { limit, reason, written: { file: place.slice(0, colon), line: Number(place.slice(colon + 1)) } };
+  });
+}
+
+function leaksOf(
+  { from, leak, reason, place }: BudgetSuppression,
+  besides: (name: string) => string,
+): Suppression[] {
+  if (from !== undefined) return loadSuppressions([besides(from)]);
+  if (leak === undefined) return [];
+  return readSuppressions(`leak:${leak.replaceAll(/\r?\n/g, " ")}`, place).map((one) => ({
+    ...one,
+    reason,
+    place,
+  }));
+}
+
+function placesOf({ places, measures, reason, place }: BudgetSuppression): PlaceSuppression[] {
+  if (places === undefined) return [];
+  explained(place, () => measures?.forEach(limitMeasure));
+  const filters = Object.entries(places).map(([key, glob]) => ({ key: key as FilterKey, glob }));
+  return [{ measures, filters, reason: reason!, place }];
+}
+
+function explained<T>(place: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    throw error instanceof UserError ? new UserError(`${place}: ${error.message}`) : error;
+  }
 }

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { RUN_PAGES } from "../../profile/model/run.ts";
-import { pageFile } from "../../show/report/page/data/file.ts";
+import { pageFile } from "../../show/report/page/data/encode.ts";
 import type { PageData } from "../../show/report/page/data/page-data.ts";
 import { writePieces } from "../output.ts";
 

@@ -1,16 +1,26 @@
+import { objectTotals } from "../../explain/analyses/objects/totals.ts";
+import type { RecordedTools } from "../../explain/analyses/recorded-tools.ts";
 import { LONGEST_TEMPORARY_LIFETIME } from "../../explain/analyses/temporary.ts";
 import { measure } from "../../explain/measures/index.ts";
-import {
-  type DhatColumns,
-  type DhatHeader,
-  type DhatLives,
-  writeDhat,
-} from "../../profile/formats/dhat/write.ts";
+import { UserError } from "../../ground/bytes/errors.ts";
+import { type DhatColumns, type DhatHeader, type DhatLives, writeDhat } from "../../profile/formats/dhat.ts";
+import type { CpuProfile } from "../../profile/model/cpu.ts";
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import { knowsField } from "../../profile/model/known-fields.ts";
-import type { SampleProfile } from "../../profile/model/sample-profile.ts";
+import type { CounterTrack, SampleProfile } from "../../profile/model/sample-profile.ts";
 import { commandLine } from "../../profile/model/shell-words.ts";
-import type { CountedWeight, ExportedSamples } from "./samples.ts";
+import { heapCsvLines } from "../report/json/heap-csv.ts";
+import { workingSetCsv } from "../report/json/working-set-csv.ts";
+import {
+  allocationHistory,
+  type CountedWeight,
+  detailedHeapCounters,
+  type ExportedSamples,
+  type History,
+  heapCounters,
+  type Weight,
+  workingSetCounters,
+} from "./samples.ts";
 
 /** Clocks whose units DHAT's own files have other words for. */
 const DHAT_UNITS: Readonly<Record<string, { unit: string; million: string } | undefined>> = {
@@ -22,7 +32,7 @@ const DHAT_UNITS: Readonly<Record<string, { unit: string; million: string } | un
  * The heap for DHAT's viewer: totals, and of runs also lifetimes, maxima, the peak and the end. It has blocks and bytes in total:
  * `canBeDhat`.
  */
-export function heapDhat(profile: HeapProfile, { profile: samples }: ExportedSamples): Generator<string> {
+function heapDhat(profile: HeapProfile, { profile: samples }: ExportedSamples): Generator<string> {
   const { description } = profile;
   const column = (id: string): readonly number[] | undefined => columnOf(samples, measure(id).sample!.type);
   const [rb, wb] = [column("read-bytes"), column("written-bytes")];
@@ -145,4 +155,112 @@ function columnsWhere(tb: readonly number[], tbk: readonly number[]): DhatColumn
 
 function columnOf({ valueTypes, samples }: SampleProfile, type: string): readonly number[] | undefined {
   return samples.values[valueTypes.findIndex((valueType) => valueType.type === type)];
+}
+
+type Profiles = { readonly [Part in keyof RecordedTools]-?: NonNullable<RecordedTools[Part]> };
+
+/** What one tool recorded. */
+export type ToolProfile = {
+  [Part in keyof Profiles]: { readonly tool: Part; readonly profile: Profiles[Part] };
+}[keyof Profiles];
+
+/** What exports of one tool have, beside the measures that are declared of it. */
+interface ToolExport<Profile> {
+  /** Samples, of which no measures are declared, and what weighs them. */
+  readonly weights?: readonly Weight[];
+  samples?(profile: Profile): ExportedSamples;
+  /** What is over time beside stacks. */
+  counters?(profile: Profile): CounterTrack[];
+  history?(profile: Profile): History | undefined;
+  /** A file of DHAT with all that such a file can hold. Others have one weight, with bytes of what it counts and accesses of the run. */
+  dhat?(profile: Profile, exported: ExportedSamples): Iterable<string>;
+  dhatScale?(profile: Profile): { readonly lineBytes: number; readonly end: number };
+  /** What is over time by itself: as a table and as counters. */
+  readonly overTime?: {
+    isKnown?(profile: Profile): boolean;
+    csv(profile: Profile): Iterable<string>;
+    counters(profile: Profile): CounterTrack[];
+  };
+  /** Why nothing is, as the end of a sentence about a format's files. */
+  readonly noTimeline?: string;
+}
+
+/** What call paths by CPU time have, in the order of files. */
+const CPU_WEIGHTS: readonly Weight[] = [
+  {
+    key: "samples",
+    type: "samples",
+    unit: "count",
+    says: "samples of a call path, each with those before it that were lost",
+  },
+  { key: "cpu", type: "cpu", unit: "nanoseconds", says: "CPU time that the samples stand for" },
+];
+
+/** The samples as they are, with threads and times. */
+function cpuSamples({ samples, notTracked }: CpuProfile): ExportedSamples {
+  const profile = { ...samples, valueTypes: CPU_WEIGHTS, notes: [...samples.notes, ...notTracked] };
+  return { profile, weights: CPU_WEIGHTS, shown: 0 };
+}
+
+/** A tool that is not here has its call paths with the measures that are declared of it. */
+export const TOOL_EXPORTS: { readonly [Part in keyof Profiles]: ToolExport<Profiles[Part]> } = {
+  heap: {
+    counters: heapCounters,
+    history: allocationHistory,
+    dhat: heapDhat,
+    overTime: {
+      isKnown: ({ overTime }) => overTime !== undefined,
+      *csv(profile) {
+        for (const line of heapCsvLines(profile)) yield `${line}\n`;
+      },
+      counters: detailedHeapCounters,
+    },
+  },
+  waste: { dhatScale: ({ totals: { stores, loads } }) => ({ lineBytes: 1, end: stores + loads }) },
+  workingset: {
+    counters: workingSetCounters,
+    dhatScale: ({ lineBytes, instances }) => ({
+      lineBytes,
+      end: instances.reduce((sum, { duration }) => sum + duration, 0),
+    }),
+    overTime: { csv: (profile) => [workingSetCsv(profile)], counters: workingSetCounters },
+  },
+  objects: {
+    dhatScale: (profile) => ({ lineBytes: 1, end: objectTotals(profile).bytes }),
+    noTimeline: "the heap and working sets over time: objects over time are in memshade report --json",
+  },
+  statics: { dhatScale: ({ accesses }) => ({ lineBytes: 1, end: accesses }) },
+  cpu: {
+    weights: CPU_WEIGHTS,
+    samples: cpuSamples,
+    noTimeline: "amounts over time: samples are in --format firefox with their times",
+  },
+};
+
+/** What exports of a tool have more. */
+export function toolExport(tool: ToolProfile["tool"]): ToolExport<ToolProfile["profile"]> {
+  return TOOL_EXPORTS[tool] ?? {};
+}
+
+export function isOverTime(tool: ToolProfile["tool"]): boolean {
+  return toolExport(tool).overTime !== undefined;
+}
+
+/**
+ * Makes sure that there is something over time.
+ *
+ * @param asking what was asked for, as the user wrote it
+ * @throws UserError where nobody recorded it
+ */
+export function requireOverTime({ tool, profile }: ToolProfile, input: string, asking: string): void {
+  if (toolExport(tool).overTime?.isKnown?.(profile) !== false) return;
+  throw new UserError(
+    `${input} has no ${tool} over time: ${asking} needs a run of memshade with the ${tool} tool`,
+  );
+}
+
+/** A format of what is over time was chosen for a tool that it is not written of. */
+export function noTimeline(format: string, tool: ToolProfile["tool"]): UserError {
+  const { noTimeline: why = `what is over time: ${tool} has no time` } = toolExport(tool);
+  return new UserError(`${format} files hold ${why}`);
 }

@@ -20,12 +20,13 @@ import { createRunSymbolizer } from "../../names/symbolize/run-functions.ts";
 import { withLines } from "../../names/symbolize/run-lines.ts";
 import { Symbolizer } from "../../names/symbolize/symbolizer.ts";
 import { heapProfileFromRaw, readRaw } from "../../profile/formats/memprof-raw/index.ts";
-import { readObjects } from "../../profile/model/objects/read-objects.ts";
+import { readObjects } from "../../profile/model/objects.ts";
 import { readHeapIntervals } from "../../profile/model/over-time/read-heap-intervals.ts";
 import { readWaste } from "../../profile/model/waste/read-waste.ts";
 import { readWorkingSet } from "../../profile/model/working-set/read-working-set.ts";
 import type { Profile } from "../../record/host/run/recorder.ts";
 import { chooseWeight } from "./choose-weight.ts";
+import { isOverTime, noTimeline, type ToolProfile } from "./dhat.ts";
 import {
   EXPORT_FORMATS,
   type ExportFormat,
@@ -35,7 +36,6 @@ import {
   writeStacks,
   writeTrace,
 } from "./export-formats.ts";
-import { isOverTime, noTimeline, type ToolProfile } from "./tool-exports.ts";
 
 export interface ExportProfileOptions {
   /**

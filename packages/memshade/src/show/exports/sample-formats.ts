@@ -1,7 +1,7 @@
-import { writeFirefoxProfiler } from "../../profile/formats/firefox-profiler/write.ts";
-import { writeFolded } from "../../profile/formats/folded/write.ts";
+import { writeFirefoxProfiler } from "../../profile/formats/firefox-profiler.ts";
+import { writeFolded } from "../../profile/formats/folded.ts";
 import { pprofFile } from "../../profile/formats/pprof/write.ts";
-import { writeSpeedscope } from "../../profile/formats/speedscope/write.ts";
+import { writeSpeedscope } from "../../profile/formats/speedscope.ts";
 import type { SampleProfile } from "../../profile/model/sample-profile.ts";
 import { MEMSHADE_VERSION } from "../../profile/model/version.ts";
 

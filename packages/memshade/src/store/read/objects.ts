@@ -1,14 +1,14 @@
-import { typeName } from "../../explain/analyses/objects/names.ts";
 import { wholeSurvival } from "../../explain/analyses/objects/survival.ts";
 import { objectTotals } from "../../explain/analyses/objects/totals.ts";
-import { unreadByType } from "../../explain/analyses/objects/unread.ts";
+import { typeName, unreadByType } from "../../explain/analyses/objects/unread.ts";
 import type { PlaceFrame } from "../../explain/findings/finding-kind.ts";
 import { placeOfType } from "../../explain/findings/unread-objects.ts";
 import { measure, stacksOf } from "../../explain/measures/index.ts";
 import { placePath } from "../../explain/measures/measured-stacks.ts";
-import type { ObjectsProfile } from "../../profile/model/objects/objects.ts";
+import { functionGuid } from "../../profile/formats/memprof/index.ts";
+import type { ObjectsProfile } from "../../profile/model/objects.ts";
+import type { WasteFrame } from "../../profile/model/waste/waste.ts";
 import type { StoredFrame, StoredLayout, StoredObjects, StoredRun } from "../stored-run.ts";
-import { sourceFrame } from "./source-frame.ts";
 
 /** Garbage-collected objects by the program's own places and by types, and the types with the fields that nobody reads. */
 export function objectsOf(profile: ObjectsProfile): {
@@ -62,4 +62,27 @@ function layoutsOf(profile: ObjectsProfile): StoredLayout[] {
 
 function frameOf(frame: PlaceFrame | undefined): StoredFrame {
   return sourceFrame(frame ?? {}, (frame?.address ?? 0) % 2 ** 32, frame?.module);
+}
+
+/**
+ * A frame of a tool that knows no GUIDs.
+ *
+ * @param offset of its code, for frames without a line
+ */
+export function sourceFrame(
+  { function: name = "a call from outside", file, line = 0, startLine = 0 }: WasteFrame,
+  offset: number,
+  module = "",
+): StoredFrame {
+  const isPlaced = line !== 0;
+  return {
+    guid: functionGuid(name),
+    lineOffset: isPlaced ? Math.max(0, line - startLine) : offset,
+    column: 0,
+    inline: false,
+    name,
+    file,
+    line,
+    ...(isPlaced ? {} : { place: { buildId: module, offset } }),
+  };
 }

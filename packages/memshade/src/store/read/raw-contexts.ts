@@ -1,7 +1,7 @@
 import { hexOf, type ProfiledBinaries } from "../../names/memprof/binaries.ts";
 import { functionGuid } from "../../profile/formats/memprof/index.ts";
 import { readRaw } from "../../profile/formats/memprof-raw/index.ts";
-import { OWN_FIELDS, type OwnField } from "../../profile/formats/parquet-store/index.ts";
+import { OWN_FIELDS, type OwnField } from "../../profile/formats/parquet-store.ts";
 import { type UnresolvedPlace, unresolvedName, unresolvedPlace } from "../../profile/model/memprof/index.ts";
 import { type Mib, mergeMib } from "../../profile/model/mib.ts";
 import type { Run, RunFunction, RunHost, RunModule, RunSite } from "../../profile/model/run.ts";

@@ -1,13 +1,19 @@
 import { existsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { FrameRules } from "../../explain/analyses/frames/frame-rules.ts";
-import { areBlocksSeen } from "../../explain/analyses/heap/followed-heap.ts";
+import { ownDepth, ownPlace } from "../../explain/analyses/frames/own-place.ts";
+import { areBlocksSeen } from "../../explain/analyses/heap.ts";
 import { findsAnything, type RecordedTools } from "../../explain/analyses/recorded-tools.ts";
 import { symbolUses } from "../../explain/analyses/statics/data-access-profile.ts";
 import type { StaticsReport } from "../../explain/analyses/statics/static-objects.ts";
 import type { FindingPlace } from "../../explain/findings/finding-kind.ts";
 import type { Finding } from "../../explain/findings/index.ts";
 import { runFindings } from "../../explain/findings/run-findings.ts";
+import { hasColumn } from "../../explain/fleet/measures.ts";
+import { isAdditive, MEASURES, stacksOf } from "../../explain/measures/index.ts";
+import type { Measure, MeasuredProfiles } from "../../explain/measures/measure.ts";
+import { placePath } from "../../explain/measures/measured-stacks.ts";
+import { wholeOf } from "../../explain/measures/ranking.ts";
 import { FormatError, UserError } from "../../ground/bytes/errors.ts";
 import { readRegular } from "../../names/load/file.ts";
 import type { BinaryPlaces, ProfiledBinaries } from "../../names/memprof/binaries.ts";
@@ -19,16 +25,24 @@ import { NONE } from "../../profile/model/indices.ts";
 import type { DataAccessProfile } from "../../profile/model/memprof/index.ts";
 import { MIB_FIELDS } from "../../profile/model/mib-fields.ts";
 import { RUN_FILE, type Run } from "../../profile/model/run.ts";
+import type { WasteFile, WasteFrame, WasteIp } from "../../profile/model/waste/waste.ts";
+import type { StackFrame, WorkingSetProfile } from "../../profile/model/working-set/working-set.ts";
 import { overTimeOf } from "../../runs/heap.ts";
 import { loadTools, recordedTools } from "../../runs/recorded-tools.ts";
 import { runOf } from "../../runs/run-of-folder.ts";
-import type { StoredDataAccess, StoredFinding, StoredFrame, StoredRun } from "../stored-run.ts";
-import { amountsOf } from "./amounts.ts";
+import type {
+  StoredAmount,
+  StoredDataAccess,
+  StoredFinding,
+  StoredFrame,
+  StoredLayout,
+  StoredRun,
+  StoredWaste,
+  StoredWorkingSet,
+} from "../stored-run.ts";
 import { mergedContexts } from "./merged-contexts.ts";
-import { objectsOf } from "./objects.ts";
+import { objectsOf, sourceFrame } from "./objects.ts";
 import { rawContexts, type SharedFrames } from "./raw-contexts.ts";
-import { sourceFrame } from "./source-frame.ts";
-import { wasteOf, workingSetOf } from "./tools.ts";
 
 const RULES = new FrameRules();
 
@@ -251,4 +265,100 @@ function* firstLinesOfHeap({ frames, functions, strings }: HeapProfile): Generat
     if (startLine > 0 && name !== NONE && file !== NONE)
       yield [`${strings[name]} ${strings[file]}`, startLine];
   }
+}
+
+/** What a run has of each measure that adds up; by place where no other table has that. */
+function amountsOf(profiles: MeasuredProfiles): StoredAmount[] {
+  return MEASURES.filter(isAdditive).flatMap((one) => {
+    const whole = wholeOf(one, profiles);
+    if (whole === undefined || one.unknown?.(profiles) !== undefined) return [];
+    return [{ measure: one.id, amount: whole }, ...(hasColumn(one) ? [] : amountsOfPlaces(one, profiles))];
+  });
+}
+
+function amountsOfPlaces(one: Measure, profiles: MeasuredProfiles): StoredAmount[] {
+  const { amounts, isUnplaced } = one.column(profiles)!;
+  if (isUnplaced === true) return [];
+  const stacks = stacksOf(one.tool, profiles)!;
+  const sums = new Map<string, { place: StoredFrame; amount: number }>();
+  for (let row = 0; row < stacks.rows.length; row++) {
+    const amount = Number(amounts[row]);
+    const [own] = amount === 0 ? [] : placePath(stacks, row);
+    if (own === undefined || own.isWord === true) continue;
+    const place = sourceFrame(own, (own.address ?? 0) % 2 ** 32, own.module);
+    const key = `${place.guid} ${place.lineOffset} ${place.place?.buildId}`;
+    const sum = sums.get(key);
+    if (sum === undefined) sums.set(key, { place, amount });
+    else sum.amount += amount;
+  }
+  return Array.from(sums.values(), (sum) => ({ measure: one.id, ...sum }));
+}
+
+/** Places where something was stored or loaded for nothing, and all bytes that were overwritten unread. */
+function wasteOf(waste: WasteFile): {
+  readonly rows: readonly StoredWaste[];
+  readonly layouts: readonly StoredLayout[];
+  readonly bytes: number;
+} {
+  const blocks = waste.blocks ?? [];
+  const rows = [
+    ...waste.stores.flatMap(({ ips, dead_overwritten, bytes_silent, nof_silent, nof_stores }) => [
+      row("dead", ips, dead_overwritten, nof_stores),
+      row("silent", ips, bytes_silent, nof_silent),
+    ]),
+    ...waste.loads.map(({ ips, bytes_redundant = 0, nof_redundant = 0 }) =>
+      row("redundant", ips, bytes_redundant, nof_redundant),
+    ),
+    ...blocks.map(({ ips, unread_bytes, unread_blocks }) =>
+      row("unread-blocks", ips, unread_bytes, unread_blocks),
+    ),
+    ...blocks.map(({ ips, never_read, blocks: count }) => row("never-read", ips, never_read, count)),
+  ];
+  const layouts = blocks.flatMap(({ ips, type, element, bytes, fields }): StoredLayout[] =>
+    element === undefined || fields === undefined
+      ? []
+      : [{ place: placeOf(ips), type: type?.name, element, bytes, fields }],
+  );
+  return { rows: rows.filter(({ bytes }) => bytes > 0), layouts, bytes: waste.totals.deadOverwritten };
+}
+
+function row(kind: string, ips: readonly WasteIp[], bytes: number, count: number): StoredWaste {
+  return { kind, place: placeOf(ips), bytes, count };
+}
+
+/** The program's own place on the way to one. */
+function placeOf(ips: readonly WasteIp[]): StoredFrame {
+  const own = ownPlace<WasteFrame>(ips);
+  const { address = 0, module } = ips[own?.depth ?? 0] ?? {};
+  return sourceFrame(own?.frame ?? ips[0] ?? {}, address % 2 ** 32, module);
+}
+
+/** The working set of all instances, one after the other, at the finest scale. */
+function workingSetOf({ instances, lineBytes }: WorkingSetProfile): {
+  readonly rows: readonly StoredWorkingSet[];
+  readonly largest: number;
+} {
+  const rows = instances.flatMap(({ levels: [finest], owners, fill }): StoredWorkingSet[] => {
+    const places = owners?.contexts.map(({ kind, stack }) => (kind === "code" ? ownFrame(stack) : undefined));
+    return (finest?.start ?? []).map((start, index) => ({
+      start,
+      accesses: finest!.end[index]! - start,
+      bytes: (finest!.counts.lines?.[index] ?? 0) * lineBytes,
+      touchedBytes: fill?.levels[0]?.bytes[index],
+      owners: (owners?.levels[0]?.intervals[index] ?? []).flatMap(([context, lines]) => {
+        const place = places![context];
+        return place === undefined ? [] : [{ place, lines }];
+      }),
+    }));
+  });
+  return { rows, largest: rows.reduce((most, { bytes }) => Math.max(most, bytes), 0) };
+}
+
+function ownFrame(
+  stack: readonly (StackFrame & { readonly library?: string | undefined })[],
+): StoredFrame | undefined {
+  const frame = stack[Math.max(0, ownDepth(stack.map(({ library }) => library)))];
+  return (
+    frame && sourceFrame({ ...frame, function: frame.name ?? `func[${frame.function}]` }, frame.offset ?? 0)
+  );
 }

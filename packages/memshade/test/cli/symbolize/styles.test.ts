@@ -4,8 +4,8 @@ import {
   formatFrames,
   formatVariables,
   type OutputOptions,
-} from "../../../src/cli/symbolize/styles.ts";
-import { perfSampleText } from "../../../src/show/report/terminal/stacks/perf-samples.ts";
+} from "../../../src/cli/symbolize/symbolization.ts";
+import { perfSampleText } from "../../../src/show/report/terminal/stacks.ts";
 
 const HOSTILE = "f\n::error file=x,line=1::it is said";
 const request = { module: "app", address: "0x10" };

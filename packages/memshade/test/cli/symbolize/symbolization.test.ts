@@ -2,8 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { parseInputLine } from "../../../src/cli/symbolize/requests.ts";
-import { Symbolization } from "../../../src/cli/symbolize/symbolization.ts";
+import { parseInputLine, Symbolization } from "../../../src/cli/symbolize/symbolization.ts";
 import { loadObject } from "../../../src/names/load/objects.ts";
 import { newFolder } from "../support/command-line.ts";
 

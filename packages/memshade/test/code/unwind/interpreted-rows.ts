@@ -1,10 +1,9 @@
 import type { ObjectFile } from "../../../src/code/objects/types.ts";
 import { unwindTarget } from "../../../src/code/unwind/architecture.ts";
-import { CfiDictionary } from "../../../src/code/unwind/cfi/reader.ts";
+import { CfiDictionary, cfiOfObject } from "../../../src/code/unwind/cfi/reader.ts";
 import { CfiRows } from "../../../src/code/unwind/cfi/rows.ts";
 import { CFA_RULE, RULE, type RuleSets } from "../../../src/code/unwind/cfi/rule-sets.ts";
-import { cfiOfObject } from "../../../src/code/unwind/cfi/sections-of-object.ts";
-import { readFdes } from "../../../src/code/unwind/tables/read-rows.ts";
+import { readFdes } from "../../../src/code/unwind/tables/compact-table-builder.ts";
 
 /** The rows of an object as text, in the notation of `readelf --debug-dump=frames-interp`. */
 export class InterpretedRows {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { leaks, liveAtPeak } from "../../../src/explain/analyses/heap/leaks.ts";
+import { leaks, liveAtPeak } from "../../../src/explain/analyses/heap.ts";
 import { temporaryBlocks } from "../../../src/explain/analyses/temporary.ts";
 import { neverAccessed, writtenNeverRead } from "../../../src/explain/analyses/unused-blocks.ts";
 import { heapProfileFromRaw } from "../../../src/profile/formats/memprof-raw/index.ts";

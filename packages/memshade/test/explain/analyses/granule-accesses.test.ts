@@ -7,7 +7,7 @@ import {
 } from "../../../src/explain/analyses/granule-accesses.ts";
 import { heapProfileFromRaw, readRaw } from "../../../src/profile/formats/memprof-raw/index.ts";
 import type { IndexIntoContextTable } from "../../../src/profile/model/indices.ts";
-import { accessedPlaces } from "../../../src/show/report/terminal/heap/accessed-places.ts";
+import { accessedPlaces } from "../../../src/show/report/terminal/heap/heap-report.ts";
 
 const FOLDER = new URL("../../fixtures/memprof/", import.meta.url);
 

@@ -3,7 +3,7 @@ import { liveByKind } from "../../../src/explain/analyses/live-blocks.ts";
 import { suppressLeaks } from "../../../src/explain/analyses/suppress-leaks.ts";
 import { runFindings } from "../../../src/explain/findings/run-findings.ts";
 import { gapsOf } from "../../../src/explain/measures/gaps.ts";
-import { readSuppressions } from "../../../src/profile/formats/suppressions/read.ts";
+import { readSuppressions } from "../../../src/profile/formats/suppressions.ts";
 import { profileOfPicture, reachOfPicture } from "../../heap-picture.ts";
 
 const PICTURE = `

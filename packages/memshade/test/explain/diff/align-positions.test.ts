@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { alignPositions } from "../../../src/explain/diff/align-positions.ts";
+import { alignPositions } from "../../../src/explain/diff/pair-rows.ts";
 import type { Position } from "../../../src/explain/diff/path-keys.ts";
 
 /** Places by their lines: `3 7:9 8+40 9=put` are line 3, line 7 in column 9, line 8 at offset 40 of the code, and line 9, which calls put. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { staticsReport } from "../../../src/explain/analyses/statics/static-objects.ts";
 import { rankFindings } from "../../../src/explain/findings/rank.ts";
 import { unreadDataFindings } from "../../../src/explain/findings/unread-data.ts";
-import { findingInWords } from "../../../src/show/report/findings/finding-lines.ts";
+import { findingInWords } from "../../../src/show/report/findings.ts";
 import { statics, variable } from "../../support/statics-picture.ts";
 
 const KIB = 1024;

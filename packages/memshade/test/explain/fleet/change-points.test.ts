@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { changePoints } from "../../../src/explain/fleet/change-points.ts";
-import { type Samples, welchT } from "../../../src/explain/fleet/welch.ts";
+import { changePoints, type Samples, welchT } from "../../../src/explain/fleet/trend.ts";
 
 function samples(...values: number[]): Samples {
   return {

@@ -4,7 +4,7 @@ import { markWaste, withOwnSites } from "../../../src/explain/analyses/frames/ma
 import { suppressLeaks } from "../../../src/explain/analyses/suppress-leaks.ts";
 import { type CheckedLimit, type CheckedRun, checkLimits } from "../../../src/explain/limits/check-limits.ts";
 import { parseLimit } from "../../../src/explain/limits/limit.ts";
-import { readSuppressions } from "../../../src/profile/formats/suppressions/read.ts";
+import { readSuppressions } from "../../../src/profile/formats/suppressions.ts";
 import type { Bound } from "../../../src/profile/model/bound.ts";
 import type { HeapProfile } from "../../../src/profile/model/heap-profile.ts";
 import type { WasteFile } from "../../../src/profile/model/waste/waste.ts";

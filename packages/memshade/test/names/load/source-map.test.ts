@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FormatError } from "../../../src/ground/bytes/errors.ts";
-import { readSourceMap } from "../../../src/names/load/source-map.ts";
+import { readSourceMap } from "../../../src/names/load/symbolizer.ts";
 
 describe("a source map", () => {
   // At 0 the first line of main.ts, from 10 on no line, at 20 line 5 of the compiler's library.

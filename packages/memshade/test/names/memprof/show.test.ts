@@ -2,8 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { ProfdataError } from "../../../src/names/memprof/profdata-error.ts";
-import { showProfile } from "../../../src/names/memprof/show.ts";
+import { ProfdataError, showProfile } from "../../../src/names/memprof/show.ts";
 import { sharedPath } from "../../shared-path.ts";
 
 const shared = sharedPath("fixtures/memprof");

@@ -5,13 +5,12 @@ import { ObjectFinder } from "../../../src/names/load/objects.ts";
 import { unwindImage } from "../../../src/names/stacks/image-stacks.ts";
 import { openDump } from "../../../src/names/stacks/load-dump.ts";
 import { nameImageStacks } from "../../../src/names/stacks/named-image.ts";
-import { loadFrameNamer } from "../../../src/names/stacks/names/load-namer.ts";
-import { preferAsGdb, preferAsPerf } from "../../../src/names/stacks/names/name-frames.ts";
+import { loadFrameNamer, preferAsGdb, preferAsPerf } from "../../../src/names/stacks/names.ts";
 import { nodeZstd } from "../../../src/names/stacks/recordings/load-decompressor.ts";
 import { SampleNamer } from "../../../src/names/stacks/recordings/named-samples.ts";
 import { unwindPerfData } from "../../../src/names/stacks/recordings/perf-stacks.ts";
 import { nativeStacksJson } from "../../../src/show/report/json/native-stacks.ts";
-import { perfSampleText } from "../../../src/show/report/terminal/stacks/perf-samples.ts";
+import { perfSampleText } from "../../../src/show/report/terminal/stacks.ts";
 import { sharedPath } from "../../shared-path.ts";
 
 const fixtures = sharedPath("fixtures/unwind");

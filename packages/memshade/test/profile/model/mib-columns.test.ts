@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { GrowingMibColumns, type MibColumns, mibAt } from "../../../src/profile/model/heap-profile.ts";
 import type { Mib } from "../../../src/profile/model/mib.ts";
-import { GrowingMibColumns, type MibColumns, mibAt } from "../../../src/profile/model/mib-columns.ts";
 import { MIB_FIELDS } from "../../../src/profile/model/mib-fields.ts";
 import { arbitraryMib } from "./arbitrary.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readStatics } from "../../../src/profile/model/statics/read-statics.ts";
+import { readStatics } from "../../../src/profile/model/statics.ts";
 import { statics } from "../../support/statics-picture.ts";
 
 const { file } = statics({ 1024: [5, -1, 0] });

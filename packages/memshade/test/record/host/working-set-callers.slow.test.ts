@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { FrameRules } from "../../../src/explain/analyses/frames/frame-rules.ts";
 import { markWorkingSet } from "../../../src/explain/analyses/frames/mark-frames.ts";
-import { findPhases } from "../../../src/explain/analyses/working-set/phases.ts";
+import { findPhases } from "../../../src/explain/analyses/working-set.ts";
 import { readWorkingSet } from "../../../src/profile/model/working-set/read-working-set.ts";
 import type { WorkingSetProfile } from "../../../src/profile/model/working-set/working-set.ts";
 import { profile } from "../../../src/record/host/profile.ts";

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { findPhases } from "../../../src/explain/analyses/working-set/phases.ts";
+import { findPhases } from "../../../src/explain/analyses/working-set.ts";
 import type { InstanceWorkingSet } from "../../../src/profile/model/working-set/working-set.ts";
 import { WORKING_SET_FILE } from "../../../src/runs/working-set.ts";
 import { MAIN } from "../../command.ts";

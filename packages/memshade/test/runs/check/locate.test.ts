@@ -2,7 +2,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
-import { repositoryPaths } from "../../../src/runs/check/locate.ts";
+import { repositoryPaths } from "../../../src/runs/check/check-run.ts";
 import { newFolder } from "../../cli/support/command-line.ts";
 
 const root = fs.realpathSync(newFolder());

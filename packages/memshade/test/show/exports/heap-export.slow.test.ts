@@ -1,7 +1,7 @@
 import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readDhat } from "../../../src/profile/formats/dhat/read-dhat.ts";
+import { readDhat } from "../../../src/profile/formats/dhat.ts";
 import { readPprof } from "../../../src/profile/formats/pprof/read-pprof.ts";
 import type { HeapProfile } from "../../../src/profile/model/heap-profile.ts";
 import { chooseWeight } from "../../../src/show/exports/choose-weight.ts";

@@ -1,4 +1,4 @@
-import type { CpuProfile } from "../../../src/profile/model/cpu/cpu-profile.ts";
+import type { CpuProfile } from "../../../src/profile/model/cpu.ts";
 import { SampleProfileBuilder } from "../../../src/profile/model/sample-profile.ts";
 
 const MS = 1e6;

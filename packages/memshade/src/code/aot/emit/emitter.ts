@@ -1,17 +1,20 @@
 import {
   type Assembler,
   GENERAL,
+  invert,
   type Label,
+  type OperandSize,
   type Place,
   place,
   R15,
   RAX,
   RCX,
+  RDX,
   type Register,
   RSP,
   VECTOR,
 } from "../../x64/index.ts";
-import type { Assignment } from "../allocate/assign.ts";
+import type { Assignment } from "../allocate.ts";
 import {
   type Address,
   type FunctionCode,
@@ -24,9 +27,114 @@ import {
   signedValue,
   type Value,
 } from "../code.ts";
-import { loadConstant } from "./constants.ts";
-import type { Frame } from "./frame.ts";
-import { moveRegister } from "./moves.ts";
+import { STACK_ARGUMENTS_FROM } from "../convention.ts";
+
+const WORD = 8;
+const VECTOR_BYTES = 16;
+const ALIGNMENT = 16;
+
+/**
+ * The stack frame of a function. From below: arguments of calls, values without a register, saved registers, return address,
+ * arguments of this function.
+ */
+export interface Frame {
+  /** What is subtracted behind the pushes. */
+  bytes: number;
+  /** Registers that are pushed, in this order. */
+  pushed: readonly number[];
+  /** Of values without register, their distance from the stack pointer. */
+  slots: ReadonlyMap<Value, number>;
+  /** Distance from the stack pointer to what it was before the call. */
+  cfa: number;
+}
+
+/** `base`: the register of linear memory is saved too. */
+export function layOutFrame(
+  code: FunctionCode,
+  { registers, saved, dead }: Assignment,
+  base: number | undefined,
+): Frame {
+  const pushed = base === undefined ? saved : [base, ...saved];
+  let outgoing = 0;
+  let calls = false;
+  code.instructions.forEach(({ op, number }) => {
+    if (op === "call") outgoing = Math.max(outgoing, number);
+    calls ||= op === "call" || op === "call C";
+  });
+  let bytes = outgoing * WORD;
+  const slots = new Map<Value, number>();
+  const use = (value: Value) => {
+    if (value === NONE || registers[value] !== NONE || slots.has(value)) return;
+    slots.set(value, bytes);
+    bytes += code.vector[value] ? VECTOR_BYTES : WORD;
+  };
+  for (const parameter of code.parameters) use(parameter);
+  code.instructions.forEach(({ to }, at) => {
+    if (dead[at] === 0) use(to);
+  });
+  const outer = (pushed.length + 1) * WORD;
+  // Whoever is called finds the stack aligned.
+  if (calls) bytes += (ALIGNMENT - ((bytes + outer) % ALIGNMENT)) % ALIGNMENT;
+  return { bytes, pushed, slots, cfa: bytes + outer };
+}
+
+/** Where the parameters of a function arrive: the number of a register of their kind, or the distance from `cfa`. */
+export function arrivals(vectors: readonly boolean[]): { register?: number; stack?: number }[] {
+  let general = 0;
+  let vector = 0;
+  return vectors.map((isVector) => {
+    if (isVector) return { register: vector++ };
+    if (general < STACK_ARGUMENTS_FROM) return { register: general++ };
+    return { stack: (general++ - STACK_ARGUMENTS_FROM) * WORD };
+  });
+}
+
+export interface Move {
+  to: Register;
+  from: Register | Place | bigint;
+}
+
+const VECTOR_SCRATCH = VECTOR[15];
+
+/**
+ * Moves as if all happened at once. A register that others wait for is written when nobody reads it any more; where all wait
+ * for each other, one of them steps aside into a scratch register.
+ */
+export function moveAll(asm: Assembler, moves: readonly Move[]): void {
+  let pending = moves.filter(({ to, from }) => isRegister(from) && from !== to);
+  while (pending.length > 0) {
+    const free = pending.find((one) => !pending.some((other) => other !== one && other.from === one.to));
+    if (free !== undefined) {
+      moveRegister(asm, free.to, free.from as Register);
+      pending = pending.filter((one) => one !== free);
+      continue;
+    }
+    const source = pending[0].from as Register;
+    const scratch = source.kind === "vector" ? VECTOR_SCRATCH : RAX;
+    moveRegister(asm, scratch, source);
+    pending = pending.map((one) => (one.from === source ? { ...one, from: scratch } : one));
+  }
+  for (const { to, from } of moves)
+    if (typeof from === "bigint") loadConstant(asm, to, from);
+    else if (from.kind === "place") asm.put(to.kind === "vector" ? "movups" : "mov", 8, to, from);
+}
+
+export function moveRegister(asm: Assembler, to: Register, from: Register): void {
+  if (to !== from) asm.put(to.kind === "vector" ? "movups" : "mov", 8, to, from);
+}
+
+function isRegister(from: Move["from"]): from is Register {
+  return typeof from === "object" && from.kind !== "place";
+}
+
+/** Gives a register all 64 bits of a number. With `keepFlags` no instruction is taken that changes them. */
+function loadConstant(asm: Assembler, to: Register, value: bigint, keepFlags = false): void {
+  const bits = BigInt.asUintN(64, value);
+  if (bits === 0n && !keepFlags) asm.put("xor", 4, to, to);
+  else if (bits < 2n ** 32n) asm.put("mov", 4, to, Number(bits));
+  else if (fitsInt32(BigInt.asIntN(64, value))) asm.put("mov", 8, to, Number(BigInt.asIntN(64, value)));
+  else asm.put("movabs", 8, to, bits);
+}
 
 /** A function while it is written, and where its values are. The scratch registers belong to one instruction at a time. */
 export class Emitter {
@@ -170,4 +278,157 @@ export class Emitter {
       asm.put("test", size, a, a);
     else asm.put(comparison, size, a, b);
   }
+}
+
+const COMMUTATIVE = ["add", "imul", "and", "or", "xor"];
+
+export const INTEGER_WRITERS: Readonly<Record<string, (emitter: Emitter, instruction: Instruction) => void>> =
+  {
+    move: (emitter, { to, from: [source] }) => {
+      const scratch = emitter.isVector(to) ? VECTOR_SCRATCH : RAX;
+      const target = emitter.target(to, scratch);
+      const origin = emitter.origin(source);
+      if (typeof origin === "bigint") loadConstant(emitter.asm, target, origin);
+      else if (origin.kind !== "place") return emitter.settle(to, origin);
+      else emitter.register(source, target);
+      emitter.settle(to, target);
+    },
+    lea: (emitter, { to, from: [source], wide }) => {
+      const address = source as Address;
+      const target = emitter.target(to);
+      sum(emitter, target, address, wide ? 8 : 4);
+      emitter.settle(to, target);
+    },
+    arithmetic: (emitter, instruction) => {
+      const { asm } = emitter;
+      const { to, name, wide } = instruction;
+      const size = wide ? 8 : 4;
+      let [left, right] = instruction.from;
+      let target = emitter.target(to);
+      if (emitter.uses(right, target) && !emitter.uses(left, target))
+        if (COMMUTATIVE.includes(name) && typeof right === "number" && !isConstant(left))
+          [left, right] = [right, left];
+        else target = RAX;
+      const operand = emitter.operand(right, wide);
+      if (name === "imul" && typeof operand === "number") {
+        const factor = isConstant(left) ? emitter.register(left, RAX) : emitter.operand(left, wide, RAX);
+        asm.put("imul", size, target, factor, operand);
+      } else {
+        moveRegister(asm, target, emitter.register(left, target));
+        asm.put(name, size, target, operand);
+      }
+      emitter.settle(to, target);
+    },
+    shift: (emitter, { to, from: [left, count], name, wide }) => {
+      const { asm } = emitter;
+      const size = wide ? 8 : 4;
+      const target = emitter.target(to);
+      if (isConstant(count)) {
+        moveRegister(asm, target, emitter.register(left, target));
+        const bits = Number(count.value & (wide ? 63n : 31n));
+        if (bits !== 0) asm.put(name, size, target, bits);
+      } else {
+        moveRegister(asm, RCX, emitter.register(count, RCX));
+        moveRegister(asm, target, emitter.register(left, target));
+        asm.put(name, size, target, RCX);
+      }
+      emitter.settle(to, target);
+    },
+    divide,
+    count: (emitter, { to, from: [source], name, wide }) => {
+      const { asm } = emitter;
+      const size = wide ? 8 : 4;
+      const operand = isConstant(source) ? emitter.register(source, RCX) : emitter.operand(source, wide, RCX);
+      if (name === "popcnt") asm.put("popcnt", size, RAX, operand);
+      else {
+        // Of 0 the result of bsf and bsr is undefined, and the zero flag set.
+        const bits = wide ? 64 : 32;
+        asm.put(name === "clz" ? "bsr" : "bsf", size, RAX, operand);
+        asm.put("mov", 4, RCX, name === "clz" ? 2 * bits - 1 : bits);
+        asm.put("cmove", 4, RAX, RCX);
+        if (name === "clz") asm.put("xor", 4, RAX, bits - 1);
+      }
+      emitter.settle(to, RAX);
+    },
+    compare: (emitter, instruction) => {
+      const { asm } = emitter;
+      emitter.compare(instruction);
+      asm.put(`set${instruction.condition}`, 1, RAX);
+      const target = emitter.target(instruction.to);
+      asm.put("movzx.b", 4, target, RAX);
+      emitter.settle(instruction.to, target);
+    },
+    select: (emitter, instruction) => {
+      const { asm } = emitter;
+      const [, , chosen, otherwise] = instruction.from;
+      const { to, condition } = instruction;
+      emitter.compare(instruction);
+      const target = emitter.target(to);
+      if (emitter.uses(chosen, target)) {
+        asm.put(`cmov${invert(condition)}`, 8, target, movable(emitter, otherwise));
+      } else {
+        const kept = emitter.register(otherwise, target);
+        moveRegister(asm, target, kept);
+        asm.put(`cmov${condition}`, 8, target, movable(emitter, chosen));
+      }
+      emitter.settle(to, target);
+    },
+  };
+
+function movable(emitter: Emitter, source: Instruction["from"][number]) {
+  return isConstant(source) ? emitter.register(source, RCX) : emitter.home(source as number);
+}
+
+/** The shortest instructions for a sum. */
+function sum(emitter: Emitter, target: Register, address: Address, size: OperandSize): void {
+  const { asm } = emitter;
+  const { base, scale, displacement } = address;
+  const at = emitter.place(address, target === RAX ? RAX : RCX);
+  if (base === NONE && displacement === 0 && at.index !== undefined && at.base === undefined) {
+    // Without a base, a displacement of four bytes would follow.
+    if (scale === 2) asm.put("lea", size, target, place(at.index, 0, at.index));
+    else {
+      moveRegister(asm, target, at.index);
+      asm.put("shl", size, target, scale === 4 ? 2 : scale === 8 ? 3 : 0);
+    }
+    return;
+  }
+  if (at.index === undefined && at.base === target) {
+    if (at.displacement !== 0) asm.put("add", size, target, at.displacement);
+    else if (size === 4) asm.put("mov", 4, target, target);
+    return;
+  }
+  if (at.index === undefined && at.base !== undefined && at.displacement === 0)
+    asm.put("mov", size, target, at.base);
+  else if (at.displacement === 0 && at.scale === 1 && at.base === target)
+    asm.put("add", size, target, at.index as Register);
+  else if (at.displacement === 0 && at.scale === 1 && at.index === target)
+    asm.put("add", size, target, at.base as Register);
+  else asm.put("lea", size, target, at);
+}
+
+function divide(emitter: Emitter, { to, from: [left, right], name, wide }: Instruction): void {
+  const { asm } = emitter;
+  const size = wide ? 8 : 4;
+  const signed = name.endsWith("s");
+  const divisor = isConstant(right) ? emitter.register(right, RCX) : emitter.operand(right, wide, RCX);
+  moveRegister(asm, RAX, emitter.register(left, RAX));
+  const result = name.startsWith("rem") ? RDX : RAX;
+  // The least number divided by -1 faults, also where only the remainder is asked for, which is 0.
+  const minusOne = name === "rem_s" && (!isConstant(right) || signedValue(right, wide) === -1n);
+  const [special, done] = [asm.label(), asm.label()];
+  if (minusOne) {
+    asm.put("cmp", size, divisor, -1);
+    asm.jump(special, "e");
+  }
+  if (signed) asm.put(wide ? "cqo" : "cdq", size);
+  else asm.put("xor", 4, RDX, RDX);
+  asm.put(signed ? "idiv" : "div", size, divisor);
+  if (minusOne) {
+    asm.jump(done);
+    asm.bind(special);
+    asm.put("xor", 4, RDX, RDX);
+    asm.bind(done);
+  }
+  emitter.settle(to, result);
 }

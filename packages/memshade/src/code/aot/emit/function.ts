@@ -3,23 +3,341 @@ import {
   GENERAL,
   invert,
   type Label,
+  type OperandSize,
   place,
+  R11,
   R15,
+  RAX,
+  RBP,
+  RCX,
+  RDI,
+  RDX,
   type Register,
+  RSI,
   RSP,
   relative,
   VECTOR,
 } from "../../x64/index.ts";
-import type { Assignment } from "../allocate/assign.ts";
-import type { FunctionCode, Instruction } from "../code.ts";
-import { ARGUMENTS } from "../convention.ts";
-import { CONTROL_WRITERS } from "./control.ts";
-import { Emitter } from "./emitter.ts";
-import { arrivals, type Frame, layOutFrame } from "./frame.ts";
-import { INTEGER_WRITERS } from "./integers.ts";
-import { MEMORY_WRITERS } from "./memory.ts";
-import { type Move, moveAll } from "./moves.ts";
-import { VECTOR_WRITERS } from "./vectors.ts";
+import type { Assignment } from "../allocate.ts";
+import {
+  type Address,
+  type FunctionCode,
+  type Instruction,
+  isAddress,
+  isConstant,
+  type Source,
+  signedValue,
+} from "../code.ts";
+import { ARGUMENTS, SYSTEM_ARGUMENTS } from "../convention.ts";
+import {
+  arrivals,
+  Emitter,
+  type Frame,
+  INTEGER_WRITERS,
+  layOutFrame,
+  type Move,
+  moveAll,
+  moveRegister,
+} from "./emitter.ts";
+
+type Writer = (emitter: Emitter, instruction: Instruction) => void;
+
+/** What the symbols of relocations begin with, where they are of C functions. */
+export const C_FUNCTION = "c:";
+const THREAD_OFFSET = "thread";
+
+const CONTROL_WRITERS: Readonly<Record<string, Writer>> = {
+  label: ({ asm, labels }, { label }) => asm.bind(labels[label]),
+  jump: ({ asm, labels }, { label }) => asm.jump(labels[label]),
+  branch: (emitter, instruction) => {
+    emitter.compare(instruction);
+    emitter.asm.jump(emitter.labels[instruction.label], instruction.condition);
+  },
+  table: (emitter, { from: [index], labels }) => {
+    const { asm } = emitter;
+    const targets = labels.map((label) => emitter.labels[label]);
+    const otherwise = targets[targets.length - 1];
+    if (targets.length === 1) return asm.jump(otherwise);
+    const table = asm.table(targets.slice(0, -1));
+    asm.put("mov", 4, RAX, emitter.operand(index, false));
+    asm.put("cmp", 4, RAX, targets.length - 1);
+    asm.jump(otherwise, "ae");
+    asm.put("lea", 8, RCX, relative(table));
+    asm.put("movsxd", 8, RAX, place(RCX, 0, RAX, 4));
+    asm.put("add", 8, RAX, RCX);
+    asm.put("jmp", 8, RAX);
+  },
+  trap: ({ asm }) => asm.put("ud2", 8),
+  return: (emitter, { from: [result] }) => {
+    if (result !== undefined) {
+      const isVector = typeof result === "number" && emitter.isVector(result);
+      const to = isVector ? VECTOR[0] : RAX;
+      moveAll(emitter.asm, [{ to, from: emitter.origin(result) }]);
+    }
+    emitter.leave();
+    emitter.asm.put("ret", 8);
+  },
+  call: (emitter, { to, from, label }) => {
+    passArguments(emitter, from);
+    emitter.asm.call(emitter.functions(label));
+    takeResult(emitter, to);
+  },
+  "tail call": (emitter, { from, label }) => {
+    passArguments(emitter, from);
+    emitter.leave();
+    emitter.asm.jump(emitter.functions(label));
+  },
+  "jump out": (emitter, { from: [target, argument] }) => {
+    passArguments(emitter, [argument], [{ to: R11, from: emitter.origin(target) }]);
+    emitter.leave();
+    emitter.asm.put("jmp", 8, R11);
+  },
+  "call C": (emitter, { to, from, name, wide }) => {
+    const { asm } = emitter;
+    passArguments(emitter, from);
+    // How many vectors there are, for functions with any number of arguments.
+    asm.put("xor", 4, RAX, RAX);
+    asm.put("call", 8, relative(C_FUNCTION + name));
+    if (!wide) asm.put("mov", 4, RAX, RAX);
+    takeResult(emitter, to);
+  },
+  "system call": (emitter, { to, from, number, wide }) => {
+    const { asm } = emitter;
+    moveAll(
+      asm,
+      from.map((source, i) => ({ to: GENERAL[SYSTEM_ARGUMENTS[i]], from: emitter.origin(source) })),
+    );
+    asm.put("mov", 4, RAX, number);
+    asm.put("syscall", 8);
+    if (!wide) asm.put("mov", 4, RAX, RAX);
+    takeResult(emitter, to);
+  },
+  "thread load": (emitter, { to, from: [at], wide }) => {
+    const target = emitter.target(to);
+    emitter.asm.put("mov", wide ? 8 : 4, target, threadPlace(emitter, at));
+    emitter.settle(to, target);
+  },
+  "thread store": (emitter, { from: [at, value], wide }) => {
+    const where = threadPlace(emitter, at);
+    emitter.asm.put("mov", wide ? 8 : 4, where, emitter.register(value, RCX));
+  },
+  frame: (emitter, { to, name }) => {
+    const { asm, frame } = emitter;
+    const target = emitter.target(to);
+    if (name === "stackPointer") asm.put("lea", 8, target, place(RSP, frame.cfa - 8));
+    else if (name === "returnAddress") asm.put("mov", 8, target, place(RSP, frame.cfa - 8));
+    else {
+      const pushed = frame.pushed.indexOf(RBP.number);
+      if (pushed < 0) moveRegister(asm, target, RBP);
+      else asm.put("mov", 8, target, place(RSP, frame.cfa - 16 - 8 * pushed));
+    }
+    emitter.settle(to, target);
+  },
+  "image address": (emitter, { to, name }) => {
+    const target = emitter.target(to);
+    emitter.asm.put("lea", 8, target, relative(name));
+    emitter.settle(to, target);
+  },
+};
+
+function threadPlace(emitter: Emitter, at: Source) {
+  const { asm } = emitter;
+  asm.put("mov", 8, RAX, relative(THREAD_OFFSET));
+  const distance = emitter.operand(at, true, RCX);
+  if (distance !== 0) asm.put("add", 8, RAX, distance);
+  return { ...place(RAX), thread: true };
+}
+
+/** Brings arguments to where a function expects them; those that lie on the stack first. */
+function passArguments(emitter: Emitter, from: readonly Source[], more: readonly Move[] = []): void {
+  const { asm } = emitter;
+  const vectors = from.map((source) => typeof source === "number" && emitter.isVector(source));
+  const moves: Move[] = [...more];
+  arrivals(vectors).forEach(({ register, stack = 0 }, i) => {
+    if (register === undefined) {
+      asm.put("mov", 8, place(RSP, stack), emitter.register(from[i], RAX));
+      return;
+    }
+    const to: Register = vectors[i] ? VECTOR[register] : GENERAL[ARGUMENTS[register]];
+    moves.push({ to, from: emitter.origin(from[i]) });
+  });
+  moveAll(asm, moves);
+}
+
+function takeResult(emitter: Emitter, to: number): void {
+  if (to >= 0) emitter.settle(to, emitter.isVector(to) ? VECTOR[0] : RAX);
+}
+
+const MEMORY_WRITERS: Readonly<Record<string, Writer>> = {
+  load: (emitter, { to, from: [source], bytes, wide, signed }) => {
+    const { asm } = emitter;
+    const target = emitter.target(to);
+    const from = isAddress(source)
+      ? emitter.place(source, RCX)
+      : isConstant(source)
+        ? emitter.register(source, RCX)
+        : emitter.home(source);
+    const size = wide ? 8 : 4;
+    // Without a sign, what is written to 32 bits of a register clears the others.
+    if (bytes === 8) asm.put("mov", 8, target, from);
+    else if (bytes < 4) {
+      const suffix = bytes === 1 ? "b" : "w";
+      if (signed) asm.put(`movsx.${suffix}`, size, target, from);
+      else asm.put(`movzx.${suffix}`, 4, target, from);
+    } else if (signed && wide) asm.put("movsxd", 8, target, from);
+    else asm.put("mov", 4, target, from);
+    emitter.settle(to, target);
+  },
+  store: (emitter, { from: [address, value], bytes }) => {
+    const at = emitter.place(address as Address, RCX);
+    emitter.asm.put("mov", bytes as OperandSize, at, stored(emitter, value, bytes));
+  },
+  update: (emitter, { from: [address, value], name, bytes }) => {
+    const at = emitter.place(address as Address, RCX);
+    const size = bytes as OperandSize;
+    const operand = isConstant(value)
+      ? emitter.operand(value, bytes === 8, RAX)
+      : emitter.register(value, RAX);
+    emitter.asm.put(name, size, at, operand);
+  },
+  exchange: (emitter, { to, from: [address, value], name, bytes }) => {
+    const { asm } = emitter;
+    const at = emitter.place(address as Address, RCX);
+    moveRegister(asm, RAX, emitter.register(value, RAX));
+    asm.put(name, bytes as OperandSize, at, RAX);
+    emitter.settle(to, RAX);
+  },
+  "compare exchange": (emitter, { to, from: [address, expected, replacement], bytes }) => {
+    const { asm } = emitter;
+    const at = emitter.place(address as Address, RCX);
+    moveRegister(asm, RAX, emitter.register(expected, RAX));
+    asm.put("lock cmpxchg", bytes as OperandSize, at, emitter.register(replacement, RDX));
+    // It writes only what differs, and what was there keeps the upper half that was expected.
+    if (bytes === 4) asm.put("mov", 4, RAX, RAX);
+    emitter.settle(to, RAX);
+  },
+  fence: ({ asm }) => asm.put("mfence", 8),
+  fill: (emitter, { from: [destination, value, length] }) => {
+    const { asm } = emitter;
+    moveAll(asm, [
+      { to: RAX, from: emitter.origin(value) },
+      { to: RCX, from: emitter.origin(length) },
+      { to: RDI, from: emitter.origin(destination) },
+    ]);
+    asm.put("add", 8, RDI, R15);
+    asm.put("rep stosb", 8);
+  },
+  copy: (emitter, { from: [destination, source, length] }) => {
+    const { asm } = emitter;
+    moveAll(asm, [
+      { to: RCX, from: emitter.origin(length) },
+      { to: RDI, from: emitter.origin(destination) },
+      { to: RSI, from: emitter.origin(source) },
+    ]);
+    const [forwards, done] = [asm.label(), asm.label()];
+    asm.put("mov", 8, RAX, RDI);
+    asm.put("sub", 8, RAX, RSI);
+    asm.put("add", 8, RDI, R15);
+    asm.put("add", 8, RSI, R15);
+    // The destination begins inside the source: the end must be copied before it is overwritten.
+    asm.put("cmp", 8, RAX, RCX);
+    asm.jump(forwards, "ae");
+    asm.put("lea", 8, RDI, place(RDI, -1, RCX));
+    asm.put("lea", 8, RSI, place(RSI, -1, RCX));
+    asm.put("std", 8);
+    asm.put("rep movsb", 8);
+    asm.put("cld", 8);
+    asm.jump(done);
+    asm.bind(forwards);
+    asm.put("rep movsb", 8);
+    asm.bind(done);
+  },
+};
+
+/** What a store of `bytes` can have as its operand; only the lower bytes of it count. */
+function stored(emitter: Emitter, value: Instruction["from"][number], bytes: number) {
+  if (!isConstant(value)) return emitter.register(value, RAX);
+  if (bytes === 8) return emitter.operand(value, true, RAX);
+  const bits = BigInt.asUintN(8 * bytes, signedValue(value, false));
+  return Number(bits);
+}
+
+const [FIRST, SECOND] = [VECTOR[15], VECTOR[14]];
+const ORDERED = ["pandn", "psub", "ps", "pcmpgt", "pack", "pshufb", "punpck"];
+const PART_SUFFIX: Readonly<Record<number, string>> = { 1: "b", 2: "w", 4: "d", 8: "q" };
+
+const VECTOR_WRITERS: Readonly<Record<string, Writer>> = {
+  vector: (emitter, { to, from, name }) => {
+    const { asm } = emitter;
+    let [left, right] = from;
+    let target = emitter.target(to, FIRST);
+    if (emitter.uses(right, target) && !emitter.uses(left, target))
+      if (ORDERED.some((one) => name.startsWith(one))) target = FIRST;
+      else [left, right] = [right, left];
+    // A spilled operand is loaded first: as a place it would have to lie at a multiple of 16.
+    const operand = emitter.register(right, SECOND);
+    moveRegister(asm, target, emitter.register(left, target));
+    asm.put(name, 8, target, operand);
+    emitter.settle(to, target);
+  },
+  "vector with number": (emitter, { to, from: [source], name, number, bytes }) => {
+    const { asm } = emitter;
+    const target = emitter.target(to, FIRST);
+    if (bytes === 0) asm.put(name, 8, target, emitter.register(source, SECOND), number);
+    else {
+      moveRegister(asm, target, emitter.register(source, target));
+      asm.put(name, 8, target, number);
+    }
+    emitter.settle(to, target);
+  },
+  "vector constant": (emitter, { to, content = new Uint8Array(16) }) => {
+    const { asm } = emitter;
+    const target = emitter.target(to, FIRST);
+    if (content.every((byte) => byte === 0)) asm.put("pxor", 8, target, target);
+    else if (content.every((byte) => byte === 0xff)) asm.put("pcmpeqd", 8, target, target);
+    else asm.put("movups", 8, target, relative(asm.literal(content)));
+    emitter.settle(to, target);
+  },
+  "vector load": (emitter, { to, from: [address], bytes }) => {
+    const target = emitter.target(to, FIRST);
+    const mnemonic = bytes === 16 ? "movups" : bytes === 8 ? "movq" : "movd";
+    emitter.asm.put(mnemonic, bytes === 4 ? 4 : 8, target, emitter.place(address as Address, RCX));
+    emitter.settle(to, target);
+  },
+  "vector store": (emitter, { from: [address, value] }) => {
+    emitter.asm.put("movups", 8, emitter.place(address as Address, RCX), emitter.register(value, FIRST));
+  },
+  insert: (emitter, { to, from: [vector, part], bytes, number }) => {
+    const { asm } = emitter;
+    const target = emitter.target(to, FIRST);
+    const operand = isConstant(part) ? emitter.register(part, RAX) : emitter.home(part as number);
+    moveRegister(asm, target, emitter.register(vector, target));
+    asm.put(`pinsr${PART_SUFFIX[bytes]}`, partSize(bytes), target, operand, number);
+    emitter.settle(to, target);
+  },
+  extract: (emitter, { to, from: [vector], bytes, number }) => {
+    const { asm } = emitter;
+    const target = emitter.target(to, RAX);
+    const source = emitter.register(vector, FIRST);
+    if (number === 0 && bytes >= 4) asm.put(bytes === 8 ? "movq" : "movd", partSize(bytes), target, source);
+    else asm.put(`pextr${PART_SUFFIX[bytes]}`, partSize(bytes), target, source, number);
+    emitter.settle(to, target);
+  },
+  signs: (emitter, { to, from: [vector], name }) => {
+    const target = emitter.target(to, RAX);
+    emitter.asm.put(name, 4, target, emitter.register(vector, FIRST));
+    emitter.settle(to, target);
+  },
+  "to vector": (emitter, { to, from: [source], bytes }) => {
+    const target = emitter.target(to, FIRST);
+    emitter.asm.put(bytes === 8 ? "movq" : "movd", partSize(bytes), target, emitter.register(source, RAX));
+    emitter.settle(to, target);
+  },
+};
+
+function partSize(bytes: number): OperandSize {
+  return bytes === 8 ? 8 : 4;
+}
 
 /** From `at` on, the stack pointer before the call is `cfa` bytes above the stack pointer. */
 export interface StackRow {

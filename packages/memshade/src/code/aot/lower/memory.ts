@@ -10,8 +10,7 @@ import {
   type Source,
 } from "../code.ts";
 import { maskOf } from "../convention.ts";
-import type { BodyLowering, Rule } from "./body.ts";
-import type { CodeBuilder } from "./builder.ts";
+import type { BodyLowering, CodeBuilder, Rule } from "./stack.ts";
 
 const MOVED = maskOf([RDI.number, RSI.number]);
 const THIRD = 1 << RDX.number;

@@ -1,10 +1,29 @@
 import { FormatError } from "../../../ground/bytes/errors.ts";
-import type { Unit } from "../die.ts";
-import type { DwarfFile } from "../dwarf-file.ts";
-import { isTypeUnit } from "../unit-header.ts";
-import { readAddressRanges } from "./address-ranges.ts";
+import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
+import { Cursor, readInitialLength } from "../cursor.ts";
+import { isTypeUnit, type Unit } from "../die.ts";
+import type { DwarfFile } from "../unit.ts";
 import { visitRanges } from "./ranges.ts";
-import { SortedIntervals } from "./sorted-intervals.ts";
+
+/** Intervals of addresses in ascending order, with a value each. */
+class SortedIntervals {
+  readonly #starts: ArrayLike<number>;
+  readonly #ends: ArrayLike<number>;
+  readonly #values: ArrayLike<number>;
+
+  constructor(starts: ArrayLike<number>, ends: ArrayLike<number>, values: ArrayLike<number>) {
+    this.#starts = starts;
+    this.#ends = ends;
+    this.#values = values;
+  }
+
+  /** Value of the interval with the largest start at or below an address, if it reaches that far; else −1. */
+  find(address: number): number {
+    const starts = this.#starts;
+    const last = partitionPoint(0, starts.length, (index) => starts[index] <= address) - 1;
+    return last >= 0 && address < this.#ends[last] ? this.#values[last] : -1;
+  }
+}
 
 /** For how many addresses the ranges of all units are gone through; for more, they are sorted. */
 const FEW_LOOKUPS = 2;
@@ -232,5 +251,34 @@ class OpenUnits {
       at = child;
     }
     heap[at] = moved;
+  }
+}
+
+/** `.debug_aranges` (DWARF 5, section 6.1.2). */
+function readAddressRanges(
+  section: Uint8Array | undefined,
+  described: Set<number>,
+  add: (unit: number, low: number, high: number) => void,
+): void {
+  if (section === undefined) return;
+  for (let offset = 0; offset < section.length; ) {
+    const cursor = new Cursor(section, offset, ".debug_aranges");
+    const { length, dwarf64 } = readInitialLength(cursor);
+    const end = cursor.position + length;
+    cursor.skip(2);
+    const unit = cursor.unsigned(dwarf64 ? 8 : 4);
+    const addressSize = cursor.u8();
+    cursor.skip(1);
+    const entrySize = addressSize * 2;
+    const header = cursor.position - offset;
+    cursor.skip((entrySize - (header % entrySize)) % entrySize);
+    while (cursor.position + entrySize <= end) {
+      const low = cursor.unsigned(addressSize);
+      const size = cursor.unsigned(addressSize);
+      if (low === 0 && size === 0) break;
+      add(unit, low, low + size);
+    }
+    described.add(unit);
+    offset = end;
   }
 }

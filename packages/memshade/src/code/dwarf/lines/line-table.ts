@@ -1,8 +1,7 @@
 import { FormatError } from "../../../ground/bytes/errors.ts";
 import { Cursor, readInitialLength } from "../cursor.ts";
 import type { Unit } from "../die.ts";
-import { type LineHeader, readLineHeader } from "./line-header.ts";
-import { runLineProgram } from "./line-program.ts";
+import { type LineHeader, readLineHeader, runLineProgram } from "./line-header.ts";
 import { type LinePlace, LineRows, NO_SECTION } from "./line-rows.ts";
 
 /** How paths of files are put together. */

@@ -1,8 +1,7 @@
 import { instantiateUnwindWasm, type UnwindWasm } from "../wasm-module.ts";
 import type { Cie } from "./cie.ts";
 import { DW_EH_PE } from "./constants.ts";
-import type { FastReader, FdeRows, FdeSink } from "./fde-sink.ts";
-import { LAST_OFFSET, OFFSET_BIAS } from "./rows.ts";
+import { type FastReader, type FdeRows, type FdeSink, LAST_OFFSET, OFFSET_BIAS } from "./rows.ts";
 import type { RuleSets } from "./rule-sets.ts";
 import type { CfiSection } from "./section.ts";
 import { setAfter } from "./set-changes.ts";

@@ -2,8 +2,8 @@ import type { ObjectFile } from "../../objects/types.ts";
 import { type Cie, readCie } from "./cie.ts";
 import { DW_EH_PE } from "./constants.ts";
 import { CfiCursor } from "./cursor.ts";
+import { cfiOfObject } from "./reader.ts";
 import { ROW_FLAG } from "./rule-sets.ts";
-import { cfiOfObject } from "./sections-of-object.ts";
 
 /** What `.eh_frame` says of one function, its call frame instructions as they stand there. */
 export interface FrameEntry {

@@ -1,7 +1,6 @@
 import type { Cie } from "./cie.ts";
 import { DW_CFA } from "./constants.ts";
 import { CfiCursor } from "./cursor.ts";
-import type { Expressions } from "./expressions.ts";
 import type { CfiProblems } from "./problems.ts";
 import { OFFSET_BIAS, ProgramRows } from "./rows.ts";
 import { RULE, type RuleSets } from "./rule-sets.ts";
@@ -15,6 +14,25 @@ import {
   withOffset,
   withValOffset,
 } from "./set-changes.ts";
+
+/** The DWARF expressions of an object, each distinct one once. */
+export class Expressions {
+  readonly programs: Uint8Array[] = [];
+  readonly #indices = new Map<string, number>();
+
+  /** Number of the expression with these bytes. */
+  add(bytes: Uint8Array): number {
+    let key = "";
+    for (const byte of bytes) key += String.fromCharCode(byte);
+    const known = this.#indices.get(key);
+    if (known !== undefined) return known;
+    const index = this.programs.length;
+    // A copy, so that the section's bytes need not stay in memory for a few expressions.
+    this.programs.push(bytes.slice());
+    this.#indices.set(key, index);
+    return index;
+  }
+}
 
 const MAX_REMEMBERED = 64;
 /** No function is longer than 2 GiB. */

@@ -1,11 +1,13 @@
+import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
+import type { ObjectFile } from "../../objects/types.ts";
+import { unwindTarget } from "../architecture.ts";
 import { type Cie, readCie } from "./cie.ts";
 import { DW_EH_PE } from "./constants.ts";
-import { Expressions } from "./expressions.ts";
+import { CfiCursor } from "./cursor.ts";
 import { FastFdes } from "./fast-fdes.ts";
-import type { FastReader, FdeSink } from "./fde-sink.ts";
 import { CfiProblems } from "./problems.ts";
-import { CfiProgram } from "./program.ts";
-import { OFFSET_BIAS } from "./rows.ts";
+import { CfiProgram, Expressions } from "./program.ts";
+import { type FastReader, type FdeSink, OFFSET_BIAS } from "./rows.ts";
 import { RuleSets } from "./rule-sets.ts";
 import type { CfiSection } from "./section.ts";
 
@@ -35,7 +37,7 @@ export interface CodeRange {
 }
 
 /** Where the code of an object lies. */
-export interface CodeLayout {
+interface CodeLayout {
   /** Lowest address of a loaded segment (SVMA). */
   readonly base: number;
   /** Offsets from the base between which its code lies. */
@@ -303,4 +305,172 @@ export class CfiReader {
     cie.initialSet = this.#program.run(cie, cie.programStart, cie.programEnd, 0);
     return cie;
   }
+}
+
+/** Encoding of the table that all linkers write: pairs of signed 32-bit numbers relative to the header. */
+const TABLE_ENCODING = DW_EH_PE.datarel | DW_EH_PE.sdata4;
+
+/**
+ * `.eh_frame_hdr`: the search table that a linker makes for `.eh_frame` (Linux Standard Base Core 5.0, 10.6.2). It knows
+ * where functions start, not where they end, and of two FDEs with the same start some linkers keep the empty one: what
+ * a search finds must be checked against the FDE itself.
+ */
+export class FrameHeader {
+  /** Address (SVMA) of `.eh_frame`. */
+  readonly frameAddress: number;
+  /** Number of entries of the table. */
+  readonly count: number;
+  readonly #view: DataView;
+  /** Address (SVMA) of the header itself. */
+  readonly #address: number;
+  readonly #tableStart: number;
+
+  private constructor(
+    view: DataView,
+    address: number,
+    frameAddress: number,
+    tableStart: number,
+    count: number,
+  ) {
+    this.#view = view;
+    this.#address = address;
+    this.frameAddress = frameAddress;
+    this.#tableStart = tableStart;
+    this.count = count;
+  }
+
+  /** Reads the header; undefined if it is damaged or has no table in the usual form. */
+  static open(
+    bytes: Uint8Array,
+    address: number,
+    common: Pick<CfiSection, "addressSize" | "textAddress" | "readPointer">,
+  ): FrameHeader | undefined {
+    const cursor = new CfiCursor({ ...common, kind: "eh_frame", bytes, address, dataAddress: address });
+    cursor.end = bytes.length;
+    const version = cursor.unsigned(1);
+    const frameEncoding = cursor.unsigned(1);
+    const countEncoding = cursor.unsigned(1);
+    const tableEncoding = cursor.unsigned(1);
+    if (version !== 1) return undefined;
+    const frameAddress = cursor.encodedPointer(frameEncoding);
+    const announced = countEncoding === DW_EH_PE.omit ? 0 : cursor.encodedPointer(countEncoding);
+    const searchable = tableEncoding === TABLE_ENCODING && cursor.position <= cursor.end;
+    const room = Math.floor((cursor.end - cursor.position) / 8);
+    const count = searchable && announced > 0 ? Math.min(announced, room) : 0;
+    if (!Number.isFinite(frameAddress)) return undefined;
+    return new FrameHeader(cursor.view, address, frameAddress, cursor.position, count);
+  }
+
+  /** Index of the last entry whose function starts at or before an address (SVMA); −1 if there is none. */
+  search(address: number): number {
+    return partitionPoint(0, this.count, (index) => this.startAt(index) <= address) - 1;
+  }
+
+  /** Start (SVMA) of the function of an entry. */
+  startAt(index: number): number {
+    return this.#address + this.#view.getInt32(this.#tableStart + 8 * index, true);
+  }
+
+  /** Offset in `.eh_frame` of the FDE of an entry. */
+  fdeAt(index: number): number {
+    return this.#address + this.#view.getInt32(this.#tableStart + 8 * index + 4, true) - this.frameAddress;
+  }
+
+  /** Highest address of an FDE in the table; that of the section where there is no table. */
+  lastFdeAddress(): number {
+    let last = 0;
+    for (let index = 0; index < this.count; index++) last = Math.max(last, this.fdeAt(index));
+    return this.frameAddress + last;
+  }
+}
+
+const SHT_PROGBITS = 1;
+const SHT_X86_64_UNWIND = 0x7000_0001;
+const PT_GNU_EH_FRAME = 0x6474_e550;
+const PF_X = 1;
+
+/** What a reader needs of an object: its sections with call frame information, those to be preferred first. */
+export interface ObjectCfi extends CodeLayout {
+  readonly sections: readonly CfiSection[];
+  /** `.eh_frame_hdr`, if there is one that can be searched. It covers `sections[0]`. */
+  readonly header: FrameHeader | undefined;
+}
+
+/** Finds the sections with call frame information, in files without section headers too. */
+export function cfiOfObject(object: ObjectFile): ObjectCfi {
+  const layout = codeLayout(object);
+  const addressSize = object.addressSize;
+  const addressOf = (name: string) => object.sections.find((section) => section.name === name)?.address;
+  const readPointer = (address: number): number | undefined => {
+    const bytes = object.bytesAt(address, addressSize);
+    if (bytes.length < addressSize) return undefined;
+    const cursor = new CfiCursor({ kind: "eh_frame", bytes, address, addressSize });
+    cursor.end = bytes.length;
+    return cursor.unsigned(addressSize);
+  };
+  const common = {
+    addressSize,
+    textAddress: addressOf(".text"),
+    dataAddress: addressOf(".got"),
+    readPointer,
+  };
+
+  const sections: CfiSection[] = [];
+  if (unwindTarget(object.architecture) === undefined) return { ...layout, sections, header: undefined };
+  for (const kind of ["eh_frame", "debug_frame"] as const)
+    for (const section of object.sections) {
+      if (section.name !== `.${kind}` && !(kind === "debug_frame" && section.name === ".zdebug_frame"))
+        continue;
+      if (section.type !== SHT_PROGBITS && section.type !== SHT_X86_64_UNWIND) continue;
+      const bytes = object.contentOf(section);
+      if (bytes !== undefined && bytes.length > 0)
+        sections.push({ ...common, kind, bytes, address: section.address });
+    }
+  const segment = object.programHeaders.find(({ type }) => type === PT_GNU_EH_FRAME);
+  const header =
+    segment && FrameHeader.open(object.bytesAt(segment.address, segment.memorySize), segment.address, common);
+  const frames = sections.filter(({ kind }) => kind === "eh_frame");
+  const isIn = ({ address, bytes }: CfiSection, at: number): boolean =>
+    at >= address && at - address < bytes.length;
+  // No section, or a file with more frames than its sections know of.
+  if (header !== undefined && !frames.some((section) => isIn(section, header.frameAddress))) {
+    const found = sectionBehindHeader(object, header, common);
+    if (found !== undefined) sections.unshift(found);
+  }
+  const isWhole = sections.filter(({ kind }) => kind === "eh_frame").length === Math.max(frames.length, 1);
+  const covered = isWhole && sections[0]?.kind === "eh_frame" && sections[0].address === header?.frameAddress;
+  return { ...layout, sections, header: covered ? header : undefined };
+}
+
+/** `.eh_frame` of a file without section headers: all that follows in its segment, up to its terminator. */
+function sectionBehindHeader(
+  object: ObjectFile,
+  header: FrameHeader,
+  common: Omit<CfiSection, "kind" | "bytes" | "address">,
+): CfiSection | undefined {
+  const address = header.frameAddress;
+  const segment = object.segments.find(
+    (candidate) => address >= candidate.address && address < candidate.address + candidate.fileSize,
+  );
+  if (segment === undefined) return undefined;
+  const bytes = object.bytesAt(address, segment.address + segment.fileSize - address);
+  // A terminator in front of an entry that the header knows ends only one linked piece.
+  const lastKnown = header.lastFdeAddress() - address;
+  return { ...common, kind: "eh_frame", bytes, address, terminatedAfter: lastKnown };
+}
+
+function codeLayout({ segments }: ObjectFile): CodeLayout {
+  let base = Number.POSITIVE_INFINITY;
+  for (const { address } of segments) base = Math.min(base, address);
+  // Object files have no segments yet.
+  if (segments.length === 0) base = 0;
+  let start = Number.POSITIVE_INFINITY;
+  let end = 0;
+  for (const { address, memorySize, flags } of segments) {
+    if ((flags & PF_X) === 0) continue;
+    start = Math.min(start, address - base);
+    end = Math.max(end, address - base + memorySize);
+  }
+  if (segments.length === 0) return { base, code: { start: 0, end: 2 ** 32 } };
+  return { base, code: { start, end: Math.min(end, 2 ** 32) } };
 }

@@ -1,11 +1,75 @@
 import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
 import { FastFdes } from "../cfi/fast-fdes.ts";
-import type { FdeRows, FdeSink } from "../cfi/fde-sink.ts";
-import { LAST_OFFSET, OFFSET_BIAS } from "../cfi/rows.ts";
+import { type CfiCounts, type CfiDictionary, CfiReader, type ObjectCfi } from "../cfi/reader.ts";
+import { type FdeRows, type FdeSink, LAST_OFFSET, OFFSET_BIAS } from "../cfi/rows.ts";
 import type { RuleSets } from "../cfi/rule-sets.ts";
 import type { UnwindWasm } from "../wasm-module.ts";
-import { BLOCK_BITS, BLOCK_BYTES, type CompactArrays, CompactTable, MOST_SETS } from "./compact-table.ts";
 import type { ReducedRules } from "./reduce.ts";
+
+/** Code is indexed in blocks of this many bytes, so that a search begins among a few dozen entries. */
+const BLOCK_BYTES = 4096;
+const BLOCK_BITS = 12;
+/** Rule sets that entries can name: all of an object, unless it is damaged. */
+const MOST_SETS = 2 ** (32 - BLOCK_BITS);
+
+/** The arrays of a table. That of entries may have room at its end. */
+interface CompactArrays {
+  /** Per block: its first entry. */
+  readonly firsts: Uint32Array;
+  /** Per block: how many entries begin in it. */
+  readonly counts: Uint16Array;
+  /** Per block: the rule set that holds at its start, up to its first entry. */
+  readonly before: Uint32Array;
+  /** Per entry: the low 12 bits of the offset where it begins, and above them the rule set that holds from there on. */
+  readonly entries: Uint32Array;
+  /** Number of entries. */
+  readonly count: number;
+}
+
+/**
+ * Which rule set holds where, in 4 bytes per entry: the low bits of the offset where it begins, and the set's index in a
+ * dictionary. An entry holds up to the next one; where no function is, set 0
+ * holds. The entries of a block of 4 KiB of code stand together, in ascending order; the blocks stand in any order.
+ *
+ *     firsts   [0, 2, 2, …]                    counts [2, 0, 3, …]       before [0, 2, 2, …]
+ *     entries  [1 << 12 | 0x040, 2 << 12 | 0x044, 1 << 12 | 0x010, …]
+ */
+export class CompactTable {
+  /** Not to be changed. */
+  readonly arrays: CompactArrays;
+
+  constructor(arrays: CompactArrays) {
+    this.arrays = arrays;
+  }
+
+  /** Rule set that holds at an offset from the object's base; 0 if none does. */
+  find(offset: number): number {
+    const { firsts, counts, before, entries } = this.arrays;
+    const block = Math.floor(offset / BLOCK_BYTES);
+    if (!(block >= 0 && block < firsts.length)) return 0;
+    const inBlock = offset & (BLOCK_BYTES - 1);
+    const first = firsts[block];
+    let low = first;
+    let high = first + counts[block];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((entries[middle] & (BLOCK_BYTES - 1)) <= inBlock) low = middle + 1;
+      else high = middle;
+    }
+    return low === first ? before[block] : entries[low - 1] >>> BLOCK_BITS;
+  }
+
+  /** Number of entries, those for gaps included. */
+  get count(): number {
+    return this.arrays.count;
+  }
+
+  /** Bytes of all entries and of the index of blocks. */
+  get byteLength(): number {
+    const { firsts, counts, before, entries, count } = this.arrays;
+    return firsts.byteLength + counts.byteLength + before.byteLength + count * entries.BYTES_PER_ELEMENT;
+  }
+}
 
 /** Entries that may be left behind unused where blocks were joined, as a share; beyond that all are copied. */
 const MOST_LEFTOVERS = 1 / 64;
@@ -32,7 +96,7 @@ interface Segment {
  * they come, a new segment begins where the order breaks (`assembly/table.ts`), and in the end an index of blocks puts the
  * segments in order. Offsets are those of the code from the base of the object minus `OFFSET_BIAS`.
  */
-export class CompactTableBuilder implements FdeSink {
+class CompactTableBuilder implements FdeSink {
   readonly fast: FastFdes;
 
   /**
@@ -176,4 +240,35 @@ function packed({ firsts, counts, before, entries }: CompactArrays): CompactArra
     count += counts[block];
   }
   return { firsts, counts, before, entries: packedEntries, count };
+}
+
+/** Gaps between functions that are shorter are alignment as a rule, in which nothing stops. */
+export const LONGEST_PADDING = 16;
+
+/** Reads all FDEs of an object straight into a table, in which gaps of `shortestGap` bytes and more have no rule. */
+export function readTable(
+  cfi: ObjectCfi,
+  dictionary: CfiDictionary,
+  reduced: ReducedRules,
+  shortestGap: number,
+): { table: CompactTable; counts: CfiCounts; rowCount: number } {
+  const builder = new CompactTableBuilder(dictionary.rules, reduced, cfiBytes(cfi), shortestGap);
+  const counts = readFdes(cfi, dictionary, builder);
+  return { table: builder.build(), counts, rowCount: builder.rowCount };
+}
+
+/** Bytes of all sections with call frame information. */
+export function cfiBytes({ sections }: ObjectCfi): number {
+  return sections.reduce((sum, { bytes }) => sum + bytes.length, 0);
+}
+
+/** Reads all FDEs of all sections of an object, in their order there. */
+export function readFdes(cfi: ObjectCfi, dictionary: CfiDictionary, sink: FdeSink): CfiCounts {
+  const counts: CfiCounts = { cies: 0, fdes: 0, emptyFdes: 0, outsideFdes: 0 };
+  for (const section of cfi.sections) {
+    const reader = new CfiReader(section, dictionary, cfi, sink);
+    reader.readAll();
+    for (const name of Object.keys(counts) as (keyof CfiCounts)[]) counts[name] += reader.counts[name];
+  }
+  return counts;
 }

@@ -1,4 +1,114 @@
-import type { ReadCode } from "./fallbacks.ts";
+import type { Memory } from "./memory.ts";
+import type { ModuleMap } from "./modules.ts";
+import type { Registers } from "./registers.ts";
+
+/** Bytes of code at an address of the process: from the module's file, else from memory. */
+export type ReadCode = (address: number, length: number) => Uint8Array;
+
+function matches(code: Uint8Array, at: number, bytes: readonly number[]): boolean {
+  return bytes.every((byte, i) => code[at + i] === byte);
+}
+
+/** `mov $15, %rax; syscall` */
+const X86_64_SIGRETURN = [0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05];
+/** `mov x8, #139; svc #0` */
+const AARCH64_SIGRETURN = [0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4];
+/** Where the kernel saved registers 0 to 16, from the stack pointer on return from the handler. */
+const X86_64_CONTEXT = [144, 136, 152, 128, 112, 104, 120, 160, 40, 48, 56, 64, 72, 80, 88, 96, 168];
+/** Where x0 is; the others, sp and pc follow. */
+const AARCH64_CONTEXT = 312;
+
+/**
+ * Whether an address at which there is call frame information is to be looked at all the same: what Go has for its
+ * trampoline, and for what stands in front of that, is that of any function. It is aligned as functions are.
+ */
+export function mayBeTrampoline(pc: number, isCaller: boolean): boolean {
+  return isCaller && pc % 16 === 0;
+}
+
+/** Whether the code at an address is the trampoline that ends a signal handler. */
+export function isSignalTrampoline(architecture: string, pc: number, readCode: ReadCode): boolean {
+  const code = architecture === "aarch64" ? AARCH64_SIGRETURN : X86_64_SIGRETURN;
+  return matches(readCode(pc, code.length), 0, code);
+}
+
+/** Reads the registers that a signal interrupted out of the frame that the kernel made; false if they are not there. */
+export function restoreSignalContext(registers: Registers, memory: Memory, interrupted: Registers): boolean {
+  const { target } = registers;
+  const sp = registers.address(target.stackPointer);
+  const isAarch64 = target.architecture === "aarch64";
+  interrupted.known.fill(0);
+  for (let register = 0; register <= target.pc; register++) {
+    const offset = isAarch64 ? AARCH64_CONTEXT + 8 * register : X86_64_CONTEXT[register];
+    if (!memory.readWord(sp + offset)) return false;
+    interrupted.setHalves(register, memory.low, memory.high);
+  }
+  return true;
+}
+
+/**
+ * Takes the frame pointer for one: [fp] is the caller's, [fp + 8] the return address. Whether that can be is for
+ * `continuesFrameChain` and `looksLikeReturnAddress` to say.
+ *
+ * @returns the CFA; NaN if the words cannot be read
+ */
+export function framePointerStep(registers: Registers, memory: Memory, caller: Registers): number {
+  const { target } = registers;
+  const framePointer = registers.address(target.framePointer);
+  const stackPointer = registers.address(target.stackPointer);
+  const cfa = framePointer + 16;
+  // Behind a frame of AArch64 that was left so, nobody knows the stack pointer.
+  if (framePointer % 8 !== 0 || framePointer < stackPointer) return Number.NaN;
+  caller.known.fill(0);
+  if (!memory.readWord(framePointer)) return Number.NaN;
+  caller.setHalves(target.framePointer, memory.low, memory.high);
+  if (!memory.readWord(framePointer + 8)) return Number.NaN;
+  caller.setHalves(target.pc, memory.low, memory.high);
+  if (target.linkRegister === undefined) caller.setAddress(target.stackPointer, cfa);
+  else caller.setHalves(target.linkRegister, memory.low, memory.high);
+  return cfa;
+}
+
+/** Whether the caller that the frame pointer gave has a frame pointer too, as all do in code that is compiled with them. */
+export function continuesFrameChain(registers: Registers, caller: Registers): boolean {
+  const { framePointer } = registers.target;
+  const next = caller.address(framePointer);
+  // The outermost frame of a chain has 0 in place of a frame pointer.
+  return next === 0 || (next > registers.address(framePointer) && next % 8 === 0);
+}
+
+/**
+ * Whether an address can be one that a call on x86-64 returns to: code of a module, with a call in front of it where
+ * its bytes can be read.
+ */
+export function looksLikeReturnAddress(address: number, modules: ModuleMap, readCode: ReadCode): boolean {
+  const module = modules.find(address - 1);
+  if (module?.table === undefined || module.table.find(address - 1 - module.bias) === 0) return false;
+  const code = readCode(address - 7, 7);
+  return code.length < 7 || endsWithCall(code);
+}
+
+/** Whether bytes of x86-64 code can end with `call rel32`, `call *reg` or `call *memory`. */
+export function endsWithCall(code: Uint8Array): boolean {
+  const at = (back: number) => code[code.length - back];
+  if (at(5) === 0xe8) return true;
+  for (let length = 2; length <= 7; length++) {
+    const modrm = at(length - 1);
+    if (at(length) === 0xff && (modrm & 0x38) === 0x10 && modrmLength(modrm, at(length - 2)) === length - 1)
+      return true;
+  }
+  return false;
+}
+
+/** Bytes of a ModRM operand: itself, a SIB byte, and a displacement. */
+function modrmLength(modrm: number, sib: number): number {
+  const mode = modrm >>> 6;
+  const rm = modrm & 7;
+  if (mode === 3) return 1;
+  const hasSib = rm === 4;
+  const wide = mode === 2 || (mode === 0 && (rm === 5 || (hasSib && (sib & 7) === 5)));
+  return 1 + (hasSib ? 1 : 0) + (mode === 1 ? 1 : wide ? 4 : 0);
+}
 
 /** How to leave a stub: the return address lies just below the CFA. */
 export interface StubStep {

@@ -6,9 +6,8 @@ import { Memory, PagedMemory, type ReadMemory } from "./memory.ts";
 import { ModuleMap } from "./modules.ts";
 import type { UnwindOptions } from "./options.ts";
 import { Registers } from "./registers.ts";
-import { RuleCache } from "./rule-cache.ts";
 import { FRAME_MARK, StackColumns } from "./stack-columns.ts";
-import { Walk } from "./walk.ts";
+import { RuleCache, Walk } from "./walk.ts";
 
 /**
  * Walks stacks of one process. One unwinder serves many stacks; one table serves all processes that map its object.

@@ -1,22 +1,269 @@
 import { FormatError } from "../../../ground/bytes/errors.ts";
 import { ByteReader } from "../../../ground/bytes/reader.ts";
+import { ImmediateKind } from "../immediates.ts";
+import * as Op from "../op.generated.ts";
+import { IMMEDIATE_KIND } from "../opcodes.ts";
 import { SECTION_IDS_IN_ORDER, SectionId, sectionName } from "../sections.ts";
-import type { SectionView, WasmModule } from "../types.ts";
-import { decodeCodeSection } from "./code.ts";
+import { opcodeIdAt, skipImmediates, skipOpcode } from "../skip.ts";
 import {
-  decodeDataCountSection,
-  decodeExportSection,
-  decodeFunctionSection,
-  decodeGlobalSection,
-  decodeImportSection,
-  decodeMemorySection,
-  decodeStartSection,
-  decodeTableSection,
-  decodeTagSection,
-} from "./declarations.ts";
+  type ByteRange,
+  type CompositeType,
+  type DataSegment,
+  type ElementItems,
+  type ElementSegment,
+  EXTERNAL_KINDS,
+  type ExternalKind,
+  type FieldType,
+  FUNCREF,
+  type GlobalType,
+  type Import,
+  type ImportDescription,
+  type SectionView,
+  type SegmentMode,
+  type SubtypeInfo,
+  type TableDefinition,
+  type WasmModule,
+} from "../types.ts";
+import { decodeCodeSection } from "./code.ts";
 import { checkHeader, HEADER_BYTES } from "./header.ts";
-import { decodeDataSection, decodeElementSection } from "./segments.ts";
-import { decodeTypeSection } from "./types-section.ts";
+import {
+  readFlag,
+  readMemoryType,
+  readReferenceType,
+  readStorageType,
+  readTableType,
+  readValType,
+  readValTypes,
+} from "./value-types.ts";
+
+const TABLE_WITH_INITIALIZER = 0x40;
+
+function decodeImportSection(reader: ByteReader, module: WasmModule): void {
+  const count = reader.vectorCount("import section", 4);
+  for (let i = 0; i < count; i++) {
+    const names = { module: reader.name("import module name"), field: reader.name("import name") };
+    const entry: Import = { ...names, ...readImportDescription(reader) };
+    module.imports.push(entry);
+    if (entry.kind === "function") module.importedFunctionCount++;
+    else if (entry.kind === "table") module.importedTableCount++;
+    else if (entry.kind === "memory") module.importedMemoryCount++;
+    else if (entry.kind === "global") module.importedGlobalCount++;
+    else module.importedTagCount++;
+  }
+}
+
+function readImportDescription(reader: ByteReader): ImportDescription {
+  const kind = readExternalKind(reader);
+  switch (kind) {
+    case "function":
+      return { kind, typeIndex: reader.u32Leb() };
+    case "table":
+      return { kind, table: readTableType(reader) };
+    case "memory":
+      return { kind, memory: readMemoryType(reader) };
+    case "global":
+      return { kind, global: readGlobalType(reader) };
+    case "tag":
+      return { kind, typeIndex: readTagType(reader) };
+  }
+}
+
+function readExternalKind(reader: ByteReader): ExternalKind {
+  const start = reader.position;
+  const byte = reader.u8("external kind");
+  const kind = EXTERNAL_KINDS[byte];
+  if (kind === undefined)
+    throw new FormatError("malformed", start, "external kind", `there is no kind ${byte}`);
+  return kind;
+}
+
+function readGlobalType(reader: ByteReader): GlobalType {
+  const type = readValType(reader);
+  return { type, mutable: readFlag(reader, "global mutability") };
+}
+
+function readTagType(reader: ByteReader): number {
+  const start = reader.position;
+  const attribute = reader.u8("tag");
+  if (attribute !== 0) throw new FormatError("malformed", start, "tag", `there is no attribute ${attribute}`);
+  return reader.u32Leb();
+}
+
+function decodeFunctionSection(reader: ByteReader, module: WasmModule): void {
+  const count = reader.vectorCount("function section");
+  for (let i = 0; i < count; i++) module.functions.push(reader.u32Leb());
+}
+
+function decodeTableSection(reader: ByteReader, module: WasmModule): void {
+  const count = reader.vectorCount("table section", 3);
+  for (let i = 0; i < count; i++) module.tables.push(readTableDefinition(reader));
+}
+
+function readTableDefinition(reader: ByteReader): TableDefinition {
+  if (reader.atEnd || reader.bytes[reader.position] !== TABLE_WITH_INITIALIZER)
+    return { ...readTableType(reader), initial: undefined };
+  const start = reader.skip(1);
+  if (reader.u8("table") !== 0)
+    throw new FormatError("malformed", start, "table", "the reserved byte is not 0");
+  return { ...readTableType(reader), initial: readConstantExpression(reader) };
+}
+
+function decodeMemorySection(reader: ByteReader, module: WasmModule): void {
+  const count = reader.vectorCount("memory section", 2);
+  for (let i = 0; i < count; i++) module.memories.push(readMemoryType(reader));
+}
+
+function decodeTagSection(reader: ByteReader, module: WasmModule): void {
+  const count = reader.vectorCount("tag section", 2);
+  for (let i = 0; i < count; i++) module.tags.push({ typeIndex: readTagType(reader) });
+}
+
+function decodeGlobalSection(reader: ByteReader, module: WasmModule): void {
+  const count = reader.vectorCount("global section", 3);
+  for (let i = 0; i < count; i++) {
+    const type = readGlobalType(reader);
+    module.globals.push({ ...type, initial: readConstantExpression(reader) });
+  }
+}
+
+function decodeExportSection(reader: ByteReader, module: WasmModule): void {
+  const count = reader.vectorCount("export section", 3);
+  for (let i = 0; i < count; i++) {
+    const name = reader.name("export name");
+    const kind = readExternalKind(reader);
+    module.exports.push({ name, kind, index: reader.u32Leb() });
+  }
+}
+
+function decodeStartSection(reader: ByteReader, module: WasmModule): void {
+  module.start = reader.u32Leb();
+}
+
+function decodeDataCountSection(reader: ByteReader, module: WasmModule): void {
+  module.dataCount = reader.u32Leb();
+}
+
+const NOT_ACTIVE = 1;
+/** With `NOT_ACTIVE` the segment is declarative, without it a table index is written. */
+const EXPLICIT = 2;
+const EXPRESSIONS = 4;
+
+function decodeElementSection(reader: ByteReader, module: WasmModule): void {
+  const count = reader.vectorCount("element section", 2);
+  for (let i = 0; i < count; i++) module.elements.push(readElementSegment(reader));
+}
+
+function readElementSegment(reader: ByteReader): ElementSegment {
+  const flagsStart = reader.position;
+  const flags = reader.u32Leb();
+  if (flags > 7)
+    throw new FormatError("malformed", flagsStart, "element segment", `there is no kind ${flags}`);
+  const active = (flags & NOT_ACTIVE) === 0;
+  const table = active && (flags & EXPLICIT) !== 0 ? reader.u32Leb() : 0;
+  const offset = active ? readConstantExpression(reader) : undefined;
+  const mode: SegmentMode = active ? "active" : (flags & EXPLICIT) !== 0 ? "declarative" : "passive";
+  let type = FUNCREF;
+  if ((flags & (NOT_ACTIVE | EXPLICIT)) !== 0)
+    if ((flags & EXPRESSIONS) !== 0) type = readReferenceType(reader);
+    else if (reader.u8("element kind") !== 0)
+      throw new FormatError("malformed", reader.position - 1, "element kind", "only functions (0) are known");
+  const items = (flags & EXPRESSIONS) !== 0 ? readExpressions(reader) : readFunctionIndices(reader);
+  return { mode, flags, table, offset, type, items };
+}
+
+function readFunctionIndices(reader: ByteReader): ElementItems {
+  const count = reader.vectorCount("element segment");
+  const indices: number[] = [];
+  for (let i = 0; i < count; i++) indices.push(reader.u32Leb());
+  return { kind: "functions", indices };
+}
+
+function readExpressions(reader: ByteReader): ElementItems {
+  const count = reader.vectorCount("element segment");
+  const expressions: ByteRange[] = [];
+  for (let i = 0; i < count; i++) expressions.push(readConstantExpression(reader));
+  return { kind: "expressions", expressions };
+}
+
+function decodeDataSection(reader: ByteReader, module: WasmModule): void {
+  const count = reader.vectorCount("data section", 2);
+  for (let i = 0; i < count; i++) module.data.push(readDataSegment(reader));
+}
+
+function readDataSegment(reader: ByteReader): DataSegment {
+  const flagsStart = reader.position;
+  const flags = reader.u32Leb();
+  if (flags > 2) throw new FormatError("malformed", flagsStart, "data segment", `there is no kind ${flags}`);
+  const memory = flags === 2 ? reader.u32Leb() : 0;
+  const offset = flags === 1 ? undefined : readConstantExpression(reader);
+  const size = reader.u32Leb();
+  const start = reader.skip(size, "data segment");
+  return { mode: flags === 1 ? "passive" : "active", flags, memory, offset, start, end: start + size };
+}
+
+const FUNC = 0x60;
+const STRUCT = 0x5f;
+const ARRAY = 0x5e;
+const SUB = 0x50;
+const SUB_FINAL = 0x4f;
+const REC = 0x4e;
+
+/** Reads the type section and expands its recursion groups into one index space. */
+function decodeTypeSection(reader: ByteReader, module: WasmModule): void {
+  const count = reader.vectorCount("type section");
+  for (let i = 0; i < count; i++) {
+    const first = module.types.length;
+    const explicit = !reader.atEnd && reader.bytes[reader.position] === REC;
+    let members = 1;
+    if (explicit) {
+      reader.skip(1);
+      members = reader.vectorCount("recursion group");
+    }
+    for (let member = 0; member < members; member++) {
+      module.subtypes.push(readSubtypeInfo(reader));
+      module.types.push(readCompositeType(reader));
+    }
+    module.typeGroups.push({ first, count: members, explicit });
+  }
+}
+
+function readSubtypeInfo(reader: ByteReader): SubtypeInfo {
+  const byte = reader.bytes[reader.position];
+  if (reader.atEnd || (byte !== SUB && byte !== SUB_FINAL)) return { final: true, supertypes: [] };
+  reader.skip(1);
+  const count = reader.vectorCount("supertypes");
+  const supertypes: number[] = [];
+  for (let i = 0; i < count; i++) supertypes.push(reader.u32Leb());
+  return { final: byte === SUB_FINAL, supertypes };
+}
+
+function readCompositeType(reader: ByteReader): CompositeType {
+  const start = reader.position;
+  const form = reader.u8("type");
+  switch (form) {
+    case FUNC:
+      return {
+        kind: "func",
+        params: readValTypes(reader, "parameter types"),
+        results: readValTypes(reader, "result types"),
+      };
+    case STRUCT: {
+      const count = reader.vectorCount("fields", 2);
+      const fields: FieldType[] = [];
+      for (let i = 0; i < count; i++) fields.push(readFieldType(reader));
+      return { kind: "struct", fields };
+    }
+    case ARRAY:
+      return { kind: "array", field: readFieldType(reader) };
+    default:
+      throw new FormatError("malformed", start, "type", `there is no type form 0x${form.toString(16)}`);
+  }
+}
+
+function readFieldType(reader: ByteReader): FieldType {
+  const type = readStorageType(reader);
+  return { type, mutable: readFlag(reader, "field mutability") };
+}
 
 type SectionDecoder = (reader: ByteReader, module: WasmModule) => void;
 
@@ -135,4 +382,22 @@ function checkCounts(module: WasmModule): void {
     const detail = `${dataCount} segments are announced and ${data.length} follow`;
     throw new FormatError("malformed", bytes.length, "data section", detail);
   }
+}
+
+/** Steps over a constant expression; the range includes its `end`. */
+function readConstantExpression(reader: ByteReader): ByteRange {
+  const { bytes, position: start } = reader;
+  let position = start;
+  while (position < reader.end) {
+    const id = opcodeIdAt(bytes, position);
+    const kind = IMMEDIATE_KIND[id];
+    if (kind === ImmediateKind.BlockType || kind === ImmediateKind.TryTable)
+      throw new FormatError("malformed", position, "constant expression", "it contains a block");
+    position = skipImmediates(bytes, skipOpcode(bytes, position), kind);
+    if (id === Op.END) {
+      reader.skip(position - start, "constant expression");
+      return { start, end: position };
+    }
+  }
+  throw new FormatError("truncated", start, "constant expression", "it has no end");
 }

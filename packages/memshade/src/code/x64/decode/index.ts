@@ -1,4 +1,3 @@
-export { decode, hasTarget } from "./decode.ts";
-export { INSTRUCTION_POINTER, Instruction, NO_REGISTER, SEGMENT } from "./instruction.ts";
-export { ADDRESS_ONLY, ALL_REGISTERS, CARRY, FLAGS, OTHER_FLAGS, READ, WRITE } from "./row-table.ts";
+export { decode, hasTarget, INSTRUCTION_POINTER, Instruction, NO_REGISTER, SEGMENT } from "./decode.ts";
+export { ADDRESS_ONLY, ALL_REGISTERS, CARRY, FLAGS, OTHER_FLAGS, READ, WRITE } from "./general-rows.ts";
 export { FLOW, IMPLICIT } from "./rows.ts";

@@ -1,12 +1,11 @@
 import type { HeapProfile } from "../../../profile/model/heap-profile.ts";
 import { NONE } from "../../../profile/model/indices.ts";
-import type { ObjectsProfile } from "../../../profile/model/objects/objects.ts";
+import type { ObjectsProfile } from "../../../profile/model/objects.ts";
 import type { RunModule } from "../../../profile/model/run.ts";
 import { MODULE_SPAN, type WasteFile, type WasteIp } from "../../../profile/model/waste/waste.ts";
 import type { StackFrame, WorkingSetProfile } from "../../../profile/model/working-set/working-set.ts";
 import type { FrameRules } from "./frame-rules.ts";
-import { packageOf } from "./host-libraries.ts";
-import { LAYER, type NamedFrame, START_UP } from "./libraries.ts";
+import { LAYER, type NamedFrame, packageOf, START_UP } from "./libraries.ts";
 import { SourcelessCode } from "./sourceless-code.ts";
 
 /** A heap profile whose frames say of what library they are, and whose sites are named by the program's own code. */

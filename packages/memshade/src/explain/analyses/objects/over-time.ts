@@ -1,7 +1,7 @@
-import type { ModuleObjects } from "../../../profile/model/objects/objects.ts";
+import type { ModuleObjects } from "../../../profile/model/objects.ts";
 import type { StackFrame } from "../../../profile/model/working-set/working-set.ts";
 import { fromOwn } from "../frames/own-place.ts";
-import { type Phase, phasesOf } from "../phases/phases.ts";
+import { type Phase, phasesOf } from "../phases.ts";
 import { framesOfPath } from "./shares.ts";
 
 /** Where intervals begin and end, in bytes that were allocated, and what they have. */

@@ -1,5 +1,5 @@
 import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
-import type { ModuleObjects, ObjectSite, ObjectsProfile } from "../../../profile/model/objects/objects.ts";
+import type { ModuleObjects, ObjectSite, ObjectsProfile } from "../../../profile/model/objects.ts";
 import type { StackFrame } from "../../../profile/model/working-set/working-set.ts";
 
 /** What a site made by one call path. */

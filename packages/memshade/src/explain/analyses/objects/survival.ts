@@ -1,5 +1,5 @@
 import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
-import type { ModuleObjects } from "../../../profile/model/objects/objects.ts";
+import type { ModuleObjects } from "../../../profile/model/objects.ts";
 
 /** What is estimated of objects in use, by those that were followed. */
 export interface Survival {

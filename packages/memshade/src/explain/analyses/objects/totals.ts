@@ -1,4 +1,4 @@
-import type { ObjectsProfile } from "../../../profile/model/objects/objects.ts";
+import type { ObjectsProfile } from "../../../profile/model/objects.ts";
 
 /** What all modules of a run have allocated; bytes by the model of sizes. */
 export function objectTotals({ parts }: ObjectsProfile): {

@@ -1,6 +1,9 @@
-import type { ModuleObjects, ObjectsProfile, ObjectType } from "../../../profile/model/objects/objects.ts";
-import { placeFields } from "../../../profile/model/objects/place-fields.ts";
-import { fieldName, typesByIndex } from "./names.ts";
+import {
+  type ModuleObjects,
+  type ObjectsProfile,
+  type ObjectType,
+  placeFields,
+} from "../../../profile/model/objects.ts";
 
 /** A field that nobody has read in some objects. */
 export interface UnreadField {
@@ -149,4 +152,20 @@ function ancestors(type: ObjectType, byIndex: ReadonlyMap<number, ObjectType>): 
 /** The type that a field came with: the outermost one that is extended and has it. */
 function ownerOf(type: ObjectType, field: number, byIndex: ReadonlyMap<number, ObjectType>): ObjectType {
   return ancestors(type, byIndex).findLast(({ fields }) => fields.length > field) ?? type;
+}
+
+/** `Node`, or `struct 12` where the module has no name for it. */
+export function typeName({ name, kind, index }: ObjectType): string {
+  return name || `${kind} ${index}`;
+}
+
+/** `Node.debugName`; `Node.3` where the field has no name; `Bytes[]` for elements. */
+function fieldName(type: ObjectType, field: number): string {
+  if (type.kind === "array") return `${typeName(type)}[]`;
+  return `${typeName(type)}.${type.fields[field]?.name || field}`;
+}
+
+/** The types of a module by their index. */
+export function typesByIndex({ types }: ModuleObjects): ReadonlyMap<number, ObjectType> {
+  return new Map(types.map((type) => [type.index, type]));
 }

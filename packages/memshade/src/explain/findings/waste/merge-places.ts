@@ -1,7 +1,6 @@
 import type { WasteBlocks, WasteFrame, WasteIp } from "../../../profile/model/waste/waste.ts";
 import { ownPlace } from "../../analyses/frames/own-place.ts";
-import { functionOf, isSameFunction } from "./partners.ts";
-import type { WasteCaller, WasteFinding } from "./waste-finding.ts";
+import { functionOf, isSameFunction, type WasteCaller, type WasteFinding } from "./waste-finding.ts";
 
 /**
  * Findings of one kind on one line of source, as one: an expression often has several accesses, loops are unrolled, functions inlined

@@ -1,12 +1,11 @@
 import type { WasteFile, WasteFrame, WasteObjects } from "../../../profile/model/waste/waste.ts";
 import { libraryAt, ownPlace } from "../../analyses/frames/own-place.ts";
-import { reallocationsByPlace } from "../../analyses/waste/blocks-by-place.ts";
+import { reallocationsByPlace } from "../../analyses/waste.ts";
 import { LEAST_PART, type WasteKind, type WasteSearch } from "../finding-kind.ts";
 import { KINDS, kindOf } from "../index.ts";
 import { unreadInAllOfType } from "./members.ts";
 import { isKnownPlace, mergePlaces, onePerPlace } from "./merge-places.ts";
-import { Partners } from "./partners.ts";
-import { MOST_SHARE, type WasteFinding, type WasteFindings } from "./waste-finding.ts";
+import { MOST_SHARE, Partners, type WasteFinding, type WasteFindings } from "./waste-finding.ts";
 
 /** What the kind of a finding says of those that the waste tool makes. */
 export function wasteKind(finding: WasteFinding): WasteKind {

@@ -6,8 +6,7 @@ import {
   type WasteType,
 } from "../../../profile/model/waste/waste.ts";
 import { placeOf, shortName } from "../../analyses/frames/place-names.ts";
-import type { Partner } from "./partners.ts";
-import type { WasteFinding } from "./waste-finding.ts";
+import type { Partner, WasteFinding } from "./waste-finding.ts";
 
 /** `parse (parse.c:88 and 2 more places)`: the place of a finding. */
 export function whereOf({ ips, places }: WasteFinding): string {

@@ -1,26 +1,265 @@
 import { readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { ByteSource } from "../../../ground/bytes/byte-source.ts";
 import { UserError } from "../../../ground/bytes/errors.ts";
+import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
 import {
   functionGuid,
   heapProfileFromMemprof,
   type KnownFunction,
 } from "../../../profile/formats/memprof/index.ts";
 import { isIndexedProfile, readContainer } from "../../../profile/formats/memprof-indexed/index.ts";
-import { isMemprofRaw } from "../../../profile/formats/memprof-raw/index.ts";
+import {
+  isMemprofRaw,
+  lastVersion,
+  type RawCursor,
+  type RawScan,
+  type RawSegment,
+  scanDumps,
+} from "../../../profile/formats/memprof-raw/index.ts";
+import { mibBytesOf } from "../../../profile/formats/memprof-raw/layout.ts";
+import { haveEqualSegments } from "../../../profile/formats/memprof-raw/merge-dumps.ts";
 import { isMemprofYaml } from "../../../profile/formats/memprof-text/index.ts";
 import { isMemshadeProfile } from "../../../profile/formats/memshade-profile/index.ts";
 import { agreeing, counted } from "../../../profile/model/counted.ts";
-import type { HeapProfile } from "../../../profile/model/heap-profile.ts";
+import {
+  GrowingMibColumns,
+  type HeapProfile,
+  type ProfileDescription,
+  type ProfileModule,
+} from "../../../profile/model/heap-profile.ts";
+import { HeapProfileBuilder } from "../../../profile/model/heap-profile-builder.ts";
+import { mibFromPacked } from "../../../profile/model/memprof/merge/block-merge.ts";
 import { MIB_FIELDS } from "../../../profile/model/mib-fields.ts";
 import { loadDemangler } from "../../load/demangler.ts";
 import { openFile } from "../../load/file.ts";
+import { InstalledObjects } from "../../load/installed-objects.ts";
 import { loadObject } from "../../load/objects.ts";
 import { loadSymbolizer } from "../../load/symbolizer.ts";
+import { type BinaryPlaces, noBinary, ProfiledBinaries } from "../binaries.ts";
 import { InputMerger } from "../input-merger.ts";
 import { explained, MAGIC_BYTES } from "../input-reader.ts";
-import { rawHeapProfile } from "./raw-heap-profile.ts";
+import { CodeModules, type CodePlace } from "./code-modules.ts";
+
+/** Code in no module: made while the program ran, or what a stack without frame pointers had in its place. */
+const UNKNOWN_CODE: CodePlace = {
+  frames: [{ name: "[unknown code]", offset: 0 }],
+  isRuntime: false,
+  isMain: false,
+};
+
+/** Collects the contexts of dumps. Those with the same call path are one. */
+class DumpRows {
+  /** Dumps of processes that had one before. */
+  repeatedDumps = 0;
+  /** Contexts with a size of 0, which no block has: what is asked for without a size has a byte. */
+  sizeless = 0;
+  readonly #code: CodeModules;
+  readonly #modules: ProfileModule[] = [];
+  readonly #description: { -readonly [Key in keyof ProfileDescription]: ProfileDescription[Key] } = {
+    clock: { kind: "wall", unit: "ms" },
+    granuleBytes: 8,
+    rawVersion: 0,
+    notTracked: [],
+  };
+  readonly #builder = new HeapProfileBuilder(this.#description, this.#modules);
+  readonly #mibs = new GrowingMibColumns();
+  readonly #rowOf = new Map<number, number>();
+  #rows = 0;
+  #lastProcess: readonly RawSegment[] | undefined;
+  #processes = 0;
+
+  constructor(code: CodeModules) {
+    this.#code = code;
+  }
+
+  /** Dumps of one process stand behind each other. */
+  add(dump: RawScan): void {
+    if (this.#lastProcess !== undefined && haveEqualSegments(this.#lastProcess, dump.segments))
+      this.repeatedDumps++;
+    else this.#processes++;
+    this.#lastProcess = dump.segments;
+    const places = new ProcessPlaces(this.#code, dump.segments, this.#processes);
+    // The program stands in front of its libraries.
+    if (dump.length > 0 && dump.segments.length > 0) this.#code.at(dump.segments[0]!, 0, this.#processes);
+    const isNative = areOfSystem(dump.segments);
+    const mibBytes = mibBytesOf(dump.version);
+    const cursor = dump.contexts();
+    while (cursor.next()) {
+      const mib = mibFromPacked(cursor.mib, cursor.mibAt, mibBytes);
+      const histogram = cursor.histogram();
+      if (histogram !== undefined) mib.histogram = [...histogram];
+      if (mib.allocCount > 0 && mib.minSize === 0) this.sizeless++;
+      const path = places.pathOf(cursor);
+      const stack = this.#stackOf(isNative ? withoutEnds(path) : path);
+      const row = this.#rowOf.get(stack);
+      if (row !== undefined && this.#mibs.combine(row, mib)) continue;
+      this.#rowOf.set(stack, this.#rows++);
+      this.#builder.addStack(BigInt(this.#rows), stack);
+      this.#mibs.add(mib);
+    }
+  }
+
+  build(description: ProfileDescription): HeapProfile {
+    Object.assign(this.#description, description);
+    this.#modules.push(...this.#code.all.map((module) => module.describe()));
+    return this.#builder.build(this.#mibs.build());
+  }
+
+  /** @param path innermost first */
+  #stackOf(path: readonly CodePlace[]): number {
+    let stack = 0;
+    for (let index = path.length - 1; index >= 0; index--) {
+      const { module, frames } = path[index]!;
+      if (module !== undefined) module.isShown = true;
+      for (let depth = frames.length - 1; depth >= 0; depth--)
+        stack = this.#builder.child(stack, frames[depth]!);
+    }
+    return stack;
+  }
+}
+
+/** A path without the runtime's function that allocates, unless nothing else is there, and without what calls `main`. */
+function withoutEnds(path: readonly CodePlace[]): readonly CodePlace[] {
+  const main = path.findIndex(({ isMain }) => isMain);
+  const end = main < 0 ? path.length : main + 1;
+  return path.slice(end > 1 && path[0]!.isRuntime ? 1 : 0, end);
+}
+
+/** Whether these are modules of a program for an operating system: of WebAssembly, each begins at a multiple of 4 GiB. */
+function areOfSystem(segments: readonly RawSegment[]): boolean {
+  return segments.some(({ start, offset }) => start !== offset || (start & 0xffff_ffffn) !== 0n);
+}
+
+/** Places of one process by their PCs. */
+class ProcessPlaces {
+  readonly #code: CodeModules;
+  readonly #processNumber: number;
+  /** In the order of their addresses. */
+  readonly #segments: readonly { readonly segment: RawSegment; readonly position: number }[];
+  readonly #known = new Map<number, CodePlace>();
+
+  constructor(code: CodeModules, segments: readonly RawSegment[], processNumber: number) {
+    this.#code = code;
+    this.#processNumber = processNumber;
+    this.#segments = segments
+      .map((segment, position) => ({ segment, position }))
+      .sort((a, b) => Number(a.segment.start - b.segment.start));
+  }
+
+  /** Innermost first. */
+  pathOf({ pcs, pcsAt, depth }: RawCursor): CodePlace[] {
+    const path: CodePlace[] = [];
+    for (let at = pcsAt; at < pcsAt + 8 * depth; at += 8)
+      path.push(this.#at(pcs.getUint32(at, true) + pcs.getUint32(at + 4, true) * 2 ** 32));
+    return path;
+  }
+
+  #at(pc: number): CodePlace {
+    let place = this.#known.get(pc);
+    if (place === undefined) {
+      place = this.#find(pc);
+      this.#known.set(pc, place);
+    }
+    return place;
+  }
+
+  /** A PC lies behind the start of its segment, and at most at its end. */
+  #find(pc: number): CodePlace {
+    const segments = this.#segments;
+    const next = partitionPoint(0, segments.length, (index) => Number(segments[index]!.segment.start) < pc);
+    const last = segments[next - 1];
+    if (last === undefined || pc > Number(last.segment.end)) return UNKNOWN_CODE;
+    const module = this.#code.at(last.segment, last.position, this.#processNumber);
+    return module.placeAt(pc + module.shiftOf(last.segment));
+  }
+}
+
+/** MemProf's counters of granules stop at this number, for each block. */
+const COUNTER_LIMIT = 255;
+
+/** So many build ids of missing modules are told. */
+const MOST_TOLD = 4;
+
+/**
+ * The tables of a raw profile without a run. All of its blocks are in them: what has no name is shown as the place that
+ * it is. Each dump is read with its own segments, as a file may have those of several processes.
+ *
+ * @param file its name; binaries are looked for beside it too
+ * @throws UserError if binaries were named, of other programs, and the right one is nowhere
+ */
+function rawHeapProfile(file: string, source: ByteSource, places: BinaryPlaces): HeapProfile {
+  const dumps = scanDumps(source);
+  const named = new ProfiledBinaries(places);
+  const installed = new InstalledObjects([dirname(file), "."]);
+  const code = new CodeModules(named, installed, places.searchPaths);
+  const rows = new DumpRows(code);
+  for (const dump of dumps) rows.add(dump);
+  const missing = code.all.filter(({ isFound, isShown }) => !isFound && isShown);
+  const areNamed = places.binaries.length + places.searchPaths.length > 0;
+  const isNamedInVain = areNamed && code.all.length > 0 && !code.all.some(({ isNamed }) => isNamed);
+  if (isNamedInVain && missing.some(({ isProgram }) => isProgram)) {
+    const buildIds = missing.map((module) => module.describe().buildId || "<None>");
+    throw new UserError(noBinary(buildIds, named));
+  }
+  const isNative = dumps.some(({ segments }) => areOfSystem(segments));
+  return rows.build({
+    clock: { kind: "wall", unit: "ms" },
+    granuleBytes: 8,
+    rawVersion: lastVersion(source),
+    ...(isNative ? { counterLimit: COUNTER_LIMIT } : {}),
+    notTracked: [
+      ...(isNative ? [] : [NO_RUN]),
+      ...(isNamedInVain
+        ? [
+            "What --binary-path names is none of this profile's modules: names are of binaries found elsewhere.",
+          ]
+        : []),
+      ...missingInWords(missing.map((module) => ({ ...module.describe(), isProgram: module.isProgram }))),
+      ...(rows.repeatedDumps === 0
+        ? []
+        : [
+            "There are several dumps of one process: a block that was live at one of them is counted in it, and again later.",
+          ]),
+      ...(rows.sizeless > 0
+        ? [
+            `MemProf records sizes modulo 4 GiB: ${counted(rows.sizeless, "call path has a block", "call paths have blocks")} ` +
+              "of 4 GiB or a multiple, recorded as 0 B.",
+          ]
+        : []),
+      "Peak and leaks are not known: MemProf does not record them.",
+      ...(dumps.every(({ length }) => length === 0) ? ["There is nothing in this profile."] : []),
+    ],
+  });
+}
+
+const NO_RUN =
+  "This is a raw profile without its run.json: functions that no file names are shown as build id + offset of their " +
+  "code, and times are taken for milliseconds.";
+
+function missingInWords(missing: readonly (ProfileModule & { readonly isProgram: boolean })[]): string[] {
+  const list = (modules: readonly ProfileModule[]) => {
+    const told = modules.slice(0, MOST_TOLD).map(({ buildId }) => buildId || "none");
+    const more = modules.length > MOST_TOLD ? ` and ${modules.length - MOST_TOLD} more` : "";
+    return told.join(", ") + more;
+  };
+  const programs = missing.filter(({ isProgram }) => isProgram);
+  const libraries = missing.filter(({ isProgram }) => !isProgram);
+  return [
+    ...(programs.length === 0
+      ? []
+      : [
+          `${counted(programs.length, "program was", "programs were")} not found (build id ${list(programs)}): ` +
+            "--binary-path names the program, or a folder with it. Its functions are shown as [build id]+offset.",
+        ]),
+    ...(libraries.length === 0
+      ? []
+      : [
+          `${counted(libraries.length, "library was", "libraries were")} not found (build id ${list(libraries)}): ` +
+            "frames in it are shown as [build id]+offset (--binary-path names it, or a folder with it).",
+        ]),
+  ];
+}
 
 /** Inlined functions are found by looking at so many places of the code at most. */
 const MOST_PLACES = 500_000;

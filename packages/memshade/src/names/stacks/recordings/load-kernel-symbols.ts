@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { readNotes } from "../../../code/objects/index.ts";
 import { readRegular } from "../../load/file.ts";
-import { KernelSymbols, type KernelText } from "./kernel-symbols.ts";
+import { KernelSymbols, type KernelText } from "./kallsyms.ts";
 
 const NT_GNU_BUILD_ID = 3;
 

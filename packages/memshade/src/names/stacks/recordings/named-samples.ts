@@ -7,12 +7,10 @@ import type {
   SymbolOffset,
 } from "../../../profile/model/native-stacks.ts";
 import { missingFiles } from "../named-image.ts";
-import type { FrameNamer, NamedAddress } from "../names/frame-namer.ts";
-import { withoutParameters } from "../names/function-name.ts";
-import { preferAsPerf, symbolAt } from "../names/name-frames.ts";
+import { type FrameNamer, type NamedAddress, preferAsPerf, symbolAt, withoutParameters } from "../names.ts";
 import { MappedModule, type NativeFile } from "../native-file.ts";
 import type { CodePlace } from "./code-place.ts";
-import type { KernelNamer, KernelText } from "./kernel-symbols.ts";
+import type { KernelNamer, KernelText } from "./kallsyms.ts";
 import type { PerfStacks, SampleStack } from "./perf-stacks.ts";
 
 /** Gives samples names: those of their places are found when they are asked for, each once for all processes. */

@@ -6,11 +6,10 @@ import {
   SampleProfileBuilder,
   type ValueType,
 } from "../../../profile/model/sample-profile.ts";
-import type { FrameNamer } from "../names/frame-namer.ts";
-import { withoutParameters } from "../names/function-name.ts";
+import { type FrameNamer, withoutParameters } from "../names.ts";
 import { MappedModule, type NativeFile } from "../native-file.ts";
 import type { CodePlace } from "./code-place.ts";
-import type { KernelNamer } from "./kernel-symbols.ts";
+import type { KernelNamer } from "./kallsyms.ts";
 import type { SampleStack } from "./perf-stacks.ts";
 
 /** Events whose period is time. */

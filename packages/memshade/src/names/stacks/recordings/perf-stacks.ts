@@ -11,9 +11,8 @@ import { agreeing, counted } from "../../../profile/model/counted.ts";
 import type { ProcessArchitecture } from "../../../profile/model/process-image.ts";
 import type { NativeFile, ObjectSource } from "../native-file.ts";
 import type { CodePlace } from "./code-place.ts";
-import type { KernelText } from "./kernel-symbols.ts";
-import { PerfProcesses } from "./perf-processes.ts";
-import { SampleWalks } from "./sample-walks.ts";
+import type { KernelText } from "./kallsyms.ts";
+import { PerfProcesses, SampleWalks } from "./sample-walks.ts";
 
 /** A sample with the calls that led to where it was taken. */
 export interface SampleStack {

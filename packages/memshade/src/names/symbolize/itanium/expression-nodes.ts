@@ -1,5 +1,4 @@
-import { Node, Prec, printed, printWithComma } from "./nodes.ts";
-import type { Output } from "./output.ts";
+import { Node, type Output, Prec, printed, printWithComma } from "./nodes.ts";
 import { ArrayOf } from "./type-nodes.ts";
 
 /** `a + b` */

@@ -1,5 +1,12 @@
-import { around, Node, printed, printQualifiers, printWithComma, type Qualifiers } from "./nodes.ts";
-import type { Output } from "./output.ts";
+import {
+  around,
+  Node,
+  type Output,
+  printed,
+  printQualifiers,
+  printWithComma,
+  type Qualifiers,
+} from "./nodes.ts";
 
 /** Whatever it prints and is, another node prints and is for it. */
 abstract class StandIn extends Node {

@@ -1,6 +1,5 @@
-import { BUILTIN_TYPES, D_TYPES } from "./builtin-types.ts";
 import { enclosed } from "./expression-nodes.ts";
-import { type ExpressionSource, parseExpression } from "./expressions.ts";
+import { BUILTIN_TYPES, D_TYPES, type ExpressionSource, parseExpression } from "./expressions.ts";
 import { ModuleName, Name, type Node, prefixed, type Qualifiers, WithTemplateArgs } from "./nodes.ts";
 import {
   ArrayOf,

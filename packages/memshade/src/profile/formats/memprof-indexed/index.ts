@@ -1,7 +1,13 @@
-export { addIndexed, readCallees, schemaBytes } from "./add-indexed.ts";
 export { besidesMemprof, isIndexedProfile, readContainer } from "./container.ts";
 export type { Cursor } from "./cursor.ts";
 export type { ContainerVersion, MemprofVersion } from "./layout.ts";
-export { writeMerged } from "./merged-profile.ts";
-export { type LinearSection, openSection, readIndexed, readLinear } from "./read.ts";
-export { writeIndexed } from "./write.ts";
+export {
+  addIndexed,
+  type LinearSection,
+  openSection,
+  readCallees,
+  readIndexed,
+  readLinear,
+  schemaBytes,
+} from "./read.ts";
+export { writeIndexed, writeMerged } from "./version2.ts";

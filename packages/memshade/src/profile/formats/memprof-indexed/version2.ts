@@ -1,25 +1,129 @@
-import { Column, type MemprofRecords, RankedBits, type StackTreeView } from "../../model/memprof/index.ts";
-import { callStackId, frameIds } from "../memprof/ids.ts";
-import type { Chunks, ChunkWriter } from "./chunk-writer.ts";
-import { bucketsInOrder, bucketsOfInserted, planTable } from "./hash-table.ts";
-import { FRAME_BYTES } from "./layout.ts";
-import { RecordLayout } from "./record-layout.ts";
 import {
-  recordBuckets,
-  type SectionPlan,
-  type WriteIndexedOptions,
-  writeFrame,
-  writeKey,
-  writeSchema,
-  writeTable,
-} from "./section-parts.ts";
+  type BlockWords,
+  ChainOrder,
+  Column,
+  countFrames,
+  type DataAccessProfile,
+  freeArray,
+  type MemprofFrames,
+  type MemprofProfile,
+  type MemprofRecords,
+  type MemprofSummary,
+  MergedOrder,
+  type ProfileMerger,
+  RankedBits,
+  type StackTreeView,
+  summarize,
+  summaryOfMerged,
+  viewMerged,
+  viewOf,
+} from "../../model/memprof/index.ts";
+import type { MibField } from "../../model/mib-fields.ts";
+import { callStackId, frameIds } from "../memprof/ids.ts";
+import { buildCallStackArray, orderFrames } from "./call-stack-array.ts";
+import { ChainArray, type Chunks, ChunkWriter } from "./chain-array.ts";
+import { writeDataAccess } from "./data-access.ts";
+import { type Buckets, bucketsInOrder, bucketsOfInserted, entriesByBucket, planTable } from "./hash-table.ts";
+import {
+  type ContainerVersion,
+  containerHeaderBytes,
+  FRAME_BYTES,
+  HAS_MEMPROF,
+  MAGIC,
+  MEMPROF_SUMMARY_FIELDS,
+  type MemprofVersion,
+  SUMMARY_BYTES,
+  SUMMARY_CUTOFFS,
+  SUMMARY_FIELDS,
+} from "./layout.ts";
+
+const SITES_AT_ONCE = 512;
+
+/** Puts what a version stores for stacks, as the records name them, at every `step`-th place of an array. */
+type PutStacks = (stacks: Uint32Array, into: Uint32Array, first: number, step: number) => void;
+
+/** The data of records: alloc sites with their blocks, then call sites. */
+class RecordLayout {
+  readonly #records: MemprofRecords;
+  readonly #version: MemprofVersion;
+  readonly #columns: readonly { bytes: number; values: BlockWords | undefined }[];
+  readonly #blockBytes: number;
+  readonly #stackBytes: number;
+  /** Alloc sites to be written. */
+  readonly #words: Uint32Array;
+
+  /** @param fields of the blocks, for each entry of the schema; those that are not known are written as 0 */
+  constructor(
+    records: MemprofRecords,
+    fields: readonly (BlockWords | undefined)[],
+    schema: readonly MibField[],
+    version: MemprofVersion,
+  ) {
+    this.#records = records;
+    this.#version = version;
+    this.#columns = schema.map(({ name, bytes }, index) => ({
+      bytes,
+      // The histogram's address means nothing outside of the process that had it.
+      values: name === "accessHistogram" ? undefined : fields[index],
+    }));
+    this.#blockBytes = schema.reduce((sum, { bytes }) => sum + bytes, 0);
+    this.#stackBytes = version === 2 ? 8 : 4;
+    // Fields that are not known stay 0.
+    this.#words = new Uint32Array((SITES_AT_ONCE * (this.#stackBytes + this.#blockBytes)) / 4);
+  }
+
+  bytesOf(row: number): number {
+    const { allocStart, callStart, callees } = this.#records;
+    const allocs = allocStart[row + 1]! - allocStart[row]!;
+    const calls = callStart[row + 1]! - callStart[row]!;
+    let bytes = 16 + allocs * (this.#stackBytes + this.#blockBytes) + calls * this.#stackBytes;
+    if (this.#version === 4) {
+      bytes += 8 * calls;
+      for (let site = callStart[row]!; callees.size > 0 && site < callStart[row + 1]!; site++)
+        bytes += 8 * (callees.get(site)?.length ?? 0);
+    }
+    return bytes;
+  }
+
+  /** Hands pieces on while it writes: the record of a busy function may be most of the file. */
+  *write(writer: ChunkWriter, row: number, putStacks: PutStacks): Chunks {
+    const { allocStart, callStart, callStack, callees } = this.#records;
+    writer.u64s(allocStart[row + 1]! - allocStart[row]!);
+    for (let site = allocStart[row]!; site < allocStart[row + 1]!; site += SITES_AT_ONCE) {
+      this.#writeSites(writer, site, Math.min(site + SITES_AT_ONCE, allocStart[row + 1]!), putStacks);
+      if (writer.isFull) yield* writer.take();
+    }
+    writer.u64s(callStart[row + 1]! - callStart[row]!);
+    const stackWords = this.#stackBytes / 4;
+    for (let site = callStart[row]!; site < callStart[row + 1]!; site++) {
+      putStacks(callStack.subarray(site, site + 1), this.#words, 0, stackWords);
+      writer.words(this.#words.subarray(0, stackWords));
+      if (this.#version === 4) {
+        const targets = callees.get(site) ?? [];
+        writer.u64s(targets.length, ...targets);
+      }
+      if (writer.isFull) yield* writer.take();
+    }
+  }
+
+  /** Column by column: the rows of blocks lie far apart in each, and reading many at once does not wait for each. */
+  #writeSites(writer: ChunkWriter, start: number, end: number, putStacks: PutStacks): void {
+    const { allocStack, allocBlock } = this.#records;
+    const words = this.#words;
+    const siteWords = (this.#stackBytes + this.#blockBytes) / 4;
+    putStacks(allocStack.subarray(start, end), words, 0, siteWords);
+    const blocks = allocBlock.subarray(start, end);
+    let at = this.#stackBytes / 4;
+    for (const { bytes, values } of this.#columns) {
+      values?.gather(blocks, words, at, siteWords);
+      at += bytes / 4;
+    }
+    writer.words(words.subarray(0, (end - start) * siteWords));
+  }
+}
 
 /** The memprof section of version 2: tables of records, of frames, and of call stacks with all their frames. */
-export function planVersion2(
-  profile: StackTreeView,
-  options: WriteIndexedOptions,
-  start: number,
-): SectionPlan {
+function planVersion2(profile: StackTreeView, options: WriteIndexedOptions, start: number): SectionPlan {
   const { schema } = options;
   const ids = frameIds(profile.frames);
   const order = options.stackOrder ?? profile.metStacks ?? stacksByRecord(profile.records);
@@ -131,4 +235,273 @@ class StacksInUse {
   #rankOf(stack: number): number {
     return this.#used.rankOf(this.#profile.numberOf(stack));
   }
+}
+
+/** What stands in version 4 beside the records. */
+interface Version4Extras {
+  readonly dataAccess: DataAccessProfile | undefined;
+  summary(): MemprofSummary;
+}
+
+/** An indexed profile, in pieces, so that it need not be in memory as a whole. */
+export function writeIndexed(profile: MemprofProfile, options: WriteIndexedOptions): Chunks {
+  if (options.version === 2) return writeVersion2(viewOf(profile), options);
+  const extras = { dataAccess: profile.dataAccess, summary: () => summarize(profile) };
+  return writeLinear(linearize(profile), extras, options);
+}
+
+/** An indexed profile of version 2. */
+function writeVersion2(profile: StackTreeView, options: WriteIndexedOptions): Chunks {
+  return writeContainer((start) => planVersion2(profile, options, start), options);
+}
+
+/** An indexed profile of version 3 or 4, of stacks that are laid out already. */
+function writeLinear(profile: LinearProfile, extras: Version4Extras, options: WriteIndexedOptions): Chunks {
+  return writeContainer((start) => planVersion3Or4(profile, extras, options, start), options);
+}
+
+function* writeContainer(plan: (start: number) => SectionPlan, options: WriteIndexedOptions): Chunks {
+  const writer = new ChunkWriter();
+  const header = containerHeaderBytes(options.container);
+  const functionTable = header + SUMMARY_BYTES;
+  const memprof = functionTable + 24;
+  const section = plan(memprof);
+  const containerVersion = HAS_MEMPROF | BigInt(options.container);
+  writer.bytes(MAGIC).u64s(containerVersion, 0, 0, functionTable, memprof);
+  if (options.container >= 9) writer.u64s(section.end);
+  if (options.container >= 10) writer.u64s(0);
+  if (options.container >= 12) writer.u64s(section.end + 8);
+  writer.u64s(SUMMARY_FIELDS, SUMMARY_CUTOFFS.length, 0, 0, 0, 0, 0, 0);
+  for (const cutoff of SUMMARY_CUTOFFS) writer.u64s(cutoff, 0, 0);
+  writer.u64s(1, 0, 0);
+  yield* section.write(writer);
+  if (options.container >= 9) writer.u64s(0);
+  if (options.container >= 12) writer.u64s(0);
+  yield* writer.finish();
+}
+
+function planVersion3Or4(
+  profile: LinearProfile,
+  extras: Version4Extras,
+  options: WriteIndexedOptions,
+  start: number,
+): SectionPlan {
+  const { version, schema } = options;
+  const { frames, frameOrder } = profile;
+  const fields = schema.map((field) => profile.field(field));
+  const records = new RecordLayout(profile.records, fields, schema, version);
+  const headerBytes = version === 3 ? 32 : 40 + 4 + 8 * MEMPROF_SUMMARY_FIELDS;
+  const framesAt = start + headerBytes + 8 + 8 * schema.length;
+  const arrayAt = framesAt + FRAME_BYTES * frameOrder.length;
+  const recordsAt = arrayAt + 4 * profile.elements;
+  const table = planTable(
+    recordsAt,
+    recordBuckets(profile.records, options),
+    (row) => 32 + records.bytesOf(row),
+  );
+  const dataAccess =
+    version === 4 && extras.dataAccess !== undefined ? writeDataAccess(extras.dataAccess) : new Uint8Array(0);
+  function* write(writer: ChunkWriter): Chunks {
+    writer.u64s(version, arrayAt, recordsAt, table.bucketTable);
+    if (version === 4) {
+      const summary = extras.summary();
+      writer.u64s(dataAccess.length === 0 ? 0 : table.end);
+      writer.u32(MEMPROF_SUMMARY_FIELDS);
+      writer.u64s(summary.contexts, summary.coldContexts, summary.hotContexts);
+      writer.u64s(summary.maxColdTotalSize, summary.maxWarmTotalSize, summary.maxHotTotalSize);
+    }
+    writeSchema(writer, schema);
+    for (const frame of frameOrder) {
+      writeFrame(writer, frames, frame);
+      if (writer.isFull) yield* writer.take();
+    }
+    yield* profile.writeElements(writer);
+    yield* writeTable(writer, table, profile.records.length, (row) => {
+      writeKey(writer, profile.records.guid[row]!, true, records.bytesOf(row));
+      return records.write(writer, row, profile.putPositions);
+    });
+    writer.bytes(dataAccess);
+  }
+  return { end: table.end + dataAccess.length, write };
+}
+
+/** A profile as versions 3 and 4 store it. */
+interface LinearProfile {
+  readonly frames: MemprofFrames;
+  /** Frames that occur, in file order. */
+  readonly frameOrder: Uint32Array;
+  /** Number of elements of the call stack array. */
+  readonly elements: number;
+  writeElements(writer: ChunkWriter): Chunks;
+  /** Puts the places in the call stack array of stacks, as the records name them, at every `step`-th place. */
+  putPositions(stacks: Uint32Array, into: Uint32Array, first: number, step: number): void;
+  readonly records: MemprofRecords;
+  /** A field of the blocks; undefined where it is not known. */
+  field(field: MibField): BlockWords | undefined;
+}
+
+/** Lays out the stacks of a profile. */
+function linearize(profile: MemprofProfile): LinearProfile {
+  const { frames, stacks, records, metStacks = [] } = profile;
+  const isUsed = new Uint8Array(stacks.length);
+  for (const stack of records.allocStack) isUsed[stack] = 1;
+  for (const stack of records.callStack) isUsed[stack] = 1;
+  for (const stack of metStacks) isUsed[stack] = 1;
+  const { frames: frameOrder, elements, positions } = buildCallStackArray(stacks, isUsed, frameIds(frames));
+  return {
+    frames,
+    frameOrder,
+    elements: elements.length,
+    *writeElements(writer) {
+      for (const element of elements) {
+        writer.u32(element);
+        if (writer.isFull) yield* writer.take();
+      }
+    },
+    putPositions(wanted, into, first, step) {
+      for (let index = 0; index < wanted.length; index++)
+        into[first + index * step] = positions[wanted[index]!]!;
+    },
+    records,
+    field: viewOf(profile).field,
+  };
+}
+
+/** What was merged, as an indexed profile. */
+interface MergedIndexed {
+  readonly contexts: number;
+  readonly functions: number;
+  readonly chunks: Chunks;
+}
+
+/**
+ * Writes what a merger holds as an indexed profile, the same bytes as `writeIndexed` of the built profile, out
+ * of the merger's own tables: nothing as large as these is made beside them. The merger is used up.
+ */
+export function writeMerged(merger: ProfileMerger, options: WriteIndexedOptions): MergedIndexed {
+  const contexts = merger.contexts.length;
+  const written = { ...options, order: "stored" } as const;
+  if (options.version === 2) {
+    const view = viewMerged(merger);
+    return { contexts, functions: view.records.length, chunks: writeVersion2(view, written) };
+  }
+  const profile = linearizeMerged(merger);
+  const summary = () => summaryOfMerged(merger);
+  return {
+    contexts,
+    functions: profile.records.length,
+    chunks: writeLinear(profile, { dataAccess: merger.dataAccess, summary }, written),
+  };
+}
+
+/** Records name the stack of a context by the context's row, that of a call site by a number behind all rows. */
+function linearizeMerged(merger: ProfileMerger): LinearProfile {
+  const { stacks, contexts, blocks } = merger;
+  const merged = new MergedOrder(merger);
+  const { frames, ranks, used, branches } = merged;
+  const byCount = orderFrames(countFrames(stacks, used, branches, ranks), frameIds(frames));
+  const canonical = merged.makeTree();
+  const arranged = merged.arrange(canonical);
+  canonical.release();
+  const { order, calls } = arranged;
+  const records = merged.records(arranged, (index) => order[index]!);
+  freeArray(order);
+  // The tree has frames as they came; their place among siblings and their number in the file are looked up by those.
+  const siblings = ranks.map((rank) => byCount.ranks[rank]!);
+  const array = new ChainArray(stacks, used, branches);
+  /** By number of the stack among those in use. */
+  const positions = new Column();
+  const elements = array.layOut(new ChainOrder(stacks, siblings, branches), (stack, position) => {
+    positions.set(used.rankOf(stack), position);
+  });
+  const stackOf = (site: number) =>
+    site < contexts.length ? contexts.keyOf(site) : calls[site - contexts.length]!;
+  return {
+    frames,
+    frameOrder: byCount.frames,
+    elements,
+    *writeElements(writer) {
+      yield* array.write(
+        writer,
+        ranks.map((rank) => byCount.linearIds[rank]!),
+      );
+      array.release();
+      stacks.release();
+    },
+    putPositions(sites, into, first, step) {
+      // What is to be read lies far apart: each table in turn is asked for many sites.
+      const stacks = sites.map(stackOf);
+      used.ranksOf(stacks);
+      positions.gather(stacks, into, first, step);
+    },
+    records,
+    field: (wanted) => {
+      if (!merger.knownFields.includes(wanted)) return undefined;
+      return blocks.words(blocks.fields.indexOf(wanted));
+    },
+  };
+}
+
+interface WriteIndexedOptions {
+  readonly version: MemprofVersion;
+  readonly container: ContainerVersion;
+  /** The fields of each block, in stored order; fields that the profile does not know are written as 0. */
+  readonly schema: readonly MibField[];
+  /**
+   * "inserted": the records are inserted into the table one after another, as LLVM does. "stored": they come from a
+   * table, or in ascending order, and keep their order within buckets.
+   */
+  readonly order: "inserted" | "stored";
+  /** All stacks of the records in the order in which LLVM met them; record by record if not given. Version 2 shows it. */
+  readonly stackOrder?: Iterable<number> | undefined;
+}
+
+/** Where a memprof section ends, and what writes it. */
+interface SectionPlan {
+  readonly end: number;
+  write(writer: ChunkWriter): Chunks;
+}
+
+function writeFrame(writer: ChunkWriter, frames: MemprofFrames, frame: number): void {
+  writer.u64s(frames.guid[frame]!);
+  writer.u32(frames.lineOffset[frame]!);
+  writer.u32(frames.column[frame]!);
+  writer.u8(frames.inline[frame]!);
+}
+
+function recordBuckets(records: MemprofRecords, { order }: WriteIndexedOptions): Buckets {
+  return (order === "inserted" ? bucketsOfInserted : bucketsInOrder)(records.guid);
+}
+
+function writeKey(writer: ChunkWriter, key: bigint, hasKeyLength: boolean, dataBytes: number): void {
+  writer.u64s(key);
+  if (hasKeyLength) writer.u64s(8);
+  writer.u64s(dataBytes, key);
+}
+
+/** A table of LLVM's on-disk hash tables: entries bucket by bucket, and where the buckets are. */
+function* writeTable(
+  writer: ChunkWriter,
+  { buckets, offsets, payloadEnd, bucketTable }: ReturnType<typeof planTable>,
+  entries: number,
+  writeEntry: (row: number) => Chunks | undefined,
+): Chunks {
+  for (const bucket of entriesByBucket(buckets)) {
+    writer.u16(bucket.length);
+    for (const row of bucket) {
+      const pieces = writeEntry(row);
+      if (pieces !== undefined) yield* pieces;
+      if (writer.isFull) yield* writer.take();
+    }
+  }
+  for (let at = payloadEnd; at < bucketTable; at++) writer.u8(0);
+  writer.u64s(offsets.length, entries);
+  for (const offset of offsets) {
+    writer.u64s(offset);
+    if (writer.isFull) yield* writer.take();
+  }
+}
+
+function writeSchema(writer: ChunkWriter, schema: readonly MibField[]): void {
+  writer.u64s(schema.length, ...schema.map(({ tag }) => tag));
 }

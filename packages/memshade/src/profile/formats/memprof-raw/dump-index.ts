@@ -1,15 +1,15 @@
 import type { ByteSource } from "../../../ground/bytes/byte-source.ts";
 import { Window } from "../../../ground/bytes/window.ts";
 import { Column, NarrowColumn, SlotTable } from "../../model/memprof/index.ts";
-import { packMib } from "../../model/memprof/merge/block-merge.ts";
+import { mibFromPacked, packMib } from "../../model/memprof/merge/block-merge.ts";
 import { type Mib, mergeMib } from "../../model/mib.ts";
 import type { RawSegment, RawVersion } from "../../model/raw-profile.ts";
 import { type DumpHeader, readSectionOffsets } from "./headers.ts";
+import { decodeHistogramCount } from "./histogram.ts";
 import { histogramEntryBytesOf, mibBytesOf } from "./layout.ts";
 import { differentStacks, missingStack, noStacksLeft, requireEqualSegments } from "./merge-dumps.ts";
 import type { RawCursor, RawScan, StackCursor } from "./raw-scan.ts";
 import { readSegments } from "./read.ts";
-import { readMib } from "./read-mib.ts";
 import { SectionReader } from "./section-reader.ts";
 
 const NEWEST_MIB_BYTES = mibBytesOf(4);
@@ -306,4 +306,32 @@ export class OffsetColumn {
     this.#lows.set(row, offset >>> 0);
     this.#highs.set(row, Math.floor(offset / 2 ** 32));
   }
+}
+
+/** The block at an offset of a file, with its histogram. */
+export function readMib(window: Window, offset: number, version: RawVersion): Mib {
+  const bytes = mibBytesOf(version);
+  const at = window.at(offset, bytes);
+  const mib = mibFromPacked(window.view, at, bytes);
+  const entryBytes = histogramEntryBytesOf(version);
+  const histogram = readHistogram(window, offset + bytes, mib.accessHistogramSize, entryBytes);
+  if (histogram !== undefined) mib.histogram = [...histogram];
+  return mib;
+}
+
+/** The histogram at an offset of a file. */
+export function readHistogram(
+  window: Window,
+  offset: number,
+  entries: number,
+  entryBytes: number,
+): BigUint64Array | undefined {
+  if (entries === 0) return undefined;
+  const at = window.at(offset, entries * entryBytes);
+  const { view } = window;
+  return BigUint64Array.from({ length: entries }, (_, index) =>
+    entryBytes === 8
+      ? view.getBigUint64(at + 8 * index, true)
+      : decodeHistogramCount(view.getUint16(at + 2 * index, true)),
+  );
 }

@@ -8,7 +8,6 @@ export { heapProfileFromRaw } from "./heap-profile.ts";
 export { readRaw } from "./merge-dumps.ts";
 export type { RawCursor, RawScan } from "./raw-scan.ts";
 export { isMemprofRaw, readRawDumps } from "./read.ts";
-export { scanRaw } from "./scan.ts";
-export { scanDumps } from "./scan-dumps.ts";
+export { scanDumps, scanRaw } from "./scan.ts";
 export { stacksInLlvmOrder } from "./stack-map.ts";
 export { writeRaw } from "./write.ts";

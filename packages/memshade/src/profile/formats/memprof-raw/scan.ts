@@ -1,12 +1,12 @@
-import { type ByteSource, sourceOfBytes } from "../../../ground/bytes/byte-source.ts";
+import { type ByteSource, partOfSource, sourceOfBytes } from "../../../ground/bytes/byte-source.ts";
+import { FormatError } from "../../../ground/bytes/errors.ts";
 import { Window } from "../../../ground/bytes/window.ts";
 import type { RawVersion } from "../../model/raw-profile.ts";
-import { DumpIndex } from "./dump-index.ts";
+import { DumpIndex, readHistogram, readMib } from "./dump-index.ts";
 import { type DumpHeader, readSectionOffsets, walkDumps } from "./headers.ts";
 import { histogramEntryBytesOf, mibBytesOf } from "./layout.ts";
 import type { RawCursor, RawScan, StackCursor } from "./raw-scan.ts";
 import { readSegments } from "./read.ts";
-import { readHistogram, readMib } from "./read-mib.ts";
 import { SectionReader } from "./section-reader.ts";
 
 /**
@@ -166,4 +166,21 @@ class PlainCursor implements RawCursor {
     const block = this.#block;
     return readHistogram(blocks, block + mibBytes, entries, entryBytes);
   }
+}
+
+/**
+ * The dumps of a raw file one by one, each with its own segments: those of several processes too, whose files were put
+ * behind each other.
+ *
+ * @throws FormatError as {@link readRawDumps}
+ */
+export function scanDumps(source: ByteSource): RawScan[] {
+  return walkDumps(new Window(source)).map(({ fileOffset, totalSize }) => {
+    try {
+      return scanRaw(partOfSource(source, fileOffset, totalSize));
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+      throw new FormatError(error.kind, fileOffset + error.offset, error.construct, error.detail);
+    }
+  });
 }

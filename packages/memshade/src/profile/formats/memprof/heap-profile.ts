@@ -1,4 +1,4 @@
-import type { HeapProfile, ProfileModule, ResolvedFrame } from "../../model/heap-profile.ts";
+import type { HeapProfile, MibColumns, ProfileModule, ResolvedFrame } from "../../model/heap-profile.ts";
 import { HeapProfileBuilder } from "../../model/heap-profile-builder.ts";
 import {
   blockColumn,
@@ -9,7 +9,6 @@ import {
   unresolvedName,
   unresolvedPlace,
 } from "../../model/memprof/index.ts";
-import type { MibColumns } from "../../model/mib-columns.ts";
 import { MIB_FIELDS } from "../../model/mib-fields.ts";
 
 export interface HeapProfileOptions {

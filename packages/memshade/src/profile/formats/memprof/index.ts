@@ -1,7 +1,7 @@
 export { functionGuid } from "./guid.ts";
 export { heapProfileFromMemprof, type KnownFunction } from "./heap-profile.ts";
+export type { RawModule } from "./raw-adder.ts";
 export { RawAdder } from "./raw-adder.ts";
-export type { RawModule } from "./raw-module.ts";
 export { isInRuntime, memprofFrames, type SourceFrame } from "./source-frames.ts";
 export {
   type FramesAtPc,

@@ -1,6 +1,9 @@
 import { joinPieces, type Patch } from "../../../ground/bytes/file-piece.ts";
 import { ByteWriter } from "../../../ground/bytes/writer.ts";
-import { type Deflate, MAGIC, PACKING, PIECE_BYTES, VERSION } from "./layout.ts";
+import type { DataAccessProfile } from "../../model/memprof/index.ts";
+import { writeDataAccessChunk } from "./data-access-chunk.ts";
+import { CHUNK, type Deflate, MAGIC, PACKING, PIECE_BYTES, VERSION } from "./layout.ts";
+import type { RecordChunks } from "./record-chunks.ts";
 
 /** Kind and packing take a byte each, the two sizes five. */
 const ENTRY_BYTES = 12;
@@ -107,4 +110,20 @@ export function* packChunk(
     yield packed;
   }
   return { packing: PACKING.deflate, storedBytes, plainBytes };
+}
+
+/** What stands behind the contexts of a memshade profile, to the end: records, data accesses, and the directory's patch. */
+export function* lastChunks(
+  file: ChunkFile,
+  records: RecordChunks,
+  dataAccess: DataAccessProfile | undefined,
+): Generator<Uint8Array | Patch, void, undefined> {
+  for (let index = 0; index < records.chunkCount; index++)
+    yield* file.chunk(CHUNK.records, (writer) => records.write(writer, index));
+  if (dataAccess !== undefined)
+    yield* file.chunk(CHUNK.dataAccess, (writer) => {
+      writer.bytes(writeDataAccessChunk(dataAccess));
+      return [];
+    });
+  yield file.end();
 }

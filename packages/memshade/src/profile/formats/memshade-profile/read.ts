@@ -1,17 +1,109 @@
 import { FormatError } from "../../../ground/bytes/errors.ts";
-import type { MemprofBlocks, MemprofProfile, MemprofRecords } from "../../model/memprof/index.ts";
+import {
+  Column,
+  type MemprofBlocks,
+  type MemprofProfile,
+  type MemprofRecords,
+} from "../../model/memprof/index.ts";
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
 import { readContexts, readSchema, type StoredSchema } from "./contexts.ts";
 import { readDataAccessChunk } from "./data-access-chunk.ts";
-import { type Chunk, readDirectory } from "./directory.ts";
-import { CHUNK, CONTEXTS_PER_CHUNK, type Deflate, ENCODING, PACKING } from "./layout.ts";
+import { CHUNK, CONTEXTS_PER_CHUNK, type Deflate, ENCODING, MAGIC, PACKING, VERSION } from "./layout.ts";
 import { pakoDeflate } from "./pako-deflate.ts";
-import { joinBlocks, RecordColumns, type SiteReceiver } from "./record-columns.ts";
 import { readTables, type StoredTables } from "./tables.ts";
 import type { ProfileOrigin } from "./types.ts";
 import { VarintReader } from "./varint-reader.ts";
 
-export { isMemshadeProfile } from "./directory.ts";
+/** Takes the sites of a record as they are read. */
+interface SiteReceiver {
+  addAllocSite(stack: number, block: number): void;
+  addCallSite(stack: number, callees: readonly bigint[]): void;
+}
+
+/** Collects records that come one after the other. */
+class RecordColumns implements SiteReceiver {
+  readonly #guid: BigUint64Array;
+  readonly #allocStart: Uint32Array;
+  readonly #callStart: Uint32Array;
+  readonly #callees = new Map<number, readonly bigint[]>();
+  readonly #allocStack = new Column();
+  readonly #allocBlock = new Column();
+  readonly #callStack = new Column();
+  #count = 0;
+  #allocs = 0;
+  #calls = 0;
+
+  /** @param length number of records */
+  constructor(length: number) {
+    this.#guid = new BigUint64Array(length);
+    this.#allocStart = new Uint32Array(length + 1);
+    this.#callStart = new Uint32Array(length + 1);
+  }
+
+  addAllocSite(stack: number, block: number): void {
+    this.#allocStack.set(this.#allocs, stack);
+    this.#allocBlock.set(this.#allocs++, block);
+  }
+
+  addCallSite(stack: number, callees: readonly bigint[]): void {
+    if (callees.length > 0) this.#callees.set(this.#calls, callees);
+    this.#callStack.set(this.#calls++, stack);
+  }
+
+  /** Ends the record whose sites were added since the last call. */
+  endRecord(guid: bigint): void {
+    this.#guid[this.#count++] = guid;
+    this.#allocStart[this.#count] = this.#allocs;
+    this.#callStart[this.#count] = this.#calls;
+  }
+
+  build(): MemprofRecords {
+    const guid = this.#guid;
+    const allocStart = this.#allocStart;
+    const callStart = this.#callStart;
+    const callees = this.#callees;
+    return {
+      length: this.#count,
+      guid,
+      allocStart,
+      allocStack: arrayOf(this.#allocStack, this.#allocs),
+      allocBlock: arrayOf(this.#allocBlock, this.#allocs),
+      callStart,
+      callStack: arrayOf(this.#callStack, this.#calls),
+      callees,
+    };
+  }
+}
+
+/** The numbers of a column, which is given back. */
+function arrayOf(column: Column, length: number): Uint32Array {
+  const array = new Uint32Array(length);
+  for (let row = 0; row < length; row++) array[row] = column.get(row);
+  column.release();
+  return array;
+}
+
+/** Blocks that come in pieces, as one table. */
+function joinBlocks(
+  length: number,
+  fields: readonly MibField[],
+  pieces: Iterable<MemprofBlocks>,
+): MemprofBlocks {
+  const columns = fields.map(({ bytes }) =>
+    bytes === 4 ? new Uint32Array(length) : new BigUint64Array(length),
+  );
+  const histograms = new Map<number, BigUint64Array>();
+  let first = 0;
+  for (const piece of pieces) {
+    for (const [index, column] of piece.columns.entries()) {
+      // The type of a column follows from its field.
+      (columns[index] as Uint32Array).set(column as Uint32Array, first);
+    }
+    for (const [block, histogram] of piece.histograms) histograms.set(first + block, histogram);
+    first += piece.length;
+  }
+  return { length, fields, columns, histograms };
+}
 
 /** DEFLATE expands at most 1032-fold. */
 const MOST_EXPANSION = 1032;
@@ -154,4 +246,44 @@ export class MemshadeProfile {
       throw damaged("it cannot be unpacked");
     }
   }
+}
+
+/** Whether the bytes begin like a memshade profile. */
+export function isMemshadeProfile(bytes: Uint8Array): boolean {
+  return bytes.length >= MAGIC.length && MAGIC.every((byte, index) => bytes[index] === byte);
+}
+
+/** A chunk as it stands in the file. */
+interface Chunk {
+  readonly kind: number;
+  readonly packing: number;
+  readonly plainBytes: number;
+  readonly offset: number;
+  readonly bytes: Uint8Array;
+}
+
+/** @throws FormatError of kind bad-magic, unsupported-version or malformed */
+function readDirectory(bytes: Uint8Array): Chunk[] {
+  if (!isMemshadeProfile(bytes))
+    throw new FormatError("bad-magic", 0, "memshade profile", "not a memshade profile (bad magic)");
+  const reader = new VarintReader(bytes, 0, "memshade profile");
+  reader.position = MAGIC.length;
+  const version = reader.number("version");
+  if (version !== VERSION)
+    throw new FormatError(
+      "unsupported-version",
+      MAGIC.length,
+      "memshade profile",
+      `version ${version} is not supported (supported: ${VERSION})`,
+    );
+  const entries = Array.from({ length: reader.count(4, "chunks") }, () => ({
+    kind: reader.number("kind"),
+    packing: reader.number("packing"),
+    storedBytes: reader.number("size"),
+    plainBytes: reader.number("size"),
+  }));
+  return entries.map(({ storedBytes, ...entry }) => {
+    const offset = reader.position;
+    return { ...entry, offset, bytes: reader.take(storedBytes) };
+  });
 }

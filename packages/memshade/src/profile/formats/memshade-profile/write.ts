@@ -1,8 +1,7 @@
 import type { Patch } from "../../../ground/bytes/file-piece.ts";
 import type { StackTreeView } from "../../model/memprof/index.ts";
-import { ChunkFile } from "./chunk-file.ts";
+import { ChunkFile, lastChunks } from "./chunk-file.ts";
 import { writeContexts, writeSchema } from "./contexts.ts";
-import { lastChunks } from "./last-chunks.ts";
 import { CHUNK, CONTEXTS_PER_CHUNK, type Deflate, PIECE_BYTES } from "./layout.ts";
 import { RecordChunks, type RecordSource, writeCallSites } from "./record-chunks.ts";
 import { type TablesSource, writeTables } from "./tables.ts";

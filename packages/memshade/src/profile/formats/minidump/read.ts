@@ -1,5 +1,6 @@
 import type { ByteSource } from "../../../ground/bytes/byte-source.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
+import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
 import {
   type MappedFile,
   type ProcessArchitecture,
@@ -8,12 +9,13 @@ import {
   REGISTER_COUNT,
   type RegisterWords,
 } from "../../model/process-image.ts";
-import { type Exception, exceptionOf, isBigEndianMinidump, OTHER_PROCESSORS } from "./exceptions.ts";
 import {
   AMD64_CONTEXT,
   ARM64_CONTEXT,
   CV_ELF,
   CV_PDB70,
+  DIRECTORY_ENTRY_BYTES,
+  HEADER_BYTES,
   MODULE_BYTES,
   PROCESSOR_AMD64,
   PROCESSOR_ARM64,
@@ -22,8 +24,239 @@ import {
   StreamType,
   THREAD_BYTES,
 } from "./layout.ts";
-import { MinidumpMemory } from "./memory.ts";
-import { type Location, locationAt, MinidumpFile, u64At } from "./streams.ts";
+
+/** Systems by the platform id of the SystemInfo stream, as far as they have codes of their own. */
+const WINDOWS: readonly number[] = [1, 2, 3];
+const APPLE: readonly number[] = [0x8101, 0x8102];
+
+/** Mach's exceptions (`mach/exception_types.h`). */
+const MACH: Readonly<Record<number, string>> = {
+  1: "EXC_BAD_ACCESS",
+  2: "EXC_BAD_INSTRUCTION",
+  3: "EXC_ARITHMETIC",
+  4: "EXC_EMULATION",
+  5: "EXC_SOFTWARE",
+  6: "EXC_BREAKPOINT",
+  7: "EXC_SYSCALL",
+  8: "EXC_MACH_SYSCALL",
+  9: "EXC_RPC_ALERT",
+  10: "EXC_CRASH",
+  11: "EXC_RESOURCE",
+  12: "EXC_GUARD",
+  13: "EXC_CORPSE_NOTIFY",
+};
+/** What is the matter with a bad access (`mach/kern_return.h`). */
+const BAD_ACCESS = 1;
+const ACCESS_FAULTS: Readonly<Record<number, string>> = {
+  1: "KERN_INVALID_ADDRESS",
+  2: "KERN_PROTECTION_FAILURE",
+  13: "EXC_I386_GPFLT",
+};
+
+/** Codes of Windows (`ntstatus.h`, `winnt.h`). */
+const STATUS: Readonly<Record<number, string>> = {
+  1073741845: "STATUS_FATAL_APP_EXIT",
+  2147483649: "STATUS_GUARD_PAGE_VIOLATION",
+  2147483650: "STATUS_DATATYPE_MISALIGNMENT",
+  2147483651: "STATUS_BREAKPOINT",
+  2147483652: "STATUS_SINGLE_STEP",
+  3221225477: "STATUS_ACCESS_VIOLATION",
+  3221225478: "STATUS_IN_PAGE_ERROR",
+  3221225480: "STATUS_INVALID_HANDLE",
+  3221225485: "STATUS_INVALID_PARAMETER",
+  3221225495: "STATUS_NO_MEMORY",
+  3221225501: "STATUS_ILLEGAL_INSTRUCTION",
+  3221225509: "STATUS_NONCONTINUABLE_EXCEPTION",
+  3221225612: "STATUS_ARRAY_BOUNDS_EXCEEDED",
+  3221225614: "STATUS_FLOAT_DIVIDE_BY_ZERO",
+  3221225620: "STATUS_INTEGER_DIVIDE_BY_ZERO",
+  3221225621: "STATUS_INTEGER_OVERFLOW",
+  3221225622: "STATUS_PRIVILEGED_INSTRUCTION",
+  3221225725: "STATUS_STACK_OVERFLOW",
+  3221226356: "STATUS_HEAP_CORRUPTION",
+  3221226505: "STATUS_STACK_BUFFER_OVERRUN",
+  3221226528: "STATUS_ASSERTION_FAILURE",
+  3765269347: "an exception of C++",
+};
+
+/** Breakpad's and Crashpad's codes for dumps that a program asked for. */
+const ASKED_FOR: readonly number[] = [0xffffffff, 0x43507378, 0x0517a7ed];
+const SIGNALS = 64;
+
+/** What ended a process: a signal of Linux, or what another system calls it. */
+interface Exception {
+  readonly signal?: number;
+  readonly exception?: string;
+}
+
+/** @param platform the platform id; undefined where the dump has none, which is taken for Linux */
+function exceptionOf(platform: number | undefined, code: number, flags: number): Exception {
+  if (ASKED_FOR.includes(code)) return { exception: "none: the dump was asked for" };
+  const hex = `0x${code.toString(16).padStart(8, "0")}`;
+  if (platform !== undefined && APPLE.includes(platform)) {
+    const fault = code === BAD_ACCESS ? ACCESS_FAULTS[flags] : undefined;
+    return { exception: `${MACH[code] ?? hex}${fault === undefined ? "" : ` (${fault})`}` };
+  }
+  if (platform !== undefined && WINDOWS.includes(platform))
+    return { exception: STATUS[code] === undefined ? hex : `${STATUS[code]} (${hex})` };
+  return code <= SIGNALS ? { signal: code } : { exception: hex };
+}
+
+/** Processors whose dumps are not read, by their number in the SystemInfo stream. */
+const OTHER_PROCESSORS: Readonly<Record<number, string>> = {
+  0: "32-bit x86",
+  1: "MIPS",
+  3: "PowerPC",
+  5: "32-bit ARM",
+  6: "Itanium",
+  10: "32-bit x86",
+  32769: "SPARC",
+  32770: "64-bit PowerPC",
+  32772: "64-bit MIPS",
+  32773: "32-bit RISC-V",
+  32774: "64-bit RISC-V",
+};
+
+/** Whether a file starts like a minidump of a machine whose bytes stand the other way around. */
+function isBigEndianMinidump(source: ByteSource): boolean {
+  return String.fromCharCode(...source.read(0, 4)) === "PMDM";
+}
+
+/** A piece of the file. */
+interface Location {
+  readonly size: number;
+  readonly offset: number;
+}
+
+/** The streams of a minidump by type, and its pieces. */
+class MinidumpFile {
+  readonly source: ByteSource;
+  readonly #streams = new Map<number, Location>();
+
+  /** @throws FormatError if the file is no minidump */
+  constructor(source: ByteSource) {
+    this.source = source;
+    const header = this.view({ offset: 0, size: HEADER_BYTES });
+    if (header.byteLength < HEADER_BYTES || header.getUint32(0, true) !== SIGNATURE)
+      throw new FormatError("bad-magic", 0, "minidump header", "the file is not a minidump");
+    const count = header.getUint32(8, true);
+    const directory = { offset: header.getUint32(12, true), size: count * DIRECTORY_ENTRY_BYTES };
+    const entries = this.view(directory);
+    for (let at = 0; at + DIRECTORY_ENTRY_BYTES <= entries.byteLength; at += DIRECTORY_ENTRY_BYTES) {
+      const type = entries.getUint32(at, true);
+      if (!this.#streams.has(type)) this.#streams.set(type, locationAt(entries, at + 4));
+    }
+  }
+
+  /** The content of a stream; empty if there is none. Cut at the end of the file. */
+  stream(type: number): DataView {
+    return this.view(this.#streams.get(type) ?? { offset: 0, size: 0 });
+  }
+
+  bytes({ offset, size }: Location): Uint8Array {
+    return offset >= this.source.size ? new Uint8Array(0) : this.source.read(offset, size);
+  }
+
+  view(location: Location): DataView {
+    const bytes = this.bytes(location);
+    return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  /**
+   * Views of the entries of a list: a count of 32 bits, in some files four bytes of padding, entries of a fixed size.
+   */
+  *list(type: number, entryBytes: number): Generator<DataView> {
+    const stream = this.stream(type);
+    if (stream.byteLength < 4) return;
+    const count = stream.getUint32(0, true);
+    const start = stream.byteLength === 8 + count * entryBytes ? 8 : 4;
+    for (let at = start, index = 0; index < count && at + entryBytes <= stream.byteLength; index++) {
+      yield new DataView(stream.buffer, stream.byteOffset + at, entryBytes);
+      at += entryBytes;
+    }
+  }
+
+  /** A UTF-16 string with its length in bytes in front. */
+  string(offset: number): string {
+    const header = this.view({ offset, size: 4 });
+    if (header.byteLength < 4) return "";
+    return new TextDecoder("utf-16le").decode(
+      this.bytes({ offset: offset + 4, size: header.getUint32(0, true) }),
+    );
+  }
+}
+
+/** A size and an offset, 32 bits each. */
+function locationAt(view: DataView, at: number): Location {
+  return { size: view.getUint32(at, true), offset: view.getUint32(at + 4, true) };
+}
+
+function u64At(view: DataView, at: number): number {
+  return view.getUint32(at + 4, true) * 2 ** 32 + view.getUint32(at, true);
+}
+
+interface MemoryPiece extends Location {
+  readonly start: number;
+}
+
+/** The memory in a minidump: stacks of threads, and what the memory lists have. */
+class MinidumpMemory {
+  readonly #file: MinidumpFile;
+  /** By address, without overlaps. */
+  readonly #pieces: readonly MemoryPiece[];
+
+  constructor(file: MinidumpFile) {
+    this.#file = file;
+    this.#pieces = withoutOverlaps([...stacks(file), ...memoryList(file), ...memory64List(file)]);
+  }
+
+  /** Bytes at an address, up to the end of the piece that holds it. */
+  read(address: number, length: number): Uint8Array {
+    const pieces = this.#pieces;
+    const piece = pieces[partitionPoint(0, pieces.length, (index) => pieces[index]!.start <= address) - 1];
+    const into = piece === undefined ? 0 : address - piece.start;
+    if (piece === undefined || into >= piece.size) return new Uint8Array(0);
+    return this.#file.bytes({ offset: piece.offset + into, size: Math.min(length, piece.size - into) });
+  }
+}
+
+function* stacks(file: MinidumpFile): Generator<MemoryPiece> {
+  for (const entry of file.list(StreamType.ThreadList, THREAD_BYTES))
+    yield { start: u64At(entry, 24), ...locationAt(entry, 32) };
+}
+
+function* memoryList(file: MinidumpFile): Generator<MemoryPiece> {
+  for (const entry of file.list(StreamType.MemoryList, 16))
+    yield { start: u64At(entry, 0), ...locationAt(entry, 8) };
+}
+
+/** Ranges with 64-bit sizes, whose contents follow each other from one offset on. */
+function* memory64List(file: MinidumpFile): Generator<MemoryPiece> {
+  const stream = file.stream(StreamType.Memory64List);
+  if (stream.byteLength < 16) return;
+  let offset = u64At(stream, 8);
+  const count = Math.min(u64At(stream, 0), Math.floor((stream.byteLength - 16) / 16));
+  for (let index = 0; index < count; index++) {
+    const at = 16 + index * 16;
+    const size = u64At(stream, at + 8);
+    yield { start: u64At(stream, at), size, offset };
+    offset += size;
+  }
+}
+
+/** Sorted by address; where pieces overlap, which is the same memory twice, the longer of two with one start is kept. */
+function withoutOverlaps(pieces: readonly MemoryPiece[]): MemoryPiece[] {
+  const sorted = pieces.filter(({ size }) => size > 0).sort((a, b) => a.start - b.start || b.size - a.size);
+  const kept: MemoryPiece[] = [];
+  let end = Number.NEGATIVE_INFINITY;
+  for (const { start, size, offset } of sorted) {
+    if (start + size <= end) continue;
+    const into = Math.max(0, end - start);
+    kept.push({ start: start + into, size: size - into, offset: offset + into });
+    end = start + size;
+  }
+  return kept;
+}
 
 /** Whether a file starts like a minidump. */
 export function isMinidump(source: ByteSource): boolean {

@@ -1,10 +1,10 @@
 import type { ByteSource } from "../../../ground/bytes/byte-source.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
 import type { ProcessArchitecture } from "../../model/process-image.ts";
-import { MINIMUM_ATTR_BYTES, readAttribute } from "./attributes.ts";
 import {
   Feature,
   FILE_HEADER_BYTES,
+  FLAG_SAMPLE_ID_ALL,
   MAGIC_HIGH,
   MAGIC_LOW,
   MISC_BUILD_ID_SIZE,
@@ -12,7 +12,68 @@ import {
   RECORD_HEADER_BYTES,
 } from "./layout.ts";
 import type { PerfEvent, PerfHeader } from "./types.ts";
-import { getId, getU64, hexBytes, textAt, viewOf } from "./words.ts";
+
+/** An unsigned 64-bit value as a number: exact up to 2^53. */
+export function getU64(view: DataView, at: number): number {
+  return view.getUint32(at + 4, true) * 2 ** 32 + view.getUint32(at, true);
+}
+
+/** An unsigned 64-bit value as 16 hexadecimal digits, for comparing. */
+function getId(view: DataView, at: number): string {
+  return hex(view.getUint32(at + 4, true)) + hex(view.getUint32(at, true));
+}
+
+function hex(word: number): string {
+  return word.toString(16).padStart(8, "0");
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+const utf8 = new TextDecoder();
+
+/** The text in a view up to its first NUL, or up to `end`. */
+export function textAt(view: DataView, start: number, end = view.byteLength): string {
+  let length = 0;
+  const limit = Math.max(0, Math.min(end, view.byteLength) - start);
+  while (length < limit && view.getUint8(start + length) !== 0) length++;
+  return utf8.decode(new Uint8Array(view.buffer, view.byteOffset + start, length));
+}
+
+export function hexBytes(view: DataView, start: number, length: number): string {
+  return Array.from({ length }, (_, index) =>
+    view
+      .getUint8(start + index)
+      .toString(16)
+      .padStart(2, "0"),
+  ).join("");
+}
+
+/** Size of `perf_event_attr` up to `config`: what every version has, and what is needed at all. */
+export const MINIMUM_ATTR_BYTES = 64;
+
+/** Hardware and software events by `type` and `config`, for files that do not name their events. */
+const EVENT_NAMES: readonly (readonly string[])[] = [
+  ["cycles", "instructions", "cache-references", "cache-misses", "branches", "branch-misses"],
+  ["cpu-clock", "task-clock", "page-faults", "context-switches"],
+];
+
+/** Reads a `perf_event_attr`; fields behind its own size count as 0. */
+export function readAttribute(view: DataView, ids: readonly string[], name?: string): PerfEvent {
+  const size = Math.min(view.byteLength, view.getUint32(4, true) || MINIMUM_ATTR_BYTES);
+  const u32 = (at: number) => (at + 4 <= size ? view.getUint32(at, true) : 0);
+  const numbered = EVENT_NAMES[u32(0)]?.[u32(8)];
+  return {
+    name: name ?? numbered ?? "event",
+    sampleType: u32(24),
+    readFormat: u32(32),
+    hasSampleIds: (u32(40) & FLAG_SAMPLE_ID_ALL) !== 0,
+    branchSampleType: u32(72),
+    userRegisters: [u32(80), u32(84)],
+    ids,
+  };
+}
 
 /** More kinds of events than any recording has; ids are per event and processor. */
 const MOST_EVENTS = 4096;

@@ -1,10 +1,9 @@
-export { isPerfData } from "./header.ts";
+export { getU64, isPerfData } from "./header.ts";
 export { AARCH64_REGISTERS, X86_64_REGISTERS } from "./layout.ts";
+export type { PerfRecords, PerfRecordsWasm } from "./read.ts";
 export {
   type Decompressed,
   type Decompressor,
   readPerfData,
 } from "./read.ts";
-export type { PerfRecords, PerfRecordsWasm } from "./records-wasm.ts";
 export type * from "./types.ts";
-export { getU64 } from "./words.ts";

@@ -5,12 +5,12 @@ export { Column, freeArray, NarrowColumn } from "./column.ts";
 export { countFrames, type FrameCounts } from "./frame-counts.ts";
 export { FrameTable, frameAt, framesOf, type MemprofFrame } from "./frame-table.ts";
 export { BlockMerge, ruleOf } from "./merge/block-merge.ts";
-export type { MergedProfile } from "./merge/merge-tables.ts";
 export { MergedOrder } from "./merge/merged-order.ts";
 export { summaryOfMerged, viewMerged } from "./merge/merged-view.ts";
 export { ProfileMerger } from "./merge/merger.ts";
 export { PackedMibs } from "./merge/packed-mibs.ts";
 export { RankedBits } from "./merge/ranked-bits.ts";
+export type { MergedProfile } from "./merge/row-index.ts";
 export { type OrderedTree, orderTree } from "./ordered-tree.ts";
 export {
   blockColumn,
@@ -26,8 +26,11 @@ export {
 export { ProfileBuilder, type RecordRows } from "./profile-builder.ts";
 export {
   type BlockWords,
+  type MemprofSummary,
   type ProfileView,
   type StackTreeView,
+  SummaryBuilder,
+  summarize,
   viewOf,
 } from "./profile-view.ts";
 export {
@@ -37,7 +40,5 @@ export {
   type SpillFile,
 } from "./runs/spilled-runs.ts";
 export { placeOf, shownSummary } from "./shown-summary.ts";
-export { SlotTable } from "./slot-table.ts";
-export { StackChains } from "./stack-chains.ts";
-export { type MemprofSummary, SummaryBuilder, summarize } from "./summary.ts";
+export { SlotTable, StackChains } from "./stack-chains.ts";
 export { isUnresolved, type UnresolvedPlace, unresolvedName, unresolvedPlace } from "./unresolved.ts";

@@ -1,7 +1,6 @@
 import { FrameTable, frameAt, type MemprofFrame } from "./frame-table.ts";
-import { type ProfileView, wholeWord } from "./profile-view.ts";
+import { type MemprofSummary, type ProfileView, SummaryBuilder, wholeWord } from "./profile-view.ts";
 import { StackTree } from "./stack-tree.ts";
-import { type MemprofSummary, SummaryBuilder } from "./summary.ts";
 
 /** What LLVM tells frames apart by when it counts the contexts that it shows: whether they are inlined does not matter. */
 export function placeOf({ guid, lineOffset, column }: MemprofFrame): MemprofFrame {

@@ -1,8 +1,15 @@
+import { I32, type WasmModule } from "../../../code/wasm/index.ts";
 import * as Op from "../../../code/wasm/op.generated.ts";
+import type { AllocatorPlan } from "../../allocator/find/plan.ts";
+import type { ModuleScan } from "../../rewrite/facts/module-scan.ts";
+import type { WalkState } from "../../rewrite/tool.ts";
 import { NO_LOCAL } from "../../rewrite/walk/value-numbers.ts";
 import type { SnippetSink } from "../../rewrite/write/snippet-sink.ts";
+import { extraLocal } from "../../rewrite/write/temporaries.ts";
+import { CallPlan, CallTreatment } from "../call-plan.ts";
 import type { FollowedCalls } from "../entry-wrappers.ts";
-import { ENTRY_WORD, HOST_WORD, Slot } from "../layout.ts";
+import { ENTRY_WORD, FRAME_HEADER_BYTES, HOST_WORD, SLOT_BYTES, Slot } from "../layout.ts";
+import type { CallSites } from "./call-sites.ts";
 
 const NOTHING = 0x40;
 
@@ -19,7 +26,7 @@ export interface FrameTargets {
 }
 
 /** What a function says of itself when it asks for a frame. */
-export interface FrameRequest {
+interface FrameRequest {
   tag: number;
   bytes: number;
   firstSlot: number;
@@ -125,4 +132,213 @@ export function entryStack({
       emptyStack: { global: -1, offset: rootSlot },
     },
   };
+}
+
+/** Where the host stands, kept in a local of the function across calls behind which that may have changed. */
+export class KeptHost {
+  readonly #snippets: FrameSnippets;
+  #local = NO_LOCAL;
+
+  constructor(snippets: FrameSnippets) {
+    this.#snippets = snippets;
+  }
+
+  /** A function's walk begins. */
+  begin(): void {
+    this.#local = NO_LOCAL;
+  }
+
+  /** `leaves`: the call between the offsets has certainly gone out of the module. */
+  around({ insertions, temporaries }: WalkState, start: number, end: number, leaves: boolean): void {
+    if (this.#local === NO_LOCAL) this.#local = extraLocal(temporaries, I32);
+    const local = this.#local;
+    insertions.add(start, { write: (sink) => this.#snippets.keepHost(sink, local) });
+    insertions.add(end, { write: (sink) => this.#snippets.returned(sink, local, leaves) });
+  }
+}
+
+/** What calls do to frames that stay: each has a slot, and so a place of its own, whether it is a tail call or not. */
+export class FramePlan extends CallPlan {
+  readonly #hooked: ReadonlySet<number>;
+
+  /** `targets`: functions in which something happens. The allocator's own code leads to none of them. */
+  constructor(module: WasmModule, scan: ModuleScan, allocator: AllocatorPlan, targets: readonly number[]) {
+    const internals = new Set(allocator.internals);
+    super(module, scan, targets, (caller) => internals.has(caller));
+    this.#hooked = new Set(allocator.functions.map(({ index }) => index));
+  }
+
+  treatment(caller: number, callee: number, isTail: boolean): number {
+    if (callee < 0) {
+      if (!this.entries.hostMayCallReferences) return CallTreatment.Push;
+      return isTail ? CallTreatment.KeepHost : CallTreatment.Host;
+    }
+    if (!this.reaches(callee) || this.#hooked.has(callee)) return CallTreatment.None;
+    if (callee < this.imported) return isTail ? CallTreatment.KeepHost : CallTreatment.Host;
+    return this.isRecursive(caller, callee) ? CallTreatment.Keep : CallTreatment.Push;
+  }
+}
+
+/** All that is known of a module's frames. */
+export interface Frames {
+  plan: FramePlan;
+  calls: CallSites;
+  shapes: FrameShapes;
+  snippets: FrameSnippets;
+}
+
+/** Inserts what a function and its calls do to have frames. */
+export class CallFrames {
+  readonly #frames: Frames;
+  readonly #host: KeptHost;
+  #state!: WalkState;
+  #codeStart = 0;
+  #next = 0;
+  #hasFrame = false;
+  #askedAt = NO_LOCAL;
+  /** Local with the frame, or with the caller's slot in a function without one. */
+  local = NO_LOCAL;
+
+  constructor(frames: Frames) {
+    this.#frames = frames;
+    this.#host = new KeptHost(frames.snippets);
+  }
+
+  /** A function's walk begins. `hasFrame`: else its calls run in the context of its caller. */
+  begin(state: WalkState, codeStart: number, hasFrame: boolean): void {
+    const { plan, calls, shapes, snippets } = this.#frames;
+    this.#state = state;
+    this.#codeStart = codeStart;
+    const defined = state.function - state.module.importedFunctionCount;
+    this.#next = calls.firstOfFunction[defined];
+    this.#host.begin();
+    this.#askedAt = NO_LOCAL;
+    this.local = NO_LOCAL;
+    this.#hasFrame = hasFrame;
+    if (!hasFrame || !plan.reaches(state.function)) return;
+    const local = extraLocal(state.temporaries, I32);
+    this.local = local;
+    state.insertions.add(codeStart, {
+      write: (sink) => snippets.enter(sink, local, requestOf(shapes, defined)),
+    });
+  }
+
+  call(callee: number, isTail: boolean, start: number, end: number): void {
+    const { plan, calls, shapes, snippets } = this.#frames;
+    const { module, insertions } = this.#state;
+    const treatment = plan.treatment(this.#state.function, callee, isTail);
+    if (treatment === CallTreatment.None) return;
+    // Calls come in the order of the walk; those that are never reached are skipped.
+    while (calls.offset[this.#next] < start - module.codePayloadStart) this.#next++;
+    const local = this.#slotLocal();
+    const slot = this.#hasFrame ? shapes.slotAt[this.#next] : 0;
+    const leaves = callee >= 0;
+    const leavesForGood = !isTail && plan.leavesForGood(callee);
+    if (treatment === CallTreatment.Host || leavesForGood)
+      this.#host.around(this.#state, start, end, leaves || leavesForGood);
+    const hostSlot = treatment === CallTreatment.KeepHost ? this.#callersSlot() : NO_LOCAL;
+    insertions.add(start, { write: (sink) => snippets.call(sink, local, slot) });
+    if (treatment === CallTreatment.Host || treatment === CallTreatment.KeepHost)
+      insertions.add(start, { write: (sink) => snippets.callHost(sink, leaves, hostSlot) });
+  }
+
+  /** The local with the caller's slot. */
+  #callersSlot(): number {
+    if (!this.#hasFrame) return this.#slotLocal();
+    if (this.#askedAt === NO_LOCAL) {
+      this.#askedAt = extraLocal(this.#state.temporaries, I32);
+      const local = this.#askedAt;
+      const { snippets } = this.#frames;
+      this.#state.insertions.add(this.#codeStart, { write: (sink) => snippets.keepSlot(sink, local) });
+    }
+    return this.#askedAt;
+  }
+
+  /** The local with the function's frame, or with the caller's slot. */
+  #slotLocal(): number {
+    if (this.local !== NO_LOCAL) return this.local;
+    const { snippets } = this.#frames;
+    const local = extraLocal(this.#state.temporaries, I32);
+    this.local = local;
+    this.#state.insertions.add(this.#codeStart, { write: (sink) => snippets.keepSlot(sink, local) });
+    return local;
+  }
+}
+
+/** How the function, by its index among the defined ones, asks for a frame. Tags are counted from 1. */
+export function requestOf(shapes: FrameShapes, defined: number): FrameRequest {
+  const slots = shapes.firstSlot[defined + 1] - shapes.firstSlot[defined];
+  return {
+    tag: defined + 1,
+    bytes: shapes.recordBytes[defined],
+    firstSlot: shapes.firstSlot[defined],
+    pushes: shapes.pushes[defined],
+    slots,
+  };
+}
+
+/** Bytes of a frame of each function. */
+export function allFrameBytes(shapes: FrameShapes): number {
+  let sum = 0;
+  for (let defined = 0; defined < shapes.recordBytes.length; defined++) sum += frameBytes(shapes, defined);
+  return sum;
+}
+
+/**
+ * The frames of a module: what a function has in memory for each context it runs in. Behind a header stand the
+ * records of its sites, then a slot for each call whose callee wants to know its context: those that add their place first.
+ */
+export interface FrameShapes {
+  /** Bytes of the header and the records, by defined function. */
+  recordBytes: Uint32Array;
+  /** Number of a function's first slot among those of all, and one behind the last. */
+  firstSlot: Int32Array;
+  /** Slots that add their place to the context, by defined function. */
+  pushes: Uint32Array;
+  /** Bytes from the frame to its slot by call, 0 where there is none. */
+  slotAt: Uint32Array;
+  /** Call by slot. */
+  callOfSlot: Int32Array;
+}
+
+/** `recordBytes`: what the records of each defined function take, a multiple of 8. */
+export function frameShapes(
+  module: WasmModule,
+  calls: CallSites,
+  plan: FramePlan,
+  recordBytes: ArrayLike<number>,
+): FrameShapes {
+  const count = module.bodies.length;
+  const shapes: FrameShapes = {
+    recordBytes: new Uint32Array(count),
+    firstSlot: new Int32Array(count + 1),
+    pushes: new Uint32Array(count),
+    slotAt: new Uint32Array(calls.length),
+    callOfSlot: new Int32Array(calls.length),
+  };
+  let slots = 0;
+  for (let defined = 0; defined < count; defined++) {
+    const bytes = FRAME_HEADER_BYTES + Math.ceil(recordBytes[defined] / 8) * 8;
+    shapes.recordBytes[defined] = bytes;
+    shapes.firstSlot[defined] = slots;
+    const give = (keeps: boolean): void => {
+      for (let call = calls.firstOfFunction[defined]; call < calls.firstOfFunction[defined + 1]; call++) {
+        const caller = defined + module.importedFunctionCount;
+        const treatment = plan.treatment(caller, calls.callee[call], calls.isTail[call]);
+        if (treatment === CallTreatment.None || (treatment === CallTreatment.Keep) !== keeps) continue;
+        shapes.slotAt[call] = bytes + (slots - shapes.firstSlot[defined]) * SLOT_BYTES;
+        shapes.callOfSlot[slots++] = call;
+      }
+    };
+    give(false);
+    shapes.pushes[defined] = slots - shapes.firstSlot[defined];
+    give(true);
+  }
+  shapes.firstSlot[count] = slots;
+  return shapes;
+}
+
+/** Size of a function's frame with its slots, bytes. */
+function frameBytes({ recordBytes, firstSlot }: FrameShapes, defined: number): number {
+  return recordBytes[defined] + (firstSlot[defined + 1] - firstSlot[defined]) * SLOT_BYTES;
 }

@@ -7,11 +7,10 @@ import type { ToolOptions } from "../../tools/run-options.ts";
 import { onSignals } from "../run/die-by-signal.ts";
 import { FolderClaim } from "../run/folder-claim.ts";
 import { defaultOutTemplate, programName, RunFolders } from "../run/run-folder.ts";
-import { BrowserRecording } from "./browser-recording.ts";
 import type { BrowserSession } from "./browser-session.ts";
 import { type CdpEvent, type CdpPipe, type CdpValues, onMessages } from "./cdp-pipe.ts";
 import { type Chromium, findChromium, launchChromium } from "./launch-chromium.ts";
-import { newToken } from "./run-browser.ts";
+import { BrowserRecording, newToken } from "./run-browser.ts";
 
 export interface ClientRun {
   /** The browser's program. */

@@ -1,14 +1,230 @@
 import { fileURLToPath } from "node:url";
+import { dwpCandidates, openObject } from "../../../code/objects/index.ts";
+import { readRegular } from "../../../names/load/file.ts";
+import { nodeDecompressors } from "../../../names/load/objects.ts";
+import { besides, readText, sourceMapUrl } from "../../../names/load/script-file.ts";
+import { askedAgain, complaintOf, readSourceMap } from "../../../names/load/symbolizer.ts";
+import { Symbolizer } from "../../../names/symbolize/symbolizer.ts";
 import type { ToolOptions } from "../../tools/run-options.ts";
+import type { LinesOf, TypesOf } from "../../tools/session.ts";
 import type { RewrittenModule } from "../instance/instantiation-observer.ts";
 import { describePreambleProblem } from "../module/module-file.ts";
+import { linesBy, moduleLines } from "../module/module-lines.ts";
+import { moduleTypes, typesBy } from "../module/module-types.ts";
 import { ModuleWeaver, moduleKey } from "../module/module-weaver.ts";
 import { nativeSha256Hex } from "../module/native-sha256.ts";
 import { OptionFit } from "../node/option-fit.ts";
 import { describeThrown } from "../run/run-end.ts";
 import { threadMs } from "../run/thread-time.ts";
+import type { CdpPipe } from "./cdp-pipe.ts";
 import type { AgentMessage, AnswerHead } from "./messages.ts";
-import type { PageModule } from "./page-symbols.ts";
+
+/** Where a file is loaded from: by the page that uses it, with the page's own rights. */
+export interface LoadedFrom {
+  session: string;
+  /** Of a page or frame; workers have none. */
+  frame: string | undefined;
+}
+
+/** What is larger is not loaded: a script or source map, and debug information of a module. */
+const LARGEST_BYTES = 64 << 20;
+const LARGEST_DEBUG_BYTES = 512 << 20;
+const WITHIN_MS = 5000;
+/** Debug information is ten times as large as code. */
+const DEBUG_WITHIN_MS = 30_000;
+
+/** The files that pages are made of, each loaded once. */
+export class PageTexts {
+  readonly #cdp: CdpPipe;
+  readonly #texts = new Map<string, string>();
+  readonly #scripts = new Set<string>();
+  readonly #loading: Promise<void>[] = [];
+  readonly #files = new Map<string, Promise<Buffer | undefined>>();
+
+  constructor(cdp: CdpPipe) {
+    this.#cdp = cdp;
+  }
+
+  /** The text of a script; empty where it cannot be had. */
+  async textOf(url: string, from: LoadedFrom): Promise<string> {
+    const text = (await this.#bytesOf(url, from, LARGEST_BYTES, WITHIN_MS))?.toString();
+    if (text !== undefined) this.#texts.set(url, text);
+    return text ?? "";
+  }
+
+  /** Debug information of a module; undefined where it cannot be had. */
+  debugFile(url: string, from: LoadedFrom): Promise<Buffer | undefined> {
+    return this.#bytesOf(url, from, LARGEST_DEBUG_BYTES, DEBUG_WITHIN_MS);
+  }
+
+  /** Loads a script and its source map, while the page is there. */
+  load(script: string, from: LoadedFrom): void {
+    if (this.#scripts.has(script) || !/^https?:/.test(script)) return;
+    this.#scripts.add(script);
+    this.awaits(
+      (async () => {
+        const map = sourceMapUrl(await this.textOf(script, from));
+        if (map !== undefined && !map.startsWith("data:")) await this.textOf(besides(script, map), from);
+      })(),
+    );
+  }
+
+  /** Something is loaded, which is of use before the profile is made. */
+  awaits(loading: Promise<void>): void {
+    this.#loading.push(loading.catch(() => {}));
+  }
+
+  /** Resolves when what was to be loaded is there, or cannot be had. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#loading.splice(0));
+  }
+
+  /** The text of what was loaded, or of a file. */
+  readonly read = (place: string): string | undefined => this.#texts.get(place) ?? readText(place);
+
+  /** What an address leads to; undefined where that cannot be had. */
+  #bytesOf(url: string, from: LoadedFrom, largest: number, withinMs: number): Promise<Buffer | undefined> {
+    const known = this.#files.get(url);
+    if (known !== undefined) return known;
+    const loading = withTimeout(this.#load(url, from, largest), withinMs).catch(() => undefined);
+    this.#files.set(url, loading);
+    return loading;
+  }
+
+  async #load(url: string, { session, frame }: LoadedFrom, largest: number): Promise<Buffer | undefined> {
+    if (url.startsWith("file:")) return readRegular(fileURLToPath(url.replace(/[?#].*$/s, "")));
+    if (url.startsWith("data:")) return Buffer.from(await (await fetch(url)).arrayBuffer());
+    if (!/^https?:/.test(url)) return undefined;
+    const { resource } = await this.#cdp.call(
+      "Network.loadNetworkResource",
+      {
+        ...(frame === undefined ? {} : { frameId: frame }),
+        url,
+        options: { disableCache: false, includeCredentials: true },
+      },
+      session,
+    );
+    if (resource?.success !== true) return undefined;
+    const pieces: Buffer[] = [];
+    let isWhole = false;
+    for (let length = 0; length <= largest && !isWhole; ) {
+      const read = await this.#cdp.call("IO.read", { handle: resource.stream, size: 1 << 20 }, session);
+      const piece = Buffer.from(read.data, read.base64Encoded === true ? "base64" : "utf8");
+      pieces.push(piece);
+      length += piece.length;
+      isWhole = read.eof === true;
+    }
+    this.#cdp.tell("IO.close", { handle: resource.stream }, session);
+    return isWhole ? Buffer.concat(pieces) : undefined;
+  }
+}
+
+async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((done) => {
+    timer = setTimeout(done, ms, undefined);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A module of a page, and from where it names other files. */
+interface PageModule {
+  original: Uint8Array;
+  name: string;
+  /** Its own address, or that of the script that has compiled it. */
+  base: string | undefined;
+}
+
+/** What a module's debug information elsewhere tells. */
+interface Symbols {
+  lines: ReturnType<LinesOf>;
+  /** The file that it is in; undefined for a source map, which knows no types. */
+  debug: Uint8Array | undefined;
+}
+
+/** Debug information that the modules of pages have in other files, loaded while the page is there. */
+export class PageSymbols {
+  readonly #texts: PageTexts;
+  readonly #note: (sentence: string) => void;
+  readonly #symbols = new WeakMap<Uint8Array, Symbols>();
+
+  /** @param note is told of what a module names and nobody has */
+  constructor(texts: PageTexts, note: (sentence: string) => void) {
+    this.#texts = texts;
+    this.#note = note;
+  }
+
+  readonly linesOf: LinesOf = (original) => {
+    const symbols = this.#symbols.get(original);
+    return symbols === undefined ? moduleLines(original) : symbols.lines;
+  };
+
+  readonly typesOf: TypesOf = (original) => {
+    const debug = this.#symbols.get(original)?.debug;
+    return debug === undefined ? moduleTypes(original) : typesBy(original, debug);
+  };
+
+  /** Loads what a module names. */
+  load(module: PageModule, from: LoadedFrom): void {
+    this.#texts.awaits(this.#load(module, from));
+  }
+
+  async #load({ original, name, base }: PageModule, from: LoadedFrom): Promise<void> {
+    const symbolizer = new Symbolizer(openObject(original), {
+      decompressors: nodeDecompressors,
+      readSourceMap,
+    });
+    let debug: Uint8Array | undefined;
+    let place = base;
+    for (const request of symbolizer.needs()) {
+      if (request.kind !== "external-debug-info" && request.kind !== "source-map") continue;
+      const url = addressOf(request.name, base);
+      const file = url === undefined ? undefined : await this.#texts.debugFile(url, from);
+      if (file === undefined) {
+        for (const end of complaintOf(request)) this.#note(`${name} ${end}: places may lack source lines.`);
+      } else if (request.kind === "external-debug-info") {
+        debug = file;
+        place = url;
+      }
+      symbolizer.provide(request, file);
+    }
+    if (!symbolizer.hasDebugInfo) return;
+    const dwp = symbolizer.isSplit ? await this.#loadPackage(name, place, from) : undefined;
+    const asked = askedAgain(symbolizer, ({ kind }) => (kind === "dwp" ? dwp : undefined));
+    this.#symbols.set(original, {
+      lines: linesBy(asked((offset: number) => symbolizer.frames(offset))),
+      debug,
+    });
+  }
+
+  /** Most of split debug information is in a file beside the one that has the rest. */
+  async #loadPackage(
+    name: string,
+    place: string | undefined,
+    from: LoadedFrom,
+  ): Promise<Uint8Array | undefined> {
+    const [url] = place === undefined ? [] : dwpCandidates(withoutQuery(place));
+    const file = url === undefined ? undefined : await this.#texts.debugFile(url, from);
+    if (file === undefined)
+      this.#note(
+        `${name} has split debug information, and ${url ?? "the package with it (.dwp)"} was not found: inlined functions are unknown.`,
+      );
+    return file;
+  }
+}
+
+/** What a module names, from where it is; undefined where that is no address. */
+function addressOf(name: string, base: string | undefined): string | undefined {
+  return URL.canParse(name, base) ? new URL(name, base).href : undefined;
+}
+
+function withoutQuery(address: string): string {
+  return address.replace(/[?#].*$/s, "");
+}
 
 /** What a context asks for, with the bytes of its module. */
 export type ModuleRequest = Omit<AgentMessage & { kind: "rewrite" }, "kind" | "id" | "way" | "place">;
@@ -113,10 +329,6 @@ function pathOf(address: string | undefined): string | null {
   } catch {
     return null;
   }
-}
-
-function withoutQuery(address: string): string {
-  return address.replace(/[?#].*$/s, "");
 }
 
 async function glueOf(scripts: readonly string[], textOf: (url: string) => Promise<string>): Promise<string> {

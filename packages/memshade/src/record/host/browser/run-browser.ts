@@ -1,20 +1,255 @@
 import { randomBytes } from "node:crypto";
-import { statSync } from "node:fs";
-import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { existsSync, readFileSync, statSync, writeSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { isatty } from "node:tty";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { brotliDecompressSync } from "node:zlib";
 import { UserError } from "../../../ground/bytes/errors.ts";
 import { counted } from "../../../profile/model/counted.ts";
+import { printable } from "../../../profile/model/printable.ts";
 import type { RunEnd } from "../../../profile/model/run.ts";
 import type { ToolOptions } from "../../tools/run-options.ts";
+import { LearnedRuns } from "../learned-runs.ts";
+import { ScriptFrames } from "../module/script-frames.ts";
 import { dieBySignal, onSignals, SAME_SIGNAL_MS, unlessSignalled } from "../run/die-by-signal.ts";
-import { FolderClaim } from "../run/folder-claim.ts";
+import { FolderClaim, writeRunFolder } from "../run/folder-claim.ts";
+import { takeRun } from "../run/measured.ts";
+import { NOT_WRITTEN, sayNotWritten } from "../run/profile-failure.ts";
+import { type ProfileFile, Recorder } from "../run/recorder.ts";
 import { defaultOutTemplate, RunFolders } from "../run/run-folder.ts";
-import { say } from "../run/terminal-line.ts";
-import { BrowserRecording } from "./browser-recording.ts";
-import type { BrowserSession } from "./browser-session.ts";
-import type { CdpEvent, CdpValues } from "./cdp-pipe.ts";
+import { say, sayWritten } from "../run/terminal-line.ts";
+import { type AgentScripts, BrowserSession, type SessionSettings } from "./browser-session.ts";
+import type { CdpEvent, CdpPipe, CdpValues } from "./cdp-pipe.ts";
+import { Images } from "./images.ts";
 import { type Chromium, hasDisplay, launchChromium, needsNoSandbox } from "./launch-chromium.ts";
-import { onKeys, StatusLine } from "./terminal.ts";
+import { ModuleService, PageSymbols, PageTexts } from "./module-service.ts";
+import { PageRun } from "./page-run.ts";
+
+interface RecordingOptions {
+  tools: ToolOptions;
+  /** What was asked for, and its short name. */
+  command: readonly string[];
+  program: string;
+  folders: RunFolders;
+  claim: FolderClaim;
+  isQuiet: boolean;
+  /** Is told of the folder of the profile, when everything else has been said. */
+  onWritten?: ((folder: string) => Promise<void>) | undefined;
+  /** Makes room for a line. */
+  beforeLine(): void;
+}
+
+/** What is recorded of one browser, and its way into folders. */
+export class BrowserRecording {
+  readonly #options: RecordingOptions;
+  readonly #recorder: Recorder;
+  readonly #modules: ModuleService;
+  #pageRun!: PageRun;
+  #isClaimUsed = false;
+  #texts: PageTexts | undefined;
+  #symbols: PageSymbols | undefined;
+  readonly #frames = new ScriptFrames((place) => this.#texts?.read(place));
+
+  constructor(options: RecordingOptions) {
+    const { tools, command, program } = options;
+    this.#options = options;
+    this.#recorder = new Recorder({
+      tools,
+      command,
+      program,
+      observesHost: true,
+      linesOf: (original) => this.#symbols?.linesOf(original),
+      typesOf: (original) => this.#symbols?.typesOf(original),
+      describeFrame: (frame) => this.#frames.describe(frame),
+    });
+    this.#modules = new ModuleService(tools, (sentence) => this.#note(sentence));
+  }
+
+  /** Instances that came into being so far. */
+  get instanceCount(): number {
+    return this.#recorder.instanceCount;
+  }
+
+  /** Follows the contexts of a browser. @param onEmpty is called when the last page was closed */
+  follow(cdp: CdpPipe, settings: SessionSettings, onEmpty: () => void): BrowserSession {
+    this.#texts = new PageTexts(cdp);
+    this.#symbols = new PageSymbols(this.#texts, (sentence) => this.#note(sentence));
+    this.#pageRun = new PageRun({
+      cdp,
+      recorder: this.#recorder,
+      images: new Images(this.#recorder, this.#modules.original),
+      modules: this.#modules,
+      texts: this.#texts,
+      symbols: this.#symbols,
+      note: (sentence, isMissing) => this.#note(sentence, isMissing),
+      onEmpty,
+    });
+    const session = new BrowserSession(cdp, this.#pageRun, settings, readScripts());
+    this.#pageRun.browser = session;
+    return session;
+  }
+
+  /** Reads the tables of all contexts. `isEnd`: what is busy is made to stop. */
+  async collect(isEnd: boolean): Promise<void> {
+    await this.#pageRun.collect(isEnd);
+    await this.#texts?.settled();
+  }
+
+  /** Ends without reading anything more. */
+  giveUp(): void {
+    this.#note("ended at once: what was not read yet is missing", true);
+    this.#pageRun.giveUp();
+  }
+
+  #note(sentence: string, isMissing = false): void {
+    this.#recorder.note(sentence, isMissing);
+    this.#say(sentence);
+  }
+
+  #say(sentence: string): void {
+    this.#options.beforeLine();
+    say(sentence);
+  }
+
+  /** Forgets what was recorded so far. */
+  async reset(): Promise<void> {
+    await this.#pageRun.collect(false, true);
+    this.#recorder.reset();
+    this.#say("what was recorded so far is forgotten; blocks that live now stay known");
+  }
+
+  /** Writes the profile up to now into a folder of its own. */
+  async dump(): Promise<void> {
+    await this.collect(false);
+    if (this.#recorder.instanceCount === 0) {
+      this.#say("nothing to dump yet: no WebAssembly module has been instantiated");
+      return;
+    }
+    const folder = this.#options.folders.next(true);
+    this.#options.beforeLine();
+    try {
+      this.#write(folder, this.#take({ kind: "dump" }).files);
+      this.#recorder.forgetReach();
+      sayWritten(folder, process.cwd(), "dump");
+    } catch (error) {
+      sayNotWritten(folder, process.cwd(), error);
+    }
+  }
+
+  #take(end: RunEnd): ReturnType<typeof takeRun> {
+    return takeRun(this.#recorder, end, this.#modules.rewritingMs, true);
+  }
+
+  /** Where dumps are numbered as the run is, the first of them has the folder that was claimed. */
+  #write(folder: string, files: readonly ProfileFile[]): void {
+    const { claim } = this.#options;
+    if (folder === claim.folder) {
+      this.#isClaimUsed = true;
+      claim.write(files);
+    } else writeRunFolder(folder, files);
+  }
+
+  /** Writes the profile. @returns the exit code */
+  async finish(end: RunEnd): Promise<number> {
+    const { claim, folders, tools, isQuiet, onWritten } = this.#options;
+    const { mistake } = this.#modules.allocatorOption;
+    if (mistake !== undefined) this.#note(mistake);
+    if (this.#recorder.instanceCount === 0) {
+      say("no WebAssembly module was instantiated; nothing was written");
+      return mistake === undefined ? 0 : 2;
+    }
+    const folder = this.#isClaimUsed ? folders.next(false) : claim.folder;
+    let isLearned = true;
+    try {
+      const { profile, files } = this.#take(end);
+      profile.warnings.forEach(say);
+      this.#write(folder, files);
+      isLearned = new LearnedRuns(tools.learn).keep(profile.siteRuns);
+    } catch (error) {
+      sayNotWritten(folder, process.cwd(), error);
+      return NOT_WRITTEN;
+    }
+    if (!isQuiet) sayWritten(folder, process.cwd(), "profile");
+    await onWritten?.(folder);
+    if (!isLearned) return NOT_WRITTEN;
+    return mistake === undefined ? 0 : 2;
+  }
+}
+
+const AGENT_FILE = "browser-agent.br";
+
+/** The scripts of the agents. The file lies beside what is built, and the sources find it there. */
+function readScripts(): AgentScripts {
+  for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
+    for (const place of [join(folder, AGENT_FILE), join(folder, "dist", AGENT_FILE)])
+      if (existsSync(place))
+        return JSON.parse(brotliDecompressSync(readFileSync(place)).toString()) as AgentScripts;
+    if (folder === dirname(folder)) throw new UserError(`${AGENT_FILE} is not part of this installation`);
+  }
+}
+
+const SHOWN_EVERY_MS = 1000;
+const ERASE_LINE = "\r\u001b[K";
+const CONTROL_C = "\u0003";
+
+/** Shows a line in the terminal that changes while a run goes on; nothing where standard error is none. */
+class StatusLine {
+  readonly #timer: NodeJS.Timeout | undefined;
+  #isShown = false;
+
+  constructor(text: () => string, isWanted: boolean) {
+    if (!isWanted || !isatty(2)) return;
+    this.#timer = setInterval(() => this.#show(text()), SHOWN_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  /** A line that wraps could not be erased. */
+  #show(text: string): void {
+    this.#write(`${ERASE_LINE}${printable(text).slice(0, (process.stderr.columns || 80) - 1)}`, true);
+  }
+
+  /** Makes room for another line. */
+  clear(): void {
+    if (this.#isShown) this.#write(ERASE_LINE, false);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.clear();
+  }
+
+  #write(text: string, isShown: boolean): void {
+    try {
+      writeSync(2, text);
+    } catch {
+      // Nobody looks.
+    }
+    this.#isShown = isShown;
+  }
+}
+
+/**
+ * Listens to single keys, if there is a terminal.
+ *
+ * @returns how to stop
+ */
+function onKeys(keys: Readonly<Record<string, () => void>>, interrupt: () => void): () => void {
+  const { stdin } = process;
+  if (!stdin.isTTY) return () => {};
+  const take = (data: Buffer): void => {
+    for (const key of data.toString())
+      if (key === CONTROL_C) interrupt();
+      else keys[key.toLowerCase()]?.();
+  };
+  stdin.setRawMode(true);
+  stdin.on("data", take);
+  stdin.resume();
+  return () => {
+    stdin.off("data", take);
+    stdin.setRawMode(false);
+    stdin.pause();
+  };
+}
 
 export interface BrowserRun {
   url: string;

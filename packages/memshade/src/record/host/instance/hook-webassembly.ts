@@ -1,9 +1,14 @@
 import type { InstantiationObserver } from "./instantiation-observer.ts";
-import { acceptsImports, moduleResponse, readResponse } from "./module-sources.ts";
 import { type AnyFunction, replaceClass, replaceFunction, replaceGetter } from "./replace-property.ts";
 import { noteSuspending } from "./suspending-imports.ts";
-import { TrackedInstances } from "./tracked-instances.ts";
-import { type Rewritten, TrackedModules } from "./tracked-modules.ts";
+import {
+  acceptsImports,
+  moduleResponse,
+  type Rewritten,
+  readResponse,
+  TrackedInstances,
+  TrackedModules,
+} from "./tracked-instances.ts";
 
 /**
  * Replaces the ways of compiling and instantiating modules in a `WebAssembly` namespace, so that every module is

@@ -2,7 +2,7 @@ import { writeRaw } from "../../../profile/formats/memprof-raw/index.ts";
 import { type Bound, unseenBounds } from "../../../profile/model/bound.ts";
 import { HEAP_INTERVALS_FILE } from "../../../profile/model/over-time/heap-intervals.ts";
 import { RUN_FILE, type Run, type RunEnd, type RunModule } from "../../../profile/model/run.ts";
-import { STATICS_FILE } from "../../../profile/model/statics/statics.ts";
+import { STATICS_FILE } from "../../../profile/model/statics.ts";
 import { assembleRun, filesOfParts, type RunPart, type RunPartFile } from "../../tools/assemble-run.ts";
 import { HeapSession, type LookThrough } from "../../tools/heap/read/heap-session.ts";
 import type { DescribeHostFrame, ToldStacks } from "../../tools/heap/read/host-callers.ts";

@@ -7,7 +7,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { RunEnd } from "../../../profile/model/run.ts";
 import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import { lookThrough } from "../../tools/heap/read/reach/look-through.ts";
-import { observeImports } from "../../tools/waste/read/host-ranges.ts";
+import { observeImports } from "../../tools/waste/read/wasi-ranges.ts";
 import { connectHost, settleObjects } from "../instance/host-calls.ts";
 import { isAtStart, wasmFrames } from "../instance/wasm-frames.ts";
 import { describeEnd } from "../run/run-end.ts";

@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from "node:fs";
 import { basename } from "node:path";
 import { counted } from "../../../profile/model/counted.ts";
-import type { CpuSamples } from "../../../profile/model/cpu/cpu-samples.ts";
+import type { CpuSamples } from "../../../profile/model/cpu.ts";
 import { isProcess } from "../../host/run/process-identity.ts";
 import {
   defaultOutTemplate,
@@ -12,7 +12,7 @@ import {
 import { Control } from "../../tools/heap/layout.ts";
 import type { PlacedImage } from "../image/place-image.ts";
 import { Header, Place } from "../layout.ts";
-import { ProcessSamples } from "../sampling/cpu-samples.ts";
+import { ProcessSamples } from "../sampling/sample-reader.ts";
 import { WantedTables } from "../tables/make-wanted.ts";
 import type { RecordedProgram } from "./left-behind.ts";
 import { MemoryFile } from "./memory-file.ts";

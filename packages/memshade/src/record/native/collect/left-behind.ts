@@ -1,4 +1,4 @@
-import type { CpuSamples } from "../../../profile/model/cpu/cpu-samples.ts";
+import type { CpuSamples } from "../../../profile/model/cpu.ts";
 import type { Run, RunChild } from "../../../profile/model/run.ts";
 import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
 import type { ProfileFile } from "../../tools/session.ts";

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { say } from "../../host/run/terminal-line.ts";
 import type { PlacedImage } from "../image/place-image.ts";
 import { Header } from "../layout.ts";
-import type { ProcessSamples } from "../sampling/cpu-samples.ts";
+import type { ProcessSamples } from "../sampling/sample-reader.ts";
 import { WantedTables } from "../tables/make-wanted.ts";
 import type { ChildProcess, ChildProcesses } from "./child-processes.ts";
 import type { LeftBehind } from "./left-behind.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { loadObject } from "../../../names/load/objects.ts";
-import type { CpuSamples } from "../../../profile/model/cpu/cpu-samples.ts";
+import type { CpuSamples } from "../../../profile/model/cpu.ts";
 import { Control, NODE_BYTES, Node } from "../../tools/heap/layout.ts";
 import { Place } from "../layout.ts";
 import { Origins } from "../rewrite/origins.ts";

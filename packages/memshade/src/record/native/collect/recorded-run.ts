@@ -6,7 +6,7 @@ import {
   unseenBounds,
 } from "../../../profile/model/bound.ts";
 import { counted } from "../../../profile/model/counted.ts";
-import { CPU_FILE, type CpuSamples } from "../../../profile/model/cpu/cpu-samples.ts";
+import { CPU_FILE, type CpuSamples } from "../../../profile/model/cpu.ts";
 import type { RunEnd, RunHeap } from "../../../profile/model/run.ts";
 import { assembleRun, filesOfParts, type RunPart } from "../../tools/assemble-run.ts";
 import { Header } from "../layout.ts";

@@ -1,20 +1,274 @@
 import type { ObjectFile } from "../../../code/objects/types.ts";
-import { decode, FLOW, hasTarget, Instruction, READ } from "../../../code/x64/decode/index.ts";
-import { RSP } from "../../../code/x64/index.ts";
+import {
+  decode,
+  FLOW,
+  hasTarget,
+  INSTRUCTION_POINTER,
+  Instruction,
+  READ,
+} from "../../../code/x64/decode/index.ts";
+import { KEPT_BY_CALLS, R8, R9, RBP, RCX, RDI, RDX, RSI, RSP } from "../../../code/x64/index.ts";
 import { FormatError } from "../../../ground/bytes/errors.ts";
 import { int32At } from "../../../ground/bytes/int32.ts";
-import { AddressFlow, OPCODE } from "./address-flow.ts";
-import type { Code, CodeFunction } from "./code.ts";
-import { FunctionPointers } from "./function-pointers.ts";
-import { importedFunctions } from "./imported-functions.ts";
+import { AddressFlow, OPCODE, SUMS } from "./address-flow.ts";
+import { type Code, type CodeFunction, endsPath } from "./code.ts";
+import { pointersIn } from "./dynamic.ts";
 import { relativeAddress } from "./jump-tables.ts";
-import { registersRead } from "./memory-readers.ts";
+import { systemCallNumber } from "./watched-system-calls.ts";
+
+const RELA_BYTES = 24;
+const SYMBOL_BYTES = 24;
+const [R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT] = [6, 7];
+
+/** Names of functions of other objects, by where the dynamic linker writes their addresses (SVMA). */
+export function importedFunctions(object: ObjectFile): Map<number, string> {
+  const names = new Map<number, string>();
+  const symbols = contentOf(object, ".dynsym");
+  const strings = contentOf(object, ".dynstr");
+  for (const section of [".rela.plt", ".rela.dyn"]) {
+    const relocations = contentOf(object, section);
+    const view = new DataView(relocations.buffer, relocations.byteOffset, relocations.length);
+    for (let at = 0; at + RELA_BYTES <= relocations.length; at += RELA_BYTES) {
+      const type = view.getUint32(at + 8, true);
+      if (type !== R_X86_64_GLOB_DAT && type !== R_X86_64_JUMP_SLOT) continue;
+      const symbol = view.getUint32(at + 12, true) * SYMBOL_BYTES;
+      if (symbol + SYMBOL_BYTES > symbols.length) continue;
+      const name = new DataView(symbols.buffer, symbols.byteOffset + symbol).getUint32(0, true);
+      const end = strings.indexOf(0, name);
+      names.set(Number(view.getBigUint64(at, true)), new TextDecoder().decode(strings.subarray(name, end)));
+    }
+  }
+  return names;
+}
+
+function contentOf(object: ObjectFile, name: string): Uint8Array {
+  const section = object.sections.find((one) => one.name === name);
+  return section === undefined ? new Uint8Array() : object.bytesAt(section.address, section.size);
+}
+
+const [MOVS_BYTES, MOVS] = [0xa4, 0xa5];
+/** System calls that read memory which rsi leads to: `write`, `pwrite64`, `sendto`. */
+const SENDING: ReadonlySet<number> = new Set([1, 18, 44]);
+const ARGUMENTS = [RDI, RSI, RDX, RCX, R8, R9].map(({ number }) => number);
+const bit = (register: number): number => (register >= 0 && register < 16 ? 1 << register : 0);
+const instruction = new Instruction();
+/** Functions that read memory that they are given, and which of their arguments lead there. */
+const READERS: ReadonlyMap<string, readonly number[]> = new Map(
+  Object.entries({
+    memcpy: [1],
+    memmove: [1],
+    mempcpy: [1],
+    memcmp: [0, 1],
+    bcmp: [0, 1],
+    bcopy: [0],
+    memchr: [0],
+    __memcpy_chk: [1],
+    __memmove_chk: [1],
+    __mempcpy_chk: [1],
+    memmem: [0, 2],
+    memccpy: [1],
+    write: [1],
+    pwrite: [1],
+    pwrite64: [1],
+    fwrite: [0],
+    send: [1],
+    sendto: [1],
+    crc32: [1],
+    crc32_z: [1],
+    adler32: [1],
+    adler32_z: [1],
+    XXH32: [0],
+    XXH64: [0],
+    XXH3_64bits: [0],
+    MD5: [0],
+    MD5_Update: [1],
+    SHA1: [0],
+    SHA1_Update: [1],
+    SHA256: [0],
+    SHA256_Update: [1],
+    SHA512: [0],
+    SHA512_Update: [1],
+    EVP_Digest: [0],
+    EVP_DigestUpdate: [1],
+    HMAC_Update: [1],
+    BIO_write: [1],
+    gcry_md_hash_buffer: [2],
+    gcry_md_write: [1],
+  }),
+);
+
+/** Registers that lead to what an instruction reads, or has read by what it calls. */
+function registersRead(code: Code, i: number, imported: ReadonlyMap<number, string>): number[] {
+  const flow = code.flows[i];
+  if (flow === FLOW.call || flow === FLOW.indirectCall) return argumentsRead(code, i, imported);
+  if (flow === FLOW.systemCall) return SENDING.has(systemCallNumber(code, i) ?? -1) ? [RSI.number] : [];
+  if (flow !== FLOW.next) return [];
+  decode(code.bytes, code.offsets[i], instruction);
+  const { access, base, index, opcode, displacement, operandSize } = instruction;
+  if (opcode === MOVS || opcode === MOVS_BYTES) return [RSI.number];
+  if ((access & READ) === 0 || base === INSTRUCTION_POINTER) return [];
+  // A pointer to a virtual member of a class is its place in a table, plus one.
+  if (index >= 0 && displacement === -1 && operandSize === 8) return [];
+  return [base, index].filter((register) => register >= 0 && register !== RSP.number);
+}
+
+/** Registers that lead to what a call reads. */
+function argumentsRead(code: Code, i: number, imported: ReadonlyMap<number, string>): number[] {
+  const name = imported.get(slotOfCall(code, i) ?? -1);
+  if (name !== undefined) return (READERS.get(name) ?? []).map((number) => ARGUMENTS[number]);
+  if (code.flows[i] !== FLOW.call) return [];
+  const target = code.targets[i];
+  const callee = code.functionAt(target);
+  // Of code without frames nobody knows what it does.
+  if (callee < 0) return isUnknown(code, target) ? ARGUMENTS : [];
+  return ARGUMENTS.filter((register) => isReadFrom(code, code.functions[callee], register));
+}
+
+function isUnknown(code: Code, target: number): boolean {
+  const isInside = target >= 0 && target < code.bytes.length && code.functionAround(target) < 0;
+  return isInside && !code.stubs.has(target);
+}
+
+/** Where the address of what is called stands (SVMA), where that is at a fixed place. */
+export function slotOfCall(code: Code, i: number): number | undefined {
+  if (code.flows[i] === FLOW.call) return code.stubs.slotOf(code.targets[i]);
+  return code.relativeAt[i] === 0 ? undefined : relativeAddress(code, i);
+}
+
+const reader = new Instruction();
+
+/** Whether a function reads where one of its arguments leads: right away, or where it has a place on the stack that a frame pointer leads to. */
+function isReadFrom(code: Code, { first, last }: CodeFunction, argument: number): boolean {
+  let holders = bit(argument);
+  const places = new Set<number>();
+  for (let i = first; i < last; i++) {
+    decode(code.bytes, code.offsets[i], reader);
+    const { access, base, index, displacement, opcode, writes, reads, flow } = reader;
+    if ((access & READ) !== 0 && flow === FLOW.next && ((bit(base) | bit(index)) & holders) !== 0)
+      return true;
+    const isPlace = access !== 0 && base === RBP.number && index < 0;
+    const isHeld = (reads & holders) !== 0;
+    if (isPlace && opcode === OPCODE.movTo && isHeld) places.add(displacement);
+    if (isPlace && opcode === OPCODE.movFrom && places.has(displacement)) holders |= writes;
+    else if (access === 0 && (opcode === OPCODE.movTo || opcode === OPCODE.movFrom) && isHeld)
+      holders |= writes;
+    else if (!SUMS.has(opcode) || access !== 0 || !isHeld) holders &= ~writes;
+    if (flow === FLOW.call || flow === FLOW.indirectCall || endsPath(flow)) {
+      // What else is in registers there is not known.
+      holders &= KEPT_BY_CALLS;
+      if (endsPath(flow)) holders = 0;
+      if (holders === 0 && places.size === 0) return false;
+    }
+  }
+  return false;
+}
+
+const OF_REGISTER = ~7;
+const [POINTER_BYTES, ADDRESS_BYTES] = [8, 4];
+
+/** A pointer that an instruction loads: by itself, or out of a table that begins there. */
+interface LoadedPointer {
+  readonly place: number;
+  readonly isInTable: boolean;
+}
+
+/** Pointers to functions in the data of an object, and instructions that load them. */
+class FunctionPointers {
+  readonly #code: Code;
+  readonly #areFixed: boolean;
+  /** Functions by the places of pointers to them (SVMA). */
+  readonly #functions = new Map<number, number>();
+  /** Addresses of data that code has, in order, and those of them that tables with such pointers begin at. */
+  readonly #references: Float64Array;
+  readonly #tables: ReadonlySet<number>;
+
+  constructor(code: Code, object: ObjectFile) {
+    this.#code = code;
+    this.#areFixed = object.type === "executable";
+    for (const { place, address } of pointersIn(object)) {
+      const f = code.functionAt(address - code.base);
+      if (f >= 0) this.#functions.set(place, f);
+    }
+    this.#references = this.#findReferences();
+    this.#tables = this.#findTables();
+  }
+
+  /** Instructions of a function that load a pointer to a function. */
+  loadedBy(one: CodeFunction): Map<number, LoadedPointer> {
+    const { bytes, offsets, lengths } = this.#code;
+    const tables = new Map<number, number>();
+    for (let i = one.first; i < one.last; i++) {
+      const address = this.#addressPut(i);
+      if (address >= 0 && this.#tables.has(address)) tables.set(i, address);
+    }
+    const found = new Map<number, LoadedPointer>();
+    const flow = new AddressFlow(this.#code, one, new Set(tables.keys()));
+    for (let i = one.first; i < one.last; i++) {
+      if (this.#code.opcodes[i] !== OPCODE.movFrom) continue;
+      const isRelative = this.#code.relativeAt[i] !== 0;
+      // What stands at the end of the instruction may be the address of a table.
+      const known = isRelative
+        ? relativeAddress(this.#code, i)
+        : int32At(bytes, offsets[i] + lengths[i] - ADDRESS_BYTES);
+      if (!this.#functions.has(known) && (isRelative || tables.size === 0)) continue;
+      decode(bytes, offsets[i], instruction);
+      const { opcode, access, operandSize, base, index, displacement } = instruction;
+      if (opcode !== OPCODE.movFrom || access === 0 || operandSize !== POINTER_BYTES) continue;
+      const registers = isRelative ? [] : [base, index].filter((each) => each >= 0);
+      let place = isRelative ? relativeAddress(this.#code, i) : displacement;
+      if (tables.size > 0) {
+        const source = registers.map((register) => flow.sourceOf(register, i)).find((at) => at >= 0);
+        // Behind the step to the next pointer, the last one is in front.
+        if (source !== undefined) place = tables.get(source)! + Math.max(displacement, 0);
+      }
+      if (this.#functions.has(place)) found.set(i, { place, isInTable: registers.length > 0 });
+    }
+    return found;
+  }
+
+  /** Functions that a loaded pointer may lead to. A table goes on to the next address that code has, and as long as pointers follow. */
+  *functionsOf({ place, isInTable }: LoadedPointer): Iterable<number> {
+    let end = place + POINTER_BYTES;
+    if (isInTable) {
+      while (this.#functions.has(end)) end += POINTER_BYTES;
+      end = Math.max(end, this.#references.find((address) => address > place) ?? Number.POSITIVE_INFINITY);
+    }
+    for (const [at, f] of this.#functions) if (at >= place && at < end) yield f;
+  }
+
+  /** The address of data that an instruction puts into a register; −1: none. */
+  #addressPut(i: number): number {
+    const { opcodes, relativeAt, lengths, offsets, bytes } = this.#code;
+    if (relativeAt[i] !== 0) return opcodes[i] === OPCODE.lea ? relativeAddress(this.#code, i) : -1;
+    const isConstant = (opcodes[i] & OF_REGISTER) === OPCODE.movConstant && lengths[i] > ADDRESS_BYTES;
+    return this.#areFixed && isConstant ? int32At(bytes, offsets[i] + lengths[i] - ADDRESS_BYTES) >>> 0 : -1;
+  }
+
+  #findReferences(): Float64Array {
+    const { count, relativeAt } = this.#code;
+    const found = new Set<number>();
+    for (let i = 0; i < count; i++) {
+      const address = relativeAt[i] === 0 ? this.#addressPut(i) : relativeAddress(this.#code, i);
+      if (address >= 0) found.add(address);
+    }
+    return Float64Array.from(found).sort();
+  }
+
+  #findTables(): Set<number> {
+    const places = Float64Array.from(this.#functions.keys()).sort();
+    const tables = new Set<number>();
+    let next = 0;
+    for (const [i, address] of this.#references.entries()) {
+      while (places[next] < address) next++;
+      if (places[next] < (this.#references[i + 1] ?? Number.POSITIVE_INFINITY)) tables.add(address);
+    }
+    return tables;
+  }
+}
 
 const { lea: LEA, movTo: MOV_TO, movFrom: MOV_FROM, movConstant: MOV_CONSTANT } = OPCODE;
 const XCHG = 0x87;
 const [PUSH, POP] = [0x50, 0x58];
-/** Of opcodes whose last three bits are a register: the rest, as far as the map. */
-const OF_REGISTER = ~7;
 /** `add`, `sub` and so on with a constant. */
 const [CONSTANT_8, CONSTANT_32] = [0x83, 0x81];
 const LOCK = 0xf0;
@@ -116,9 +370,6 @@ function* readInstructions(code: Code, { first, last }: CodeFunction): Iterable<
     if (target >= 0) yield target;
   }
 }
-
-const instruction = new Instruction();
-const bit = (register: number): number => (register >= 0 && register < 16 ? 1 << register : 0);
 
 /** Tells where a call leads to code that takes its return address to find something by. */
 class Takers {

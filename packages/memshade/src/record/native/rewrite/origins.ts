@@ -2,8 +2,7 @@ import { FormatError } from "../../../ground/bytes/errors.ts";
 import { readU32Leb, sizeOfU32Leb } from "../../../ground/bytes/leb128.ts";
 import { ByteWriter } from "../../../ground/bytes/writer.ts";
 import type { Code } from "./code.ts";
-import type { NewText } from "./emit.ts";
-import type { ColdStretch } from "./frames/cold-parts.ts";
+import type { ColdStretch, NewText } from "./emit.ts";
 
 const MAGIC = 0x5250_4d4e;
 /** magic, functions, addresses (SVMA) of the new code and of what old offsets count from, 8 bytes each */

@@ -1,15 +1,30 @@
-import { Instruction } from "../../../code/x64/decode/index.ts";
-import { type Code, endsPath, fillerBytes, TRAIT } from "./code.ts";
-import type { NewText } from "./emit.ts";
-import type { TableEntry } from "./labels.ts";
-import type { FileLayout } from "./write-file.ts";
+import { openObject } from "../../../code/objects/index.ts";
+import type { ObjectSymbol } from "../../../code/objects/symbol-table.ts";
+import type { ObjectFile } from "../../../code/objects/types.ts";
+import { frameEntries } from "../../../code/unwind/index.ts";
+import { FLOW, Instruction } from "../../../code/x64/decode/index.ts";
+import { FormatError } from "../../../ground/bytes/errors.ts";
+import { int32At } from "../../../ground/bytes/int32.ts";
+import { OPCODE } from "./address-flow.ts";
+import { Code, type CodeFunction, endsPath, fillerBytes, type LeftAlone, type Stubs, TRAIT } from "./code.ts";
+import { functionsThatAreData, importedFunctions, slotOfCall } from "./code-as-data.ts";
+import { dataWords, hasTextRelocations, pointersIn, relocatedPointers } from "./dynamic.ts";
+import { emitText, type NewText } from "./emit.ts";
+import { FlowGraph, findLabels, type TableEntry } from "./flow-graph.ts";
+import { writeFrames } from "./frames/frames.ts";
+import { relativeAddress } from "./jump-tables.ts";
+import { Liveness } from "./liveness.ts";
+import { writeOrigins } from "./origins.ts";
+import type { PlanBlock } from "./plan.ts";
+import { writeSectionHeaders } from "./section-headers.ts";
+import { FileLayout } from "./write-file.ts";
 
 const [JUMP, SHORT_JUMP] = [0xe9, 0xeb];
 const [JUMP_BYTES, SHORT_JUMP_BYTES] = [5, 2];
 const SHORT_REACH = 128;
 
 /** Places of the old code that should lead to the new one and have no room for a jump. */
-export interface Unpatched {
+interface Unpatched {
   readonly places: number;
   /** Functions with accesses among them: direct calls lead to the new code, pointers to the old one. */
   readonly functions: number;
@@ -22,7 +37,7 @@ export interface Unpatched {
  *
  * @returns what has no room for a jump: from there the old code runs
  */
-export function patchEntries(code: Code, text: NewText, layout: FileLayout, file: Uint8Array): Unpatched {
+function patchEntries(code: Code, text: NewText, layout: FileLayout, file: Uint8Array): Unpatched {
   const taken = new Uint8Array(code.bytes.length);
   const write = (offset: number, bytes: number, opcode: number, distance: number): void => {
     const at = layout.fileOffset(code.base + offset);
@@ -67,7 +82,7 @@ function hasAccess({ functions, traits }: Code, f: number): boolean {
 }
 
 /** Has entries of jump tables lead to the new code. */
-export function patchTables(
+function patchTables(
   code: Code,
   text: NewText,
   layout: FileLayout,
@@ -123,4 +138,266 @@ function paddingOf(code: Code): Uint8Array {
     }
   }
   return padding;
+}
+
+/** As flags of sections and of segments. */
+const [EXECUTABLE_SECTION, EXECUTABLE_SEGMENT] = [4, 1];
+/** Shorter stretches are mostly padding and what every program starts and ends with: they need a symbol of their own. */
+const LEAST_BYTES = 256;
+/** `nop` and `int3`, which linkers and compilers fill with, beside zeros. */
+const FILLING = new Set([0, 0x90, 0xcc]);
+/** What compilers and C libraries bring without frames. */
+const OF_EVERY_PROGRAM = new Set([
+  "_init",
+  "_fini",
+  "_start",
+  "frame_dummy",
+  "deregister_tm_clones",
+  "register_tm_clones",
+  "__do_global_dtors_aux",
+  "__do_global_ctors_aux",
+  "__do_init",
+  "__do_fini",
+]);
+
+interface Range {
+  start: number;
+  end: number;
+}
+
+/**
+ * Bytes of code that no function of `.eh_frame` has. Tables that lie between functions are among them; stubs are not, nor are short
+ * stretches without a name.
+ *
+ * @param base address (SVMA) that offsets of `stubs` count from
+ */
+export function bytesWithoutFrames(object: ObjectFile, stubs: Stubs, base: number): number {
+  const frames = frameEntries(object).sort((a, b) => a.start - b.start);
+  let bytes = 0;
+  for (const range of executableRanges(object)) {
+    if (stubs.has(range.start - base)) continue;
+    let at = range.start;
+    for (const { start, size } of frames) {
+      if (start >= range.end) break;
+      if (start + size <= at) continue;
+      bytes += bytesOfCode(object, at, start);
+      at = start + size;
+    }
+    bytes += bytesOfCode(object, at, range.end);
+  }
+  return bytes;
+}
+
+/** Sections, or where there are none what is loaded. */
+function executableRanges({ sections, segments }: ObjectFile): Range[] {
+  const own = sections.filter(({ flags, address }) => (flags & EXECUTABLE_SECTION) !== 0 && address !== 0);
+  if (own.length > 0) return own.map(({ address, size }) => ({ start: address, end: address + size }));
+  return segments
+    .filter(({ flags }) => (flags & EXECUTABLE_SEGMENT) !== 0)
+    .map(({ address, fileSize }) => ({ start: address, end: address + fileSize }));
+}
+
+/** Of a stretch between functions. */
+function bytesOfCode(object: ObjectFile, start: number, end: number): number {
+  const from = end - start >= LEAST_BYTES ? start : (firstSymbol(object, start, end)?.address ?? end);
+  return from < end && object.bytesAt(from, end - from).some((byte) => !FILLING.has(byte)) ? end - from : 0;
+}
+
+function firstSymbol(object: ObjectFile, start: number, end: number): ObjectSymbol | undefined {
+  const symbols = object.symbols();
+  for (let i = symbols.lastAtOrBefore(start - 1) + 1; i < symbols.length && symbols.addresses[i] < end; i++) {
+    const symbol = symbols.at(i);
+    if (symbol.kind !== "data" && !OF_EVERY_PROGRAM.has(symbol.name)) return symbol;
+  }
+  return undefined;
+}
+
+const PF_X = 1;
+const CONSTANT_BYTES = 4;
+/** Functions that take the ends of code for numbers: those of gprof. */
+const TAKERS: ReadonlySet<string> = new Set(["__monstartup", "monstartup"]);
+
+/**
+ * Whether an object has the address of its code's end (`etext`), as programs have that make a sum of all of it: nothing else tells them where
+ * it ends.
+ */
+function hasAddressOfCodeEnd(code: Code, object: ObjectFile): boolean {
+  const ends = endsOfCode(object);
+  for (const { address } of pointersIn(object)) if (ends.has(address)) return true;
+  let imported: ReadonlyMap<number, string> | undefined;
+  const areFixed = object.type === "executable";
+  for (const one of code.functions) {
+    if (!putsAddress(code, one, ends, areFixed)) continue;
+    imported ??= importedFunctions(object);
+    if (!callsTaker(code, one, imported)) return true;
+  }
+  return false;
+}
+
+/** Of segments and of the last section of them: linkers differ. What begins there is no end. */
+function endsOfCode({ segments, sections }: ObjectFile): Set<number> {
+  const ends = new Set<number>();
+  for (const { flags, address, fileSize } of segments) if ((flags & PF_X) !== 0) ends.add(address + fileSize);
+  for (const { name, address, size } of sections) if (name === ".fini") ends.add(address + size);
+  for (const { address } of [...segments, ...sections]) ends.delete(address);
+  return ends;
+}
+
+function putsAddress(
+  code: Code,
+  { first, last }: CodeFunction,
+  addresses: ReadonlySet<number>,
+  areFixed: boolean,
+): boolean {
+  const { bytes, offsets, lengths, opcodes, relativeAt } = code;
+  for (let i = first; i < last; i++) {
+    const constantAt = offsets[i] + lengths[i] - CONSTANT_BYTES;
+    if (relativeAt[i] !== 0) {
+      if (opcodes[i] === OPCODE.lea && addresses.has(relativeAddress(code, i))) return true;
+    } else if (areFixed && constantAt > offsets[i] && addresses.has(int32At(bytes, constantAt))) return true;
+  }
+  return false;
+}
+
+function callsTaker(
+  code: Code,
+  { first, last }: CodeFunction,
+  imported: ReadonlyMap<number, string>,
+): boolean {
+  for (let i = first; i < last; i++) {
+    if (code.flows[i] !== FLOW.call && code.flows[i] !== FLOW.indirectCall) continue;
+    if (TAKERS.has(imported.get(slotOfCall(code, i) ?? -1) ?? "")) return true;
+  }
+  return false;
+}
+
+/** PF_W and PF_X */
+const WRITABLE_CODE = 3;
+
+/** A rewritten file, and what is to be said of it. */
+export interface Rewritten {
+  readonly bytes: Uint8Array;
+  readonly functions: number;
+  readonly leftAlone: LeftAlone;
+  readonly unpatched: Unpatched;
+  /** bytes of code that no function of `.eh_frame` has: it runs as it is */
+  readonly withoutFrames: number;
+  /** bytes of code, old and new */
+  readonly oldText: number;
+  readonly newText: number;
+  /** Of an address of the new code: that of the old one. */
+  readonly origins: Uint8Array;
+}
+
+/** How a file is rewritten. Without any of it, it runs with every dynamic linker. */
+interface RewriteOptions {
+  /** 48 bits that a process finds in the file's program headers, by `PT_REWRITTEN` */
+  readonly mark?: number;
+  /** bytes of addresses that stay free behind what was there, where a heap may begin */
+  readonly heapRoom?: number;
+  /** system calls are looked at, which takes what our copy of the dynamic linker maps (`watched-system-calls.ts`). */
+  readonly areCallsWatched?: boolean;
+}
+
+/**
+ * Rewrites an executable or a library: all functions are written anew behind the file, with what `plan` inserts. The old code stays
+ * where it is; whoever enters a function there is led to the new one.
+ *
+ * @throws FormatError `unsupported` for what is no x86-64 ELF file with functions in `.eh_frame`
+ */
+export function rewriteFile(
+  file: Uint8Array,
+  plan: PlanBlock,
+  { mark = 0, heapRoom = 0, areCallsWatched = false }: RewriteOptions = {},
+): Rewritten {
+  const object = openObject(file);
+  if (object.kind !== "elf" || object.architecture !== "x86_64" || object.addressSize !== 8)
+    throw new FormatError("unsupported", 0, "ELF file", "it is not one of x86-64");
+  if (hasTextRelocations(object))
+    throw new FormatError("unsupported", 0, "ELF file", "the dynamic linker writes into its code");
+  if (object.segments.some(({ flags }) => (flags & WRITABLE_CODE) === WRITABLE_CODE))
+    throw new FormatError("unsupported", 0, "ELF file", "its code can be written");
+  const layout = new FileLayout(file, object, heapRoom);
+  const all = new Code(object);
+  if (hasAddressOfCodeEnd(all, object))
+    throw new FormatError(
+      "unsupported",
+      0,
+      "ELF file",
+      "it has the address of its code's end, as for a sum of all its code",
+    );
+  const fixed = new Set([...functionsByReturnAddress(all, object), ...functionsThatAreData(all, object)]);
+  const code = fixed.size === 0 ? all : new Code(object, fixed);
+  const labels = findLabels(code, object);
+  const graph = new FlowGraph(code, labels);
+  const text = emitText(graph, new Liveness(graph), plan, layout.textAddress, areCallsWatched);
+  const data = layout.dataAddress(text.bytes.length);
+  const framesAddress = layout.framesAddress(data);
+  const frames = writeFrames(code, text, layout.textAddress, object, framesAddress);
+  const stretch = (address: number, bytes: number) => ({ address, offset: layout.offsetOf(address), bytes });
+  const { searchBytes, framesAt } = frames;
+  const added = {
+    text: stretch(layout.textAddress, text.bytes.length),
+    search: stretch(framesAddress, searchBytes),
+    frames: stretch(framesAddress + framesAt, frames.bytes.length - framesAt),
+  };
+  const sectionsAt = layout.sectionsOffset(text.bytes.length, frames.bytes.length);
+  const sections = writeSectionHeaders(file, object, code, text, added, sectionsAt);
+  const bytes = layout.write({ text: text.bytes, frames: frames.bytes, mark, sections });
+  const unpatched = patchEntries(code, text, layout, bytes);
+  patchTables(code, text, layout, labels.entries, bytes);
+  return {
+    bytes,
+    functions: code.functions.length,
+    leftAlone: code.leftAlone,
+    unpatched,
+    withoutFrames: bytesWithoutFrames(object, code.stubs, code.base),
+    oldText: code.functions.reduce((sum, { start, end }) => sum + end - start, 0),
+    newText: text.bytes.length,
+    origins: writeOrigins(code, text, layout.textAddress),
+  };
+}
+
+/**
+ * Functions whose frames are found by a table of return addresses, as the garbage collector of OCaml finds them: these must not call
+ * from elsewhere. A file has such a table if most calls of the functions that are pointed into like that are in it; else these are
+ * labels that follow calls which do not return.
+ *
+ * @returns addresses (SVMA) of the functions
+ */
+function functionsByReturnAddress(code: Code, object: ObjectFile): Set<number> {
+  const pointed = new Uint8Array(code.count + 1);
+  const mark = (address: number): void => {
+    const instruction = code.instructionAt(address - code.base);
+    if (instruction >= 0) pointed[instruction] = 1;
+  };
+  if (object.type === "executable") for (const { address } of dataWords(object)) mark(address);
+  else for (const address of relocatedPointers(object)) mark(address);
+  const found = new Set<number>();
+  let allCalls = 0;
+  let allKnown = 0;
+  for (const one of code.functions) {
+    const { calls, known } = returnsOf(code, one, pointed);
+    if (known === 0) continue;
+    found.add(code.base + one.start);
+    allCalls += calls;
+    allKnown += known;
+  }
+  return allKnown > allCalls / 2 ? found : new Set();
+}
+
+/** How many calls a function has, and of how many the address behind is pointed to. */
+function returnsOf(
+  { flows, offsets, lengths }: Code,
+  { first, last }: CodeFunction,
+  pointed: Uint8Array,
+): { calls: number; known: number } {
+  let calls = 0;
+  let known = 0;
+  for (let i = first; i < last; i++) {
+    if (flows[i] !== FLOW.call && flows[i] !== FLOW.indirectCall) continue;
+    calls++;
+    if (offsets[i + 1] === offsets[i] + lengths[i]) known += pointed[i + 1];
+  }
+  return { calls, known };
 }

@@ -1,8 +1,126 @@
-import { basename } from "node:path";
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import { writeWholeFile } from "../../../names/load/whole-file.ts";
 import { counted, groupDigits } from "../../../profile/model/counted.ts";
-import type { LaterFiles } from "./later-files.ts";
+import { makeFolders } from "../../host/run/make-folders.ts";
+import { isOwn, KEPT_MODE } from "../../host/run/own-files.ts";
 import { isRewritten, type RewrittenFile } from "./rewrite-files.ts";
 import { leftAloneCount } from "./rewritten-cache.ts";
+
+/** More than a program has of what is remembered. */
+const MOST_ITEMS = 2000;
+const MOST_PROGRAMS = 1000;
+const NAME_DIGITS = 32;
+
+/** What runs of a program have found out for the next ones: a list in a file of its own. */
+export class Remembered {
+  /** From earlier runs. Nothing where nothing was kept, or it is damaged. */
+  readonly items: readonly string[];
+  readonly #folder: string;
+  readonly #path: string;
+
+  /** @param program path without links @param folder where such lists are kept, of all programs */
+  constructor(program: string, folder: string) {
+    this.#folder = folder;
+    const name = createHash("sha256").update(program).digest("hex").slice(0, NAME_DIGITS);
+    this.#path = join(folder, `${name}.json`);
+    this.items = readItems(this.#path);
+  }
+
+  /** Remembers these, and nothing else. @returns whether they could be written down */
+  keep(items: Iterable<string>): boolean {
+    const all = [...new Set(items)].slice(0, MOST_ITEMS);
+    try {
+      makeFolders(this.#folder, 0o700);
+      writeWholeFile(this.#path, (file) => file.write(JSON.stringify(all)), KEPT_MODE);
+      this.#forgetOldest();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #forgetOldest(): void {
+    const names = readdirSync(this.#folder);
+    if (names.length <= MOST_PROGRAMS) return;
+    const paths = names.map((name) => join(this.#folder, name));
+    const timeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    paths.sort((a, b) => timeOf(b) - timeOf(a));
+    for (const path of paths.slice(MOST_PROGRAMS)) rmSync(path, { force: true });
+  }
+}
+
+function readItems(path: string): string[] {
+  try {
+    if (!isOwn(path)) return [];
+    const items: unknown = JSON.parse(readFileSync(path, "utf8"));
+    return Array.isArray(items) ? items.filter((one) => typeof one === "string") : [];
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * The files with code that a program has met in its runs and does not begin with: plug-ins that it loads later, and programs that it starts.
+ * Nothing in a file names them, so the first run finds them, and the next one has them rewritten.
+ */
+export class LaterFiles {
+  readonly #remembered: Remembered;
+  readonly #known = new Set<string>();
+  readonly #met = new Set<string>();
+  readonly #made = new Set<string>();
+  /** Times of files have parts of a millisecond. */
+  readonly #beganMs = Date.now() + 1;
+
+  /** @param program path without links @param folder where they are remembered */
+  constructor(program: string, folder: string) {
+    this.#remembered = new Remembered(program, folder);
+  }
+
+  /** Those of earlier runs that are there still, without links. */
+  get files(): string[] {
+    return this.#remembered.items.filter((path) => isFile(path));
+  }
+
+  /** A file that the run begins with, or that was rewritten for it, or cannot be; without links. */
+  know(path: string): void {
+    this.#known.add(path);
+  }
+
+  /** The run has mapped a file as code, by its path or that of a link. */
+  meet(path: string): void {
+    if (this.#known.has(path)) return;
+    this.#known.add(path);
+    if (!path.startsWith("/") || path.startsWith("/dev/") || path.startsWith("/proc/") || !isFile(path))
+      return;
+    const real = realpathSync(path);
+    if (real !== path && this.#known.has(real)) return;
+    this.#known.add(real);
+    // What a run makes, the next one may make again, and what stands in a file's place cannot be written.
+    const isMade = statSync(real).ctimeMs >= this.#beganMs;
+    (isMade ? this.#made : this.#met).add(real);
+  }
+
+  /** Files that were met and not known, without links. */
+  get met(): readonly string[] {
+    return [...this.#met];
+  }
+
+  /** Files that were met and had been written since the run began; the next run has them as they are, too. */
+  get made(): readonly string[] {
+    return [...this.#made];
+  }
+
+  /** Remembers what was met for the next run; false: it cannot be written down. */
+  remember(): boolean {
+    return this.#met.size === 0 || this.#remembered.keep([...this.#met, ...this.files]);
+  }
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
 
 /** More are counted. */
 const FILES_NAMED = 5;

@@ -1,21 +1,226 @@
-import { existsSync, readFileSync, realpathSync } from "node:fs";
-import { basename, resolve } from "node:path";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { constants } from "node:os";
+import { basename, join, resolve } from "node:path";
+import { FormatError, UserError } from "../../../ground/bytes/errors.ts";
 import { type LoadedObject, loadObject } from "../../../names/load/objects.ts";
+import { cacheFolder, keepingFolder } from "../../host/run/cache-folder.ts";
 import { say } from "../../host/run/terminal-line.ts";
 import { mappedCode } from "../collect/mapped-code.ts";
 import type { MemoryFile } from "../collect/memory-file.ts";
-import type { InsertedTool } from "../native-tool.ts";
+import type { InsertedTool, NativeTool, NativeToolName, NativeToolOptions } from "../native-tool.ts";
 import { linkerOf, type NativeProgram } from "../start/check-program.ts";
-import { executedProgram } from "../start/executed-program.ts";
-import type { Launch } from "../start/launcher.ts";
-import type { StartFailure } from "../start/start-program.ts";
-import { enterNamespace } from "./enter-namespace.ts";
+import { errorInWords } from "../start/error-in-words.ts";
+import { type Launch, launcherIn } from "../start/launcher.ts";
+import { executedProgram, type StartFailure } from "../start/start-program.ts";
+import { kept as keptFile } from "../tables/kept.ts";
+import { TableCache } from "../tables/tables-file.ts";
+import { nativeTool } from "../tools/index.ts";
+import { enterNamespace, type Mount, type Namespace, STEP } from "./enter-namespace.ts";
 import { sumOfContent } from "./file-sums.ts";
-import { namespaceProblem, withoutNamespace } from "./namespace-problem.ts";
-import { laterInWords, notCounted, othersInWords, readInWords } from "./not-counted.ts";
-import { isRewritten, type RewrittenFile } from "./rewrite-files.ts";
+import { loaderCopy } from "./loader-copy.ts";
+import {
+  LaterFiles,
+  laterInWords,
+  notCounted,
+  othersInWords,
+  Remembered,
+  readInWords,
+} from "./not-counted.ts";
+import { keepOriginals, tellOfOriginals } from "./original-files.ts";
+import { type Redirected, redirect, tableBytesFor, withInterpreter } from "./redirections.ts";
+import { isRewritten, type RewrittenFile, rewriteFiles } from "./rewrite-files.ts";
 import { stayInUse } from "./rewritten-cache.ts";
-import { type Substitution, substitute } from "./substitution.ts";
+
+/** Files that managers of containers put into these. */
+const OF_CONTAINERS = [".dockerenv", "run/.containerenv"];
+const IN_CONTAINER =
+  "start the container with --cap-add SYS_ADMIN, and with --security-opt apparmor=unconfined where AppArmor forbids to mount";
+/** Settings that forbid namespaces of users, and what they have then. */
+const SETTINGS = [
+  { name: "kernel.apparmor_restrict_unprivileged_userns", forbids: "1", allows: "0" },
+  { name: "kernel.unprivileged_userns_clone", forbids: "0", allows: "1" },
+  { name: "user.max_user_namespaces", forbids: "0", allows: "10000" },
+];
+
+/**
+ * Why a program was not started in a namespace and what helps, in a line; undefined for what has nothing to do with that.
+ *
+ * @param root of the file system
+ */
+export function namespaceProblem(
+  { step, error }: StartFailure,
+  { mounts }: Namespace,
+  root = "/",
+): string | undefined {
+  if (step < STEP.unshare) return undefined;
+  return `${refusal({ step, error }, mounts)}: ${remedy(error, root)}, or ${WITHOUT}`;
+}
+
+/** Whether the system may well refuse one: by a filter of system calls, as containers have them, or by a setting. */
+function isNamespaceDoubtful(root = "/"): boolean {
+  const status = readFileSync(join(root, "proc/self/status"), "latin1");
+  if (!/^Seccomp:\s*0$/m.test(status)) return true;
+  return process.geteuid?.() !== 0 && SETTINGS.some(({ name, forbids }) => settingOf(name, root) === forbids);
+}
+
+/** What a run lacks whose program was started without a namespace, in a line. */
+function withoutNamespace(failure: StartFailure, { mounts }: Namespace): string {
+  return `${refusal(failure, mounts)}: the dynamic linker loads rewritten files by itself, /proc/self/exe leads to a copy of the program, and programs that it starts run as they are`;
+}
+
+function refusal({ step, error }: StartFailure, mounts: Namespace["mounts"]): string {
+  const refused = step >= STEP.mount ? `does not let ${mounts[step - STEP.mount]?.path} be replaced` : NONE;
+  const reason = error === constants.errno.ENOSPC ? "it has as many as it allows" : errorInWords(error);
+  return `the system ${refused} (${reason})`;
+}
+
+const WITHOUT = "run it without --tool, which records its allocations alone";
+const NONE = "gives out no namespace in which rewritten files can stand in the place of others";
+
+function remedy(error: number, root: string): string {
+  const { ENOENT, EBUSY, ENOSPC } = constants.errno;
+  if (error === ENOENT || error === EBUSY) return "try again, as files have changed";
+  if (error !== ENOSPC && OF_CONTAINERS.some((name) => existsSync(join(root, name)))) return IN_CONTAINER;
+  const forbids = SETTINGS.find(({ name, forbids: value }) => settingOf(name, root) === value);
+  if (forbids !== undefined) return `sudo sysctl ${forbids.name}=${forbids.allows} allows it, as does root`;
+  return "run memshade as root";
+}
+
+function settingOf(name: string, root: string): string | undefined {
+  try {
+    return readFileSync(join(root, "proc/sys", name.replace(".", "/")), "latin1").trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/** A program that runs with rewritten files in the place of its own. */
+interface Substitution {
+  /** Where it is to be started. */
+  namespace: Namespace;
+  /** A copy of the program whose dynamic linker loads rewritten files by itself; undefined where a namespace is to be had. */
+  copy: string | undefined;
+  files: readonly RewrittenFile[];
+  later: LaterFiles;
+  /** Sums of files whose code it has read as data: these stay as they are. */
+  readAsData: Remembered;
+  /** Path of a file: programs that were started, a path a line. */
+  started: string;
+}
+
+/** Which program with which tool. */
+interface Substituted {
+  program: string;
+  /** Of the dynamic linker. */
+  linker: string;
+  /** The program, and the libraries that it begins with. */
+  objects: readonly string[];
+  tool: NativeToolName;
+  options: NativeToolOptions;
+  /** A folder for the time of the run, where programs may lie. */
+  folder: string;
+  /** What may be taken of memory while files are rewritten, bytes; undefined: as much as there is. */
+  memory?: number | undefined;
+  isQuiet?: boolean | undefined;
+}
+
+const EXECUTABLE = 0o755;
+const NAME_DIGITS = 16;
+const CAP_SYS_ADMIN = 21n;
+
+/**
+ * Rewrites a program and its libraries.
+ *
+ * @throws UserError in one line if its dynamic linker is not known
+ */
+export async function substitute(wanted: Substituted): Promise<Substitution> {
+  const { program, tool: name, options, folder, memory, isQuiet } = wanted;
+  const tool = nativeTool(name, options);
+  const linker = realpathSync(wanted.linker);
+  const loader = join(folder, "loader");
+  // The same file later, with what is known then.
+  writeFileSync(loader, "", { mode: EXECUTABLE });
+  const keeping = (name: string): string => keepingFolder(name, folder, cacheFolder());
+  const later = new LaterFiles(realpathSync(program), keeping("later-files"));
+  const readAsData = new Remembered(realpathSync(program), keeping("read-as-data"));
+  const originals = new Set([...wanted.objects.map((path) => realpathSync(path)), ...later.files]);
+  originals.delete(linker);
+  for (const path of [...originals, linker, launcherIn(folder)]) later.know(path);
+  const asTheyAre = new Set(readAsData.items);
+  const how = { tool: name, options, instead: folder, memory, asTheyAre, isQuiet };
+  const files = await rewriteFiles([...originals], how);
+  for (const file of files) if (isRewritten(file)) takeTime(file);
+  const replaced = files.filter(isRewritten).map(({ path, original }) => ({ file: path, path: original }));
+  const copy = isNamespaceDoubtful() ? placeCopy(realpathSync(program), replaced, loader, folder) : undefined;
+  const redirected = copy === undefined ? { files: [] } : { files: replaced, link: copy };
+  const content = copyOf(linker, tool, redirected, new TableCache(folder).folder);
+  const covers: Mount[] = [{ file: loader, path: linker }, ...replaced];
+  const kept = keepOriginals(folder, covers);
+  // Whoever opens the copy is given the program by its own path.
+  const copies = copy === undefined ? [] : [copy];
+  const started = join(folder, "started");
+  writeFileSync(started, "");
+  tellOfOriginals(content, [...covers, ...copies], [...kept, ...copies], started);
+  writeFileSync(loader, content);
+  const mounts = [...kept, ...covers];
+  const ids = mayMount() ? undefined : { user: process.geteuid!(), group: process.getegid!() };
+  return { namespace: { mounts, ids }, files, later, readAsData, started, copy: copy?.file };
+}
+
+/** Programs (make) tell by times what is to be made anew. */
+function takeTime({ path, original }: RewrittenFile): void {
+  try {
+    const { atime, mtime } = statSync(original);
+    if (statSync(path).mtimeMs !== mtime.getTime()) utimesSync(path, atime, mtime);
+  } catch {
+    // Somebody else owns the cache.
+  }
+}
+
+/** Writes what the program is started by where there is no namespace. @returns it, with the path of the original */
+function placeCopy(program: string, replaced: readonly Mount[], loader: string, folder: string): Mount {
+  const { file } = replaced.find(({ path }) => path === program) ?? { file: program };
+  const ownFolder = join(folder, "program");
+  mkdirSync(ownFolder);
+  const copy = join(ownFolder, basename(program));
+  writeFileSync(copy, withInterpreter(readFileSync(file), loader), { mode: EXECUTABLE });
+  return { file: copy, path: program };
+}
+
+/** @param keeping folder that it is kept in: to make it takes tables of all instructions */
+function copyOf(
+  linker: string,
+  { shadows, slowPaths }: NativeTool,
+  redirected: Redirected,
+  keeping: string,
+): Uint8Array {
+  try {
+    const content = readFileSync(linker);
+    const tableBytes = tableBytesFor(redirected.files);
+    const about = `${sumOfContent(content)}${JSON.stringify([shadows, slowPaths, tableBytes])}`;
+    const name = `loader-${sumOfContent(Buffer.from(about)).slice(0, NAME_DIGITS)}`;
+    const copy = keptFile(keeping, name, () => loaderCopy(content, { shadows, slowPaths }, tableBytes));
+    redirect(copy, redirected, tableBytes);
+    return copy;
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    throw new UserError(`${linker}: ${error.detail}, and programs cannot be rewritten without; ${WITHOUT}`);
+  }
+}
+
+/** Whether this process may mount in a namespace that is no new one of users. */
+function mayMount(): boolean {
+  const [, effective] = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "latin1")) ?? [];
+  return effective !== undefined && ((BigInt(`0x${effective}`) >> CAP_SYS_ADMIN) & 1n) === 1n;
+}
 
 /** A run with a tool's code in it: what starts it, what is found out meanwhile, and what is told at its end. */
 export class RewrittenRun {

@@ -4,8 +4,7 @@ import { headersEnd, PF_R, PF_W, PF_X, writeElfImage } from "../../../code/objec
 import { Assembler, R10, R12, R14, R15, RAX, RBX, RCX, RDI, RDX, RSI, RSP } from "../../../code/x64/index.ts";
 import { type Label, place, relative } from "../../../code/x64/operands.ts";
 import type { Inherited } from "../../host/run/inherited.ts";
-import { inherit, writeOwnNumber } from "./inherit.ts";
-import { placeTexts } from "./place-texts.ts";
+import { inherit, placeTexts, writeOwnNumber } from "./inherit.ts";
 import { exitWith, systemCall } from "./system-calls.ts";
 
 /** What a launcher does. */

@@ -1,8 +1,8 @@
 import { loadObject } from "../../../names/load/objects.ts";
 import type { MemoryFile } from "../collect/memory-file.ts";
 import { Header } from "../layout.ts";
-import type { TableCache } from "./table-cache.ts";
 import { tableKey } from "./table-key.ts";
+import type { TableCache } from "./tables-file.ts";
 
 /** Makes tables of what a process loads while it runs, which waits for them when it meets an object without. */
 export class WantedTables {

@@ -1,7 +1,7 @@
 import type { InsertedTool, NativeTool, NativeToolName, NativeToolOptions } from "../native-tool.ts";
-import { nativeHeap } from "./heap/native-heap.ts";
-import { nativeWaste } from "./waste/native-waste.ts";
-import { nativeWorkingSet } from "./working-set/native-working-set.ts";
+import { nativeHeap } from "./heap.ts";
+import { nativeWaste } from "./waste/plan-waste.ts";
+import { nativeWorkingSet } from "./working-set/plan-marks.ts";
 
 const MAKERS: Readonly<Record<NativeToolName, (options: NativeToolOptions) => NativeTool>> = {
   heap: nativeHeap,

@@ -1,8 +1,11 @@
 import {
+  ACCESS_KIND,
+  AccessKind,
   IMMEDIATE_KIND,
   ImmediateKind,
   OPCODE_NAME,
   type OpcodeName,
+  opcodeId,
   opcodeIdAt,
   POP_COUNT,
   PUSH_COUNT,
@@ -20,15 +23,48 @@ import { type CodePart, follows, type ToolPass, type WalkState } from "../tool.t
 import type { Insertions } from "../write/insertions.ts";
 import { callOf, NOTHING } from "../write/replacements.ts";
 import { noTemporaries, type Temporaries } from "../write/temporaries.ts";
-import { followArithmetic } from "./arithmetic.ts";
-import { Arities } from "./arities.ts";
-import { BlockWalk } from "./block-walk.ts";
+import { Arities, BlockWalk, Listeners } from "./block-walk.ts";
 import type { CallTargets } from "./call-targets.ts";
 import { ControlStack } from "./control-stack.ts";
 import { readDisplacement, skipDisplacement } from "./displacements.ts";
-import { ACTION } from "./instruction-actions.ts";
-import { Listeners } from "./listeners.ts";
 import { CONSTANT, NO_LOCAL, OperandStack, ValueClass, ValueNumbers } from "./value-numbers.ts";
+
+/** What the walk does with an instruction; everything not named here only moves operands. */
+const Action = {
+  Compute: 0,
+  Access: 1,
+  LocalGet: 2,
+  Const: 3,
+  LocalSet: 4,
+  Arithmetic: 5,
+  GlobalGet: 6,
+  Plain: 7,
+  Other: 8,
+} as const;
+
+/** The action of each opcode, by its id. */
+const ACTION = new Uint8Array(IMMEDIATE_KIND.length);
+for (let id = 0; id < ACTION.length; id++) {
+  const access = ACCESS_KIND[id];
+  const computes = IMMEDIATE_KIND[id] === ImmediateKind.None && PUSH_COUNT[id] === 1;
+  ACTION[id] = computes ? Action.Compute : Action.Plain;
+  if (IMMEDIATE_KIND[id] === UNKNOWN_OPCODE) ACTION[id] = Action.Other;
+  else if (access !== AccessKind.None && access !== AccessKind.Notify) ACTION[id] = Action.Access;
+  else if (POP_COUNT[id] < 0 || PUSH_COUNT[id] < 0) ACTION[id] = Action.Other;
+}
+function act(action: number, ...names: OpcodeName[]): void {
+  for (const name of names) ACTION[opcodeId(name)] = action;
+}
+act(Action.LocalGet, "local.get");
+act(Action.LocalSet, "local.set", "local.tee");
+act(Action.GlobalGet, "global.get");
+act(Action.Const, "i32.const", "i64.const");
+act(Action.Arithmetic, "i32.add", "i32.sub", "i32.and", "i32.shl", "i32.mul", "i64.add", "i64.sub");
+act(Action.Other, "unreachable", "return", "throw", "rethrow", "throw_ref", "br", "br_if", "br_table");
+act(Action.Other, "memory.copy", "memory.fill", "memory.init", "br_on_null", "br_on_non_null");
+act(Action.Other, "global.set", "memory.grow");
+act(Action.Other, "br_on_cast", "br_on_cast_fail");
+for (let id: number = Op.STRUCT_NEW; id <= Op.ARRAY_INIT_ELEM; id++) ACTION[id] = Action.Other;
 
 export interface WalkOptions {
   /** The memory that is followed, and whether its addresses are i64. */
@@ -407,4 +443,41 @@ export class FunctionWalker {
       return;
     }
   }
+}
+
+/**
+ * Takes the operands of an addition, subtraction, product, shift or conjunction off the stack and pushes what is known of its
+ * result: base and offset, a sum or product to follow, a stack address. `pos` is the offset behind the instruction `op`.
+ */
+function followArithmetic(op: number, pos: number, stack: OperandStack, values: ValueNumbers): void {
+  const right = stack.depth - 1;
+  const left = right - 1;
+  stack.depth = left;
+  const rightIsConstant = stack.value[right] === CONSTANT;
+  if (op === Op.I32_AND) {
+    // Aligning the stack pointer keeps it a stack address.
+    const aligned = rightIsConstant && values.classes[stack.value[left]] === ValueClass.Stack;
+    stack.push(aligned ? values.fresh(ValueClass.Stack, NO_LOCAL) : 0, 0, pos, NO_LOCAL, 0);
+    return;
+  }
+  if (op === Op.I32_SHL || op === Op.I32_MUL) {
+    const constant = stack.offset[right];
+    const factor = op === Op.I32_MUL ? constant : 1 << constant;
+    if (rightIsConstant) {
+      if (stack.value[left] === 0) stack.value[left] = values.fresh(ValueClass.Unknown, NO_LOCAL);
+      stack.push(values.product(stack, left, factor), 0, pos, NO_LOCAL, 0);
+    } else stack.push(0, 0, pos, NO_LOCAL, 0);
+    return;
+  }
+  const subtracts = op === Op.I32_SUB || op === Op.I64_SUB;
+  if (rightIsConstant) {
+    const base = stack.value[left] || values.fresh(ValueClass.Unknown, NO_LOCAL);
+    const constant = subtracts ? -stack.offset[right] : stack.offset[right];
+    stack.push(base, (stack.offset[left] + constant) | 0, pos, NO_LOCAL, 0);
+  } else if (!subtracts && stack.value[left] === CONSTANT) {
+    const base = stack.value[right] || values.fresh(ValueClass.Unknown, NO_LOCAL);
+    stack.push(base, (stack.offset[right] + stack.offset[left]) | 0, pos, NO_LOCAL, 0);
+  } else if (op === Op.I32_ADD && stack.value[left] !== 0 && stack.value[right] !== 0) {
+    stack.push(values.sum(stack, left), 0, pos, NO_LOCAL, 0);
+  } else stack.push(0, 0, pos, NO_LOCAL, 0);
 }

@@ -9,7 +9,7 @@ import {
   type StorageType,
   V128,
 } from "../../../code/wasm/index.ts";
-import { placeFields } from "../../../profile/model/objects/place-fields.ts";
+import { placeFields } from "../../../profile/model/objects.ts";
 
 /** Size of a reference, bytes: 4 where the engine compresses pointers, as Chromium does, 8 where it does not, as Node. */
 export type ReferenceBytes = 4 | 8;

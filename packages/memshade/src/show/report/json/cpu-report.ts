@@ -1,6 +1,6 @@
-import { hotPlaces, threadShares } from "../../../explain/analyses/cpu/hot-places.ts";
+import { hotPlaces, threadShares } from "../../../explain/analyses/cpu.ts";
 import { sampledFunctions } from "../../../explain/analyses/sampled-functions.ts";
-import { CPU_VALUES, type CpuProfile } from "../../../profile/model/cpu/cpu-profile.ts";
+import { CPU_VALUES, type CpuProfile } from "../../../profile/model/cpu.ts";
 import { NONE } from "../../../profile/model/indices.ts";
 
 export const CPU_REPORT_VERSION = 1;

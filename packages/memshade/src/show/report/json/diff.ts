@@ -1,13 +1,22 @@
+import {
+  type Change,
+  isTotalWithinSpread,
+  isWithinSpread,
+  type Range,
+  rankChanges,
+} from "../../../explain/diff/changes.ts";
 import type { FindingDiff } from "../../../explain/diff/finding-diff.ts";
 import { groupAt, type HeapDiff, type HeapSide } from "../../../explain/diff/heap-diff.ts";
+import type { PlaceChange, PlaceDiff } from "../../../explain/diff/place-diff.ts";
 import { gapsOf } from "../../../explain/measures/gaps.ts";
-import { diffRowsJson } from "./diff-rows.ts";
+import { measure } from "../../../explain/measures/index.ts";
+import type { MeasuredTool, StackFrame } from "../../../explain/measures/measured-stacks.ts";
 import { findingDiffJson } from "./findings.ts";
 import { createSiteWriter } from "./sites.ts";
 import { jsonText } from "./text.ts";
 
-export const DIFF_SCHEMA = "memshade-diff";
-export const DIFF_VERSION = 2;
+const DIFF_SCHEMA = "memshade-diff";
+const DIFF_VERSION = 2;
 
 /** The runs of both sides. */
 export interface DiffInputs {
@@ -27,7 +36,7 @@ export interface DiffJsonOptions {
 }
 
 /** The runs as they were named; of a side with several, all of them behind. */
-export function inputsJson({ old, new: now }: DiffInputs) {
+function inputsJson({ old, new: now }: DiffInputs) {
   const areSeveral = old.length > 1 || now.length > 1;
   return {
     old: old.join(","),
@@ -90,4 +99,107 @@ export function runDiffJson(
     findings: findingDiffJson(findings),
     tools,
   });
+}
+
+type KeyedChange = Change<{ readonly id: string }>;
+
+interface Compared<Side> {
+  readonly pairs: readonly { readonly old?: Side | undefined; readonly new?: Side | undefined }[];
+  readonly changes: readonly KeyedChange[];
+  /** The one that rows are ranked by. */
+  readonly by: KeyedChange;
+  readonly most: number;
+  /** What the side of a pair is. */
+  describe(side: "old" | "new", value: Side): unknown;
+}
+
+/** The totals and rows of a comparison, those with the greatest change first (docs/report-json.md). */
+function diffRowsJson<Side>({ pairs, changes, by, most, describe }: Compared<Side>) {
+  const ranking = rankChanges(by);
+  const sideOf = (side: "old" | "new", value: Side | undefined) =>
+    value === undefined ? null : describe(side, value);
+  return {
+    totals: Object.fromEntries(changes.map((change) => [change.measure.id, totalJson(change)])),
+    rows: ranking.slice(0, most).map((row) => {
+      const pair = pairs[row]!;
+      return {
+        kind: pair.old === undefined ? "new" : pair.new === undefined ? "gone" : "changed",
+        change: by.new[row]! - by.old[row]!,
+        values: Object.fromEntries(changes.map((change) => [change.measure.id, valueJson(change, row)])),
+        old: sideOf("old", pair.old),
+        new: sideOf("new", pair.new),
+      };
+    }),
+    rowsOmitted: Math.max(0, ranking.length - most),
+    unchanged: pairs.length - ranking.length,
+  };
+}
+
+/** Medians of several runs have the smallest and largest value of each side, and whether the change is within these. */
+function totalJson(change: KeyedChange) {
+  const { total, spread } = change;
+  if (spread === undefined) return total;
+  const { old: oldRange, new: newRange } = spread.total;
+  return { ...total, oldRange, newRange, isWithinSpread: isTotalWithinSpread(change) };
+}
+
+function valueJson(change: KeyedChange, row: number) {
+  const { old, new: now, spread } = change;
+  const value = { old: old[row], new: now[row] };
+  if (spread === undefined) return value;
+  const rangeOf = ({ low, high }: Range) => [low[row], high[row]];
+  return {
+    ...value,
+    oldRange: rangeOf(spread.old),
+    newRange: rangeOf(spread.new),
+    isWithinSpread: isWithinSpread(change, row),
+  };
+}
+
+interface PlaceDiffJsonOptions {
+  readonly tool: MeasuredTool;
+  readonly inputs: DiffInputs;
+  readonly notTracked: { readonly old: readonly string[]; readonly new: readonly string[] };
+  readonly rows: number;
+  readonly findings?: FindingDiff | undefined;
+}
+
+/** A comparison of places as JSON (docs/report-json.md). */
+export function placeDiffJson(
+  diff: PlaceDiff,
+  change: PlaceChange,
+  { tool, inputs, notTracked, rows, findings }: PlaceDiffJsonOptions,
+): string {
+  return jsonText({
+    schema: DIFF_SCHEMA,
+    version: DIFF_VERSION,
+    tool,
+    ...inputsJson(inputs),
+    by: change.measure.id,
+    unit: measure(change.measure.id).unit,
+    group: diff.group,
+    notTracked,
+    ...diffRowsJson({
+      pairs: diff.pairs,
+      changes: diff.changes,
+      by: change,
+      most: rows,
+      describe: (side, place) => ({ path: diff[side][place]!.path.map(frameJson) }),
+    }),
+    findings: findings && findingDiffJson(findings),
+  });
+}
+
+function frameJson({
+  function: name,
+  module,
+  file,
+  line,
+  startLine,
+  inlined,
+  address,
+  library,
+  isWord,
+}: StackFrame): StackFrame {
+  return { function: name, module, file, line, startLine, inlined, address, library, isWord };
 }

@@ -1,7 +1,7 @@
 import type { FindingDiff } from "../../../explain/diff/finding-diff.ts";
 import { toldNames } from "../../../explain/diff/renamed-functions.ts";
 import { type Finding, wholeOfPart } from "../../../explain/findings/index.ts";
-import { findingInWords } from "../findings/finding-lines.ts";
+import { findingInWords } from "../findings.ts";
 
 /** The findings of a run as JSON (docs/report-json.md), each with its sentence. */
 export function findingsJson(findings: readonly Finding[]): object[] {

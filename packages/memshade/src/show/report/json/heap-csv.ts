@@ -1,4 +1,4 @@
-import { rowsOfContexts } from "../../../explain/analyses/over-time/heap-phases.ts";
+import { rowsOfContexts } from "../../../explain/analyses/over-time.ts";
 import type { HeapProfile } from "../../../profile/model/heap-profile.ts";
 import { framesOfContext } from "../../../profile/model/stacks.ts";
 import { describeFrame } from "../frames.ts";

@@ -9,7 +9,7 @@ import {
   shardsCurve,
   summarize,
   ValueHistogram,
-} from "../../../explain/analyses/locality/index.ts";
+} from "../../../explain/analyses/locality.ts";
 import type { LocalityRecord } from "../../../profile/model/working-set/working-set.ts";
 
 function histogramOf(entries: readonly (readonly [number, number])[]): ValueHistogram {

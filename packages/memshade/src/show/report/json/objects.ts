@@ -1,11 +1,10 @@
-import { typeName } from "../../../explain/analyses/objects/names.ts";
 import { objectPhases } from "../../../explain/analyses/objects/over-time.ts";
 import { framesOfPath } from "../../../explain/analyses/objects/shares.ts";
 import { AGE_BOUNDS, survivalBy, wholeSurvival } from "../../../explain/analyses/objects/survival.ts";
 import { objectTotals } from "../../../explain/analyses/objects/totals.ts";
-import { unreadFields, unreadTypes } from "../../../explain/analyses/objects/unread.ts";
+import { typeName, unreadFields, unreadTypes } from "../../../explain/analyses/objects/unread.ts";
 import type { Finding } from "../../../explain/findings/index.ts";
-import type { ModuleObjects, ObjectsProfile } from "../../../profile/model/objects/objects.ts";
+import type { ModuleObjects, ObjectsProfile } from "../../../profile/model/objects.ts";
 import type { Presence } from "../../../profile/model/run.ts";
 import { findingsJson } from "./findings.ts";
 import { presenceJson } from "./presence.ts";

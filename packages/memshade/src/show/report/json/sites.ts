@@ -6,10 +6,15 @@ import { marginOf } from "../../../explain/analyses/host-stacks.ts";
 import { reachOf } from "../../../explain/analyses/live-blocks.ts";
 import { temporaryBlocks } from "../../../explain/analyses/temporary.ts";
 import type { BlockCapacity, BlockGrowth } from "../../../profile/model/growth.ts";
-import { type HeapProfile, SITE_FIELDS, type SiteField } from "../../../profile/model/heap-profile.ts";
+import {
+  type HeapProfile,
+  type MibColumns,
+  mibAt,
+  SITE_FIELDS,
+  type SiteField,
+} from "../../../profile/model/heap-profile.ts";
 import { siteColumn } from "../../../profile/model/known-fields.ts";
 import { combineMibs, type Mib } from "../../../profile/model/mib.ts";
-import { type MibColumns, mibAt } from "../../../profile/model/mib-columns.ts";
 import type { BlockDrag } from "../../../profile/model/over-time/drag.ts";
 import { REACH_FIELDS } from "../../../profile/model/reach-fields.ts";
 import { placeFramesOfContext, siteFrameOfContext } from "../../../profile/model/site-frame.ts";

@@ -1,5 +1,5 @@
 import { groupContexts } from "../../../explain/analyses/groups.ts";
-import type { PairRow } from "../../../explain/analyses/waste/pairs.ts";
+import type { PairRow } from "../../../explain/analyses/waste.ts";
 import { gapsOfTool, stacksOf } from "../../../explain/measures/index.ts";
 import type { MeasuredProfiles } from "../../../explain/measures/measure.ts";
 import {

@@ -1,5 +1,4 @@
-import { objectsByPlace } from "../../../explain/analyses/waste/blocks-by-place.ts";
-import { fieldOrder } from "../../../explain/analyses/waste/field-order.ts";
+import { fieldOrder, objectsByPlace } from "../../../explain/analyses/waste.ts";
 import type { Finding } from "../../../explain/findings/index.ts";
 import type { WasteFinding } from "../../../explain/findings/waste/waste-finding.ts";
 import { sentencesOf, wasteFindings } from "../../../explain/findings/waste/waste-findings.ts";

@@ -1,4 +1,4 @@
-import { findPhases } from "../../../explain/analyses/working-set/phases.ts";
+import { findPhases } from "../../../explain/analyses/working-set.ts";
 import type { Finding } from "../../../explain/findings/index.ts";
 import type { Presence } from "../../../profile/model/run.ts";
 import type { WorkingSetProfile } from "../../../profile/model/working-set/working-set.ts";

@@ -6,7 +6,7 @@ import type { LimitFrame } from "../../../explain/limits/measured-place.ts";
 import { agreeing, groupDigits } from "../../../profile/model/counted.ts";
 import { formatBytes, formatLifetime, formatMean } from "../../../profile/model/format.ts";
 import type { Clock } from "../../../profile/model/run.ts";
-import { findingInWords } from "../findings/finding-lines.ts";
+import { findingInWords } from "../findings.ts";
 import { type CheckedRunReport, failedLimits, type ReportedLimit, undecidedLimits } from "./checked.ts";
 
 type Unit = LimitMeasure["unit"];

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cacheSizesUpTo, meanAbsoluteError } from "../../../../../../bench/locality/compare-curves.ts";
-import { binOf } from "../../../../src/explain/analyses/locality/histogram.ts";
 import {
   binned,
+  binOf,
   binStart,
   FootprintCurve,
   MissRatioCurve,
@@ -11,7 +11,7 @@ import {
   shardsCurve,
   summarize,
   ValueHistogram,
-} from "../../../../src/explain/analyses/locality/index.ts";
+} from "../../../../src/explain/analyses/locality.ts";
 import { curveOf, reuseOfTrace } from "./reuse-of-trace.ts";
 
 const stream = fc.array(fc.nat(40), { minLength: 1, maxLength: 300 });

@@ -1,5 +1,8 @@
-import { MissRatioCurve, ValueHistogram } from "../../../../src/explain/analyses/locality/index.ts";
-import type { ReuseProfile } from "../../../../src/explain/analyses/locality/reuse-profile.ts";
+import {
+  MissRatioCurve,
+  type ReuseProfile,
+  ValueHistogram,
+} from "../../../../src/explain/analyses/locality.ts";
 
 /** The reuses of a trace of lines, by the definition: an LRU stack that is searched from its top. */
 export function reuseOfTrace(lines: readonly number[]): ReuseProfile {

@@ -4,7 +4,7 @@ import {
   ReuseTimeModel,
   shardsCurve,
   ValueHistogram,
-} from "../../../../src/explain/analyses/locality/index.ts";
+} from "../../../../src/explain/analyses/locality.ts";
 import { curveOf, reuseOfTrace } from "./reuse-of-trace.ts";
 
 const [a, b, c] = [10, 20, 30];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { disparityRatio, fieldOrder } from "../../../../src/explain/analyses/waste/field-order.ts";
+import { disparityRatio, fieldOrder } from "../../../../src/explain/analyses/waste.ts";
 import type { WasteObjects } from "../../../../src/profile/model/waste/waste.ts";
 
 describe("the order of fields", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { foldCallers, rankPairs } from "../../../../src/explain/analyses/waste/pairs.ts";
+import { foldCallers, rankPairs } from "../../../../src/explain/analyses/waste.ts";
 import type { WasteIp } from "../../../../src/profile/model/waste/waste.ts";
 import { store, wasteOf } from "./waste-picture.ts";
 

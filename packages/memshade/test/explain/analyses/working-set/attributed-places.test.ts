@@ -1,8 +1,5 @@
 import { expect, it } from "vitest";
-import {
-  attributedPlaces,
-  functionsOfInterval,
-} from "../../../../src/explain/analyses/working-set/attributed-places.ts";
+import { attributedPlaces, functionsOfInterval } from "../../../../src/explain/analyses/working-set.ts";
 import type { Attribution, StackFrame } from "../../../../src/profile/model/working-set/working-set.ts";
 
 const frame = (index: number, offset: number, line?: number): StackFrame => ({

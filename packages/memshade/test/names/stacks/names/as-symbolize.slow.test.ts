@@ -3,9 +3,7 @@ import { describe, expect, it } from "vitest";
 import { loadDemangler } from "../../../../src/names/load/demangler.ts";
 import { loadObject, ObjectFinder } from "../../../../src/names/load/objects.ts";
 import { loadSymbolizer } from "../../../../src/names/load/symbolizer.ts";
-import { withoutParameters } from "../../../../src/names/stacks/names/function-name.ts";
-import { loadFrameNamer } from "../../../../src/names/stacks/names/load-namer.ts";
-import { preferAsGdb } from "../../../../src/names/stacks/names/name-frames.ts";
+import { loadFrameNamer, preferAsGdb, withoutParameters } from "../../../../src/names/stacks/names.ts";
 import { NativeFile } from "../../../../src/names/stacks/native-file.ts";
 import { codeAddresses, isInstalled, sh, temporaryFolder } from "../../symbolize/support.ts";
 

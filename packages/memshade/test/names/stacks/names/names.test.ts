@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { loadBias, openObject } from "../../../../src/code/objects/index.ts";
-import { withoutParameters } from "../../../../src/names/stacks/names/function-name.ts";
-import { loadFrameNamer } from "../../../../src/names/stacks/names/load-namer.ts";
-import { preferAsGdb, preferAsPerf } from "../../../../src/names/stacks/names/name-frames.ts";
+import {
+  loadFrameNamer,
+  preferAsGdb,
+  preferAsPerf,
+  withoutParameters,
+} from "../../../../src/names/stacks/names.ts";
 import { MappedModule, NativeFile } from "../../../../src/names/stacks/native-file.ts";
 import { drawElf, drawSymbols } from "../../../code/objects/elf-picture.ts";
 

@@ -4,7 +4,7 @@ import { CutStacks } from "../../../../src/names/stacks/recordings/cut-stacks.ts
 import { isEventOf, PerfProfileBuilder } from "../../../../src/names/stacks/recordings/perf-profile.ts";
 import type { SampleStack } from "../../../../src/names/stacks/recordings/perf-stacks.ts";
 import type { PerfEvent } from "../../../../src/profile/formats/perf-data/index.ts";
-import { perfProfileText } from "../../../../src/show/report/terminal/stacks/perf-profile.ts";
+import { perfProfileText } from "../../../../src/show/report/terminal/stacks.ts";
 
 interface Taken {
   readonly end?: SampleStack["end"];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { KernelNamer, KernelSymbols } from "../../../../src/names/stacks/recordings/kernel-symbols.ts";
+import { KernelNamer, KernelSymbols } from "../../../../src/names/stacks/recordings/kallsyms.ts";
 
 const textOf = (text: string) => new TextEncoder().encode(text);
 

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { demangleItanium } from "../../../../src/names/symbolize/itanium/demangle-itanium.ts";
+import { demangleItanium } from "../../../../src/names/symbolize/itanium/parser.ts";
 
 describe("a name of the Itanium C++ ABI", () => {
   it.each([

@@ -1,8 +1,4 @@
-import type {
-  DeadstoresIp,
-  LoadRecord,
-  StoreRecord,
-} from "../../../../src/profile/formats/deadstores/types.ts";
+import type { DeadstoresIp, LoadRecord, StoreRecord } from "../../../../src/profile/formats/deadstores.ts";
 
 /** A file as the Valgrind tool writes it: a member per line, names as they are, quotes escaped in the command only. */
 export function fileOfTool(

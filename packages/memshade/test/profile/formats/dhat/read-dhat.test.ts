@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { FormatError } from "../../../../src/ground/bytes/errors.ts";
-import { isDhat, readDhat } from "../../../../src/profile/formats/dhat/read-dhat.ts";
+import { isDhat, readDhat } from "../../../../src/profile/formats/dhat.ts";
 import { framesOfContext } from "../../../../src/profile/model/stacks.ts";
 
 const FILE = fileURLToPath(new URL("../../../fixtures/imports/small.dhat.json", import.meta.url));

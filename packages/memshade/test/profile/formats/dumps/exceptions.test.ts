@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { sourceOfBytes } from "../../../../src/ground/bytes/byte-source.ts";
-import { isElfCore, readElfCore } from "../../../../src/profile/formats/elf-core/index.ts";
+import { isElfCore, readElfCore } from "../../../../src/profile/formats/elf-core.ts";
 import { isMinidump, readMinidump } from "../../../../src/profile/formats/minidump/index.ts";
 import { sharedPath } from "../../../shared-path.ts";
 import { drawMinidump, RIP } from "./dump-pictures.ts";

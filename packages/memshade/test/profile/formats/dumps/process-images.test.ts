@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { sourceOfBytes } from "../../../../src/ground/bytes/byte-source.ts";
 import { FormatError } from "../../../../src/ground/bytes/errors.ts";
-import { isElfCore, readElfCore } from "../../../../src/profile/formats/elf-core/index.ts";
+import { isElfCore, readElfCore } from "../../../../src/profile/formats/elf-core.ts";
 import { isMinidump, readMinidump } from "../../../../src/profile/formats/minidump/index.ts";
 import type { ProcessImage, RegisterWords } from "../../../../src/profile/model/process-image.ts";
 import { drawElf, drawNote } from "../../../code/objects/elf-picture.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { writeChromeTrace } from "../../../../src/profile/formats/chrome-trace/write.ts";
+import { writeChromeTrace } from "../../../../src/profile/formats/chrome-trace.ts";
 import type { CounterTrack } from "../../../../src/profile/model/sample-profile.ts";
 
 const TRACK: CounterTrack = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type DhatHeader, type DhatLives, writeDhat } from "../../../../src/profile/formats/dhat/write.ts";
+import { type DhatHeader, type DhatLives, writeDhat } from "../../../../src/profile/formats/dhat.ts";
 import { sampleProfileOf } from "../../../sample-picture.ts";
 import { readStacks, sumsOf } from "../../../show/exports/readers.ts";
 

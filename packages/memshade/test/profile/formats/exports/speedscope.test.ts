@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { writeSpeedscope } from "../../../../src/profile/formats/speedscope/write.ts";
+import { writeSpeedscope } from "../../../../src/profile/formats/speedscope.ts";
 import type { SampleProfile } from "../../../../src/profile/model/sample-profile.ts";
 import { sampleProfileOf } from "../../../sample-picture.ts";
 

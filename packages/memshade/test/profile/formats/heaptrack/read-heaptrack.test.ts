@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { FormatError } from "../../../../src/ground/bytes/errors.ts";
-import { isHeaptrack, readHeaptrack } from "../../../../src/profile/formats/heaptrack/read-heaptrack.ts";
+import { isHeaptrack, readHeaptrack } from "../../../../src/profile/formats/heaptrack.ts";
 import type { HeapProfile } from "../../../../src/profile/model/heap-profile.ts";
 import { framesOfContext } from "../../../../src/profile/model/stacks.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { joinPieces } from "../../../../src/ground/bytes/file-piece.ts";
-import { ChunkWriter } from "../../../../src/profile/formats/memprof-indexed/chunk-writer.ts";
+import { ChunkWriter } from "../../../../src/profile/formats/memprof-indexed/chain-array.ts";
 
 describe("a writer of chunks", () => {
   it("grows while a value is written that has to stay in one piece with many others", () => {

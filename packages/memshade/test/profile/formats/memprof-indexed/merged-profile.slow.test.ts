@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { joinPieces } from "../../../../src/ground/bytes/file-piece.ts";
-import { nodeDeflate } from "../../../../src/names/memprof/node-deflate.ts";
+import { nodeDeflate } from "../../../../src/names/memprof/input-merger.ts";
 import { writeIndexed, writeMerged } from "../../../../src/profile/formats/memprof-indexed/index.ts";
 import { indexedProfileText, profileText } from "../../../../src/profile/formats/memprof-text/index.ts";
 import {

@@ -2,7 +2,7 @@ import { inflateRawSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ByteWriter } from "../../../../src/ground/bytes/writer.ts";
-import { nodeDeflate } from "../../../../src/names/memprof/node-deflate.ts";
+import { nodeDeflate } from "../../../../src/names/memprof/input-merger.ts";
 import { type PackedChunk, packChunk } from "../../../../src/profile/formats/memshade-profile/chunk-file.ts";
 import { PACKING, PIECE_BYTES } from "../../../../src/profile/formats/memshade-profile/layout.ts";
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { UserError } from "../../../../src/ground/bytes/errors.ts";
-import type { CpuSamples } from "../../../../src/profile/model/cpu/cpu-samples.ts";
-import { readCpuSamples } from "../../../../src/profile/model/cpu/read-cpu-samples.ts";
+import { type CpuSamples, readCpuSamples } from "../../../../src/profile/model/cpu.ts";
 
 const FILE: CpuSamples = {
   schema: "memshade-cpu",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readObjects } from "../../../../src/profile/model/objects/read-objects.ts";
+import { readObjects } from "../../../../src/profile/model/objects.ts";
 import { someObjects } from "../../../objects-picture.ts";
 
 describe("objects.json", () => {

@@ -2,8 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { survivalBy } from "../../../../src/explain/analyses/objects/survival.ts";
-import type { ObjectsProfile } from "../../../../src/profile/model/objects/objects.ts";
-import { readObjects } from "../../../../src/profile/model/objects/read-objects.ts";
+import { type ObjectsProfile, readObjects } from "../../../../src/profile/model/objects.ts";
 import { browse, isInstalled } from "./support/browse.ts";
 
 const MODULE = new Uint8Array(

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { signalName, signalNumber } from "../../../../src/record/host/run/signal-names.ts";
+import { signalName, signalNumber } from "../../../../src/record/host/run/die-by-signal.ts";
 
 it("signals have names and numbers, those without a fixed meaning too", () => {
   expect([15, 6, 34, 37, 64, 32].map(signalName)).toEqual([

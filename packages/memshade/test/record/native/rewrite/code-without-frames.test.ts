@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { openObject } from "../../../../src/code/objects/index.ts";
-import { bytesWithoutFrames } from "../../../../src/record/native/rewrite/code-without-frames.ts";
-import { Stubs } from "../../../../src/record/native/rewrite/stubs.ts";
+import { Stubs } from "../../../../src/record/native/rewrite/code.ts";
+import { bytesWithoutFrames } from "../../../../src/record/native/rewrite/patch-entries.ts";
 import { canCompile } from "../support/record.ts";
 
 describe.skipIf(!canCompile)("code that .eh_frame does not have", () => {

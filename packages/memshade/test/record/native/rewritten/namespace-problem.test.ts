@@ -3,7 +3,7 @@ import { constants, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { STEP } from "../../../../src/record/native/rewritten/enter-namespace.ts";
-import { namespaceProblem } from "../../../../src/record/native/rewritten/namespace-problem.ts";
+import { namespaceProblem } from "../../../../src/record/native/rewritten/rewritten-run.ts";
 import { REPORT } from "../../../../src/record/native/start/launcher.ts";
 
 const { EPERM, ENOSPC, EACCES } = constants.errno;

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { CpuSamples } from "../../../../src/profile/model/cpu/cpu-samples.ts";
+import type { CpuSamples } from "../../../../src/profile/model/cpu.ts";
 import { canCompile, compileProgram, memshadeRun } from "../support/record.ts";
 
 const HZ = 97;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { CpuSamples } from "../../../../src/profile/model/cpu/cpu-samples.ts";
+import type { CpuSamples } from "../../../../src/profile/model/cpu.ts";
 import type { Run } from "../../../../src/profile/model/run.ts";
 import { MAIN } from "../../../command.ts";
 

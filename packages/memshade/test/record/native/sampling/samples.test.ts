@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { Header } from "../../../../src/record/native/layout.ts";
-import { ProcessSamples } from "../../../../src/record/native/sampling/cpu-samples.ts";
 import { RING_BYTES, SamplePlace, Sampling } from "../../../../src/record/native/sampling/layout.ts";
+import { ProcessSamples } from "../../../../src/record/native/sampling/sample-reader.ts";
 import { Machine } from "../support/machine.ts";
 import { SampledProcess } from "../support/sampled-process.ts";
 

@@ -16,8 +16,8 @@ import {
   Thread,
 } from "../../../../src/record/native/layout.ts";
 import { checkProgram } from "../../../../src/record/native/start/check-program.ts";
-import { executedProgram } from "../../../../src/record/native/start/executed-program.ts";
 import { neededObjects } from "../../../../src/record/native/start/needed-objects.ts";
+import { executedProgram } from "../../../../src/record/native/start/start-program.ts";
 import { WantedTables } from "../../../../src/record/native/tables/make-wanted.ts";
 import { Node } from "../../../../src/record/tools/heap/layout.ts";
 

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { executedProgram } from "../../../../src/record/native/start/executed-program.ts";
+import { executedProgram } from "../../../../src/record/native/start/start-program.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "memshade-programs-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -4,7 +4,7 @@ import type { WalkState } from "../../../../src/record/rewrite/tool.ts";
 import { FunctionWriter } from "../../../../src/record/rewrite/write/function-writer.ts";
 import { Insertions } from "../../../../src/record/rewrite/write/insertions.ts";
 import { noTemporaries } from "../../../../src/record/rewrite/write/temporaries.ts";
-import { LoopPolls } from "../../../../src/record/tools/heap/pass/loop-polls.ts";
+import { LoopPolls } from "../../../../src/record/tools/heap/pass/heap-pass.ts";
 
 /** A body of three instructions: its size, no locals, `drop`, `drop`, `end`. */
 const SOURCE = Uint8Array.of(4, 0, Op.DROP, Op.DROP, Op.END);

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { framesOfPath, siteShares } from "../../../../src/explain/analyses/objects/shares.ts";
-import type { ModuleObjects } from "../../../../src/profile/model/objects/objects.ts";
-import { readObjects } from "../../../../src/profile/model/objects/read-objects.ts";
+import { type ModuleObjects, readObjects } from "../../../../src/profile/model/objects.ts";
 import type { ObjectsOptions } from "../../../../src/record/tools/options.ts";
 import { binaryenTool, watByBinaryen } from "../../../support/assemble.ts";
 import { record } from "../../../support/recorded.ts";

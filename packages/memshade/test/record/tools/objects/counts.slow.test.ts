@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readObjects } from "../../../../src/profile/model/objects/read-objects.ts";
+import { readObjects } from "../../../../src/profile/model/objects.ts";
 import { profile } from "../../../../src/record/host/profile.ts";
 import type { ObjectsOptions } from "../../../../src/record/tools/options.ts";
 import { binaryenTool, watByBinaryen } from "../../../support/assemble.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { unreadFields } from "../../../../src/explain/analyses/objects/unread.ts";
-import { readObjects } from "../../../../src/profile/model/objects/read-objects.ts";
+import { readObjects } from "../../../../src/profile/model/objects.ts";
 import { binaryenTool, watByBinaryen } from "../../../support/assemble.ts";
 import { record } from "../../../support/recorded.ts";
 

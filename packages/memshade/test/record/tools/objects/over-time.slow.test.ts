@@ -2,8 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { objectPhases } from "../../../../src/explain/analyses/objects/over-time.ts";
-import type { ModuleObjects } from "../../../../src/profile/model/objects/objects.ts";
-import { readObjects } from "../../../../src/profile/model/objects/read-objects.ts";
+import { type ModuleObjects, readObjects } from "../../../../src/profile/model/objects.ts";
 import { profile, type Recording } from "../../../../src/record/host/profile.ts";
 import type { ObjectsOptions } from "../../../../src/record/tools/options.ts";
 

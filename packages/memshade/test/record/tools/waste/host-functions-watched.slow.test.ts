@@ -1,8 +1,7 @@
 import { createRequire } from "node:module";
 import { describe, expect, it } from "vitest";
 import { decodeModule, functionType } from "../../../../src/code/wasm/index.ts";
-import { touchesNoMemory } from "../../../../src/record/tools/waste/pass/sites/host-functions.ts";
-import { namesOfImports } from "../../../../src/record/tools/waste/pass/sites/wasi-functions.ts";
+import { namesOfImports, touchesNoMemory } from "../../../../src/record/tools/waste/pass/sites.ts";
 
 /*
  * What real packages' JavaScript does to the memory in functions that are held to touch none: each call is surrounded by a look at the

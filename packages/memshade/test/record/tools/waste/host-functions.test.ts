@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { decodeModule, F64, I32, I64 } from "../../../../src/code/wasm/index.ts";
-import { touchesNoMemory } from "../../../../src/record/tools/waste/pass/sites/host-functions.ts";
-import { namesOfImports } from "../../../../src/record/tools/waste/pass/sites/wasi-functions.ts";
+import { namesOfImports, touchesNoMemory } from "../../../../src/record/tools/waste/pass/sites.ts";
 import { wat } from "../../../support/assemble.ts";
 import { Wasted } from "../../../support/wasted.ts";
 

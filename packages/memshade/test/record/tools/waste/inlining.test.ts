@@ -3,9 +3,9 @@ import { decodeModule } from "../../../../src/code/wasm/index.ts";
 import {
   inlinedSites,
   knownFrequencies,
+  runsPerSite,
   siteFrequencies,
 } from "../../../../src/record/tools/waste/pass/inlining.ts";
-import { runsPerSite } from "../../../../src/record/tools/waste/pass/sites/site-runs.ts";
 import { findSites } from "../../../../src/record/tools/waste/pass/weaving-plan.ts";
 import { wat } from "../../../support/assemble.ts";
 

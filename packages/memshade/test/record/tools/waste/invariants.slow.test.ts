@@ -5,9 +5,9 @@ import { describe, expect, it } from "vitest";
 import { decodeModule } from "../../../../src/code/wasm/index.ts";
 import { instrument, type WasteOptions } from "../../../../src/record/tools/index.ts";
 import { findSites } from "../../../../src/record/tools/waste/pass/weaving-plan.ts";
-import { observeImports } from "../../../../src/record/tools/waste/read/host-ranges.ts";
 import type { WasteContents } from "../../../../src/record/tools/waste/read/read-waste.ts";
 import { siteRunsOf } from "../../../../src/record/tools/waste/read/site-runs.ts";
+import { observeImports } from "../../../../src/record/tools/waste/read/wasi-ranges.ts";
 import { wasteReader } from "../../../support/waste-reader.ts";
 import { type Event, free, L, malloc, S, text, WasteRun } from "./events.ts";
 

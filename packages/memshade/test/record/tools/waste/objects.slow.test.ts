@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { objectsByPlace } from "../../../../src/explain/analyses/waste/blocks-by-place.ts";
+import { objectsByPlace } from "../../../../src/explain/analyses/waste.ts";
 import { calloc, free, L, malloc, realloc, S, SYSR, text, WasteRun } from "./events.ts";
 
 const B = 64;

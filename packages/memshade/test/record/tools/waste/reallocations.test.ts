@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { reallocationsByPlace } from "../../../../src/explain/analyses/waste/blocks-by-place.ts";
+import { reallocationsByPlace } from "../../../../src/explain/analyses/waste.ts";
 import { type Event, malloc, realloc, text, WasteRun } from "./events.ts";
 
 describe.each([{ pairs: true }, { objects: true }])("reallocations with %o", (waste) => {

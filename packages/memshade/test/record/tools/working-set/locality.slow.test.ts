@@ -9,10 +9,7 @@ import {
   hashMultiplier,
   localityLayoutOf,
 } from "../../../../src/record/tools/working-set/locality/memory-plan.ts";
-import {
-  type LocalityTables,
-  readLocality,
-} from "../../../../src/record/tools/working-set/locality/read/read-locality.ts";
+import { type LocalityTables, readLocality } from "../../../../src/record/tools/working-set/locality/read.ts";
 import { WorkingSetReader } from "../../../../src/record/tools/working-set/read/read-tables.ts";
 import { wat } from "../../../support/assemble.ts";
 

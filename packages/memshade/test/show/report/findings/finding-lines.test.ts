@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { FindingPlace } from "../../../../src/explain/findings/finding-kind.ts";
 import type { Finding } from "../../../../src/explain/findings/index.ts";
-import { findingInWords, printFindings } from "../../../../src/show/report/findings/finding-lines.ts";
+import { findingInWords, printFindings } from "../../../../src/show/report/findings.ts";
 import { createPaint } from "../../../../src/show/report/terminal/common/paint.ts";
 import { Screen } from "../../../../src/show/report/terminal/common/screen.ts";
 import { displayWidth } from "../../../../src/show/report/terminal/common/text.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { AxeResults, RunOptions } from "axe-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { TABS } from "../../../../src/show/report/page/app/state/state.ts";
+import { TABS } from "../../../../src/show/report/page/app/state.ts";
 import { madeUpPage } from "./made-up-page.ts";
 import { hasChromium, PageBrowser } from "./open-page.ts";
 

@@ -1,11 +1,11 @@
 import {
   type HeapProfile,
+  type MibColumns,
   type ResolvedFrame,
   SITE_FIELDS,
   type SiteColumns,
 } from "../../../../src/profile/model/heap-profile.ts";
 import { HeapProfileBuilder } from "../../../../src/profile/model/heap-profile-builder.ts";
-import type { MibColumns } from "../../../../src/profile/model/mib-columns.ts";
 import { MIB_FIELDS } from "../../../../src/profile/model/mib-fields.ts";
 import type { ContextHeap, InstanceHeap } from "../../../../src/profile/model/over-time/heap-intervals.ts";
 import { random } from "./made-up-page.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { TABS } from "../../../../src/show/report/page/app/state/state.ts";
+import { TABS } from "../../../../src/show/report/page/app/state.ts";
 import { encodePage } from "../../../../src/show/report/page/data/encode.ts";
 import type { PageData } from "../../../../src/show/report/page/data/page-data.ts";
 import { madeUpPage } from "./made-up-page.ts";

@@ -2,8 +2,8 @@ import type { Mib } from "../../mib.ts";
 import { type MibField, zeroMib } from "../../mib-fields.ts";
 import type { MemprofBlocks } from "../profile.ts";
 import { mergeInOrder } from "./block-merge.ts";
-import type { MergeTables } from "./merge-tables.ts";
 import { RankedBits } from "./ranked-bits.ts";
+import type { MergeTables } from "./row-index.ts";
 
 /** The blocks of a profile, one part of the table after the other, so that it need not be in memory as a whole. */
 export interface BlockPieces {

@@ -1,9 +1,8 @@
 import { ChainOrder, ChainWalk } from "../chain-walk.ts";
 import { Column } from "../column.ts";
 import type { MemprofFrames, MemprofRecords } from "../profile.ts";
-import { sortFrames } from "./build-merged.ts";
 import { makeRecords } from "./merged-records.ts";
-import type { ProfileMerger } from "./merger.ts";
+import { type ProfileMerger, sortFrames } from "./merger.ts";
 import { RankedBits } from "./ranked-bits.ts";
 
 /** Where contexts and call sites come to stand. */

@@ -1,6 +1,6 @@
 import type { MemprofFrames, MemprofRecords } from "../profile.ts";
 import { isUnresolved } from "../unresolved.ts";
-import type { MergeTables } from "./merge-tables.ts";
+import type { MergeTables } from "./row-index.ts";
 
 /** Merged contexts in their final order, for who makes the records of them. */
 export interface OrderedContexts {

@@ -1,7 +1,12 @@
 import { HOT_COLD_FIELDS } from "../block-table.ts";
 import { type ChainOrder, ChainWalk } from "../chain-walk.ts";
-import { type StackTreeView, type TreeCursor, wholeWord } from "../profile-view.ts";
-import { type MemprofSummary, SummaryBuilder } from "../summary.ts";
+import {
+  type MemprofSummary,
+  type StackTreeView,
+  SummaryBuilder,
+  type TreeCursor,
+  wholeWord,
+} from "../profile-view.ts";
 import { MergedOrder } from "./merged-order.ts";
 import type { ProfileMerger } from "./merger.ts";
 

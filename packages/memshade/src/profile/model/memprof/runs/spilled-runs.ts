@@ -2,14 +2,11 @@ import type { MibField } from "../../mib-fields.ts";
 import { ChainWalk } from "../chain-walk.ts";
 import { Column } from "../column.ts";
 import { BlockMerge } from "../merge/block-merge.ts";
-import { sortFrames } from "../merge/build-merged.ts";
 import type { CallSiteSet } from "../merge/call-site-set.ts";
 import { MergedOrder } from "../merge/merged-order.ts";
-import { ProfileMerger } from "../merge/merger.ts";
+import { ProfileMerger, sortFrames } from "../merge/merger.ts";
 import type { DataAccessProfile, MemprofFrames } from "../profile.ts";
-import { RunMerge } from "./run-merge.ts";
-import { RunReader, type RunSource } from "./run-reader.ts";
-import { type RunSink, RunWriter } from "./run-writer.ts";
+import { RunMerge, RunReader, type RunSink, type RunSource, RunWriter } from "./run-reader.ts";
 
 /** Bytes that are not kept in memory. */
 export interface SpillFile extends RunSink, RunSource {

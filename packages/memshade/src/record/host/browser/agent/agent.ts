@@ -5,10 +5,8 @@
 import { hookWebAssembly } from "../../instance/hook-webassembly.ts";
 import { replaceFunction } from "../../instance/replace-property.ts";
 import type { AgentSettings, TableReader } from "../messages.ts";
-import { ModuleAnswers } from "./module-answers.ts";
-import { PageRecorder } from "./page-recorder.ts";
-import { ProcessLink } from "./process-link.ts";
-import { Threads } from "./threads.ts";
+import { ModuleAnswers, ProcessLink } from "./module-answers.ts";
+import { PageRecorder, Threads } from "./page-recorder.ts";
 
 declare const memshadeSettings: AgentSettings;
 

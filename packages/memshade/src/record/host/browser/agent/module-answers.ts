@@ -1,9 +1,55 @@
 import type { ShadowLayout } from "../../../tools/index.ts";
 import type { RewrittenModule } from "../../instance/instantiation-observer.ts";
-import { type AgentSettings, type AnswerHead, PIECE_BYTES } from "../messages.ts";
-import type { ProcessLink } from "./process-link.ts";
-import { randomName } from "./random-name.ts";
-import { bytesOf, Utf8Decoder } from "./text.ts";
+import { type AgentMessage, type AgentSettings, type AnswerHead, PIECE_BYTES } from "../messages.ts";
+import { base64, bytesOf, Utf8Decoder } from "./text.ts";
+
+type Send = (text: string) => void;
+
+const { stringify } = JSON;
+const { debug } = console;
+
+/** The way from an agent to the process: messages keep their order. */
+export class ProcessLink {
+  readonly #send: Send;
+  readonly #name: string;
+
+  private constructor(send: Send, name: string) {
+    this.#send = send;
+    this.#name = name;
+  }
+
+  /** Takes the function that leads to the process, so that nothing of it is left for the program; undefined: there is none. */
+  static take(name: string): ProcessLink | undefined {
+    const global = globalThis as unknown as Record<string, unknown>;
+    const send = global[name];
+    if (typeof send !== "function") return undefined;
+    delete global[name];
+    return new ProcessLink(send as Send, name);
+  }
+
+  /** Hands the agent over: whoever listens to the console's messages gets hold of what they are about. */
+  introduce(agent: object): void {
+    debug(this.#name, agent);
+  }
+
+  /** Has what was posted sent at once. Otherwise it waits for the end of what the program does now; messages of the console do not. */
+  hurry(): void {
+    debug(this.#name);
+  }
+
+  post({ kind, ...message }: AgentMessage, contents?: Uint8Array): void {
+    this.#send(`${kind} ${stringify(message)}\n${contents === undefined ? "" : base64(contents)}`);
+  }
+}
+
+const { crypto } = globalThis as Partial<typeof globalThis>;
+const getRandomValues = crypto?.getRandomValues;
+
+/** A name that no other context has; undefined in worklets. The program's own random numbers stay what they are. */
+export function randomName(): string | undefined {
+  if (getRandomValues === undefined) return undefined;
+  return Reflect.apply(getRandomValues, crypto, [new Uint32Array(4)]).join("-");
+}
 
 /** What a module is asked for with. */
 export interface ModuleQuestion {

@@ -1,3 +1,4 @@
+import { ENCODINGS } from "../../../../code/x64/decode/general-rows.ts";
 import {
   IMPLICIT,
   type Instruction,
@@ -5,7 +6,6 @@ import {
   SEGMENT,
   WRITE,
 } from "../../../../code/x64/decode/index.ts";
-import { ENCODINGS } from "../../../../code/x64/decode/row-table.ts";
 import { type OperandSize, type Place, RDI, type Register, RSI } from "../../../../code/x64/index.ts";
 import type { Operand } from "../../../../code/x64/operands.ts";
 import type { Code } from "../code.ts";

@@ -1,3 +1,4 @@
+import { ENCODINGS } from "../../../../code/x64/decode/general-rows.ts";
 import {
   ADDRESS_ONLY,
   IMPLICIT,
@@ -7,7 +8,6 @@ import {
   SEGMENT,
   WRITE,
 } from "../../../../code/x64/decode/index.ts";
-import { ENCODINGS } from "../../../../code/x64/decode/row-table.ts";
 import { RSI, RSP } from "../../../../code/x64/index.ts";
 import { elementBytes, stringOperands } from "../../rewrite/insertion/string-instructions.ts";
 import { STRING } from "./routines/string-routine.ts";

@@ -2,14 +2,12 @@ import { place, RDI, RSI, RSP } from "../../../../code/x64/index.ts";
 import { int32 } from "../../../../code/x64/operands.ts";
 import { RED_ZONE_BYTES } from "../../rewrite/insertion/red-zone.ts";
 import type { Insertion } from "../../rewrite/plan.ts";
-import type { Access } from "./access-code.ts";
-import { skipRedZone } from "./borrowed.ts";
-import type { CommonCode } from "./common-code.ts";
+import { type Access, skipRedZone } from "./access-code.ts";
+import type { CommonCode, FrameEnd } from "./common-code.ts";
 import { slot } from "./places.ts";
 import type { ColdRoutines } from "./routines/cold-routines.ts";
-import type { FrameEnd } from "./routines/frame-end-routine.ts";
 import { MOST_BYTES } from "./routines/reached-memory.ts";
-import { returnsLength } from "./routines/system-call-table.ts";
+import { returnsLength } from "./routines/system-calls.ts";
 import { Snippet, type SnippetLabel } from "./snippet.ts";
 
 const PUSHED_BYTES = 8;

@@ -1,14 +1,14 @@
-import { decode, FLAGS, FLOW, Instruction } from "../../../../code/x64/decode/index.ts";
-import { place, RAX, RSP } from "../../../../code/x64/index.ts";
+import { decode, FLAGS, FLOW, INSTRUCTION_POINTER, Instruction } from "../../../../code/x64/decode/index.ts";
+import { place, RAX, RBP, type Register, RSP } from "../../../../code/x64/index.ts";
 import { int32 } from "../../../../code/x64/operands.ts";
-import type { NativeToolOptions } from "../../native-tool.ts";
+import type { FilePlan, NativeTool, NativeToolOptions, PlannedFile } from "../../native-tool.ts";
 import { type Code, TRAIT } from "../../rewrite/code.ts";
 import { FrameBases } from "../../rewrite/insertion/frame-bases.ts";
 import { RED_ZONE_BYTES } from "../../rewrite/insertion/red-zone.ts";
 import { elementBytes, isStringInstruction } from "../../rewrite/insertion/string-instructions.ts";
 import { type BlockView, type Insertion, inOrder, type PlanBlock } from "../../rewrite/plan.ts";
 import { systemCallNumber } from "../../rewrite/watched-system-calls.ts";
-import { type Access, accessCode } from "./access-code.ts";
+import { type Access, accessCode, type KnownWords } from "./access-code.ts";
 import { type AccessKind, accessOf, comparisonOf, isMasked, stringOf, type Unfollowed } from "./accesses.ts";
 import {
   blockCode,
@@ -18,22 +18,169 @@ import {
   stringCode,
   systemCallCode,
 } from "./block-code.ts";
-import { type CommonCode, commonCode } from "./common-code.ts";
-import { FrameEnds } from "./frame-ends.ts";
-import { KnownPlaces } from "./known-places.ts";
+import { type CommonCode, commonCode, type FrameEnd } from "./common-code.ts";
 import {
   ARENA,
   BLOCK_SLOTS,
   LOAD_SLOTS,
   SAMPLED_BLOCK_SLOTS,
+  SHADOW,
+  SHADOW_BITS,
   SLOT_BYTES,
   SLOTS_END,
   STORE_SLOTS,
   STRING_SLOTS,
+  TABLES_END,
 } from "./layout.ts";
 import { ColdRoutines } from "./routines/cold-routines.ts";
 import { STRING } from "./routines/string-routine.ts";
-import { SiteNotes } from "./site-notes.ts";
+import { keepPlace, notedPlace, SiteNotes, type SitePlace, settlePlace, takePlace } from "./site-places.ts";
+
+const RSP_BIT = 1 << RSP.number;
+const [GROUP, GROUP_BYTE, LEA, LEAVE, MOV_TO, MOV_FROM] = [0x81, 0x83, 0x8d, 0xc9, 0x89, 0x8b];
+const [ADD_RSP, SUB_RSP] = [0xc4, 0xec];
+const WORD_BYTES = 8;
+
+/** Which instructions end frames, or parts of them: those that raise the stack pointer, but for `pop`, whose words `push` wrote. */
+class FrameEnds {
+  readonly #frames: FrameBases;
+  readonly #instruction = new Instruction();
+  #code: Code | undefined;
+  /** The function that was looked at last: its instructions, and how far below its stack pointer it reaches. */
+  #first = 0;
+  #last = 0;
+  #below = 0;
+  #belowAtReturn = 0;
+
+  constructor(frames: FrameBases) {
+    this.#frames = frames;
+  }
+
+  /** What ends in front of an instruction; undefined: nothing. */
+  at(code: Code, i: number): FrameEnd | undefined {
+    if (code.flows[i] === FLOW.return) {
+      this.#look(code, i);
+      return this.#belowAtReturn === 0
+        ? undefined
+        : { below: this.#belowAtReturn, end: 0, byFramePointer: false };
+    }
+    if ((code.kills[i] & RSP_BIT) === 0 && code.bytes[code.offsets[i]] !== LEAVE) return undefined;
+    const end = this.#raised(code, i);
+    if (end === undefined) return undefined;
+    this.#look(code, i);
+    return { ...end, below: this.#below };
+  }
+
+  #raised(code: Code, i: number): Omit<FrameEnd, "below"> | undefined {
+    const instruction = this.#instruction;
+    decode(code.bytes, code.offsets[i], instruction);
+    const { opcode, modRmAt, length, base, index, displacement, reads } = instruction;
+    if (opcode === LEAVE) return { end: 0, byFramePointer: true };
+    if ((instruction.writes & RSP_BIT) === 0) return undefined;
+    if (opcode === GROUP || opcode === GROUP_BYTE) {
+      const at = code.offsets[i] + modRmAt;
+      const view = new DataView(code.bytes.buffer, code.bytes.byteOffset);
+      const size = length - modRmAt - 1;
+      const value = size === 1 ? view.getInt8(at + 1) : view.getInt32(at + 1, true);
+      const end = code.bytes[at] === ADD_RSP ? value : code.bytes[at] === SUB_RSP ? -value : 0;
+      return end > 0 ? { end, byFramePointer: false } : undefined;
+    }
+    if (opcode === LEA && index < 0) {
+      if (base === RSP.number)
+        return displacement > 0 ? { end: displacement, byFramePointer: false } : undefined;
+      if (base === RBP.number && this.#frames.isFrameBase(code, i, base))
+        return { end: displacement, byFramePointer: true };
+      return undefined;
+    }
+    if ((opcode === MOV_TO || opcode === MOV_FROM) && (reads & (1 << RBP.number)) !== 0)
+      return this.#frames.isFrameBase(code, i, RBP.number) ? { end: 0, byFramePointer: true } : undefined;
+    return undefined;
+  }
+
+  /** How far below the stack pointer the function of an instruction reaches. */
+  #look(code: Code, i: number): void {
+    if (this.#code === code && i >= this.#first && i < this.#last) return;
+    const { first, last } = code.functions[code.functionAround(code.offsets[i])];
+    this.#code = code;
+    this.#first = first;
+    this.#last = last;
+    const one = new Instruction();
+    let [below, belowPointer] = [0, 0];
+    let isRaised = false;
+    for (let at = first; at < last; at++) {
+      isRaised ||= (code.kills[at] & RSP_BIT) !== 0 && this.#raised(code, at) !== undefined;
+      if ((code.traits[at] & TRAIT.access) === 0) continue;
+      decode(code.bytes, code.offsets[at], one);
+      if (one.displacement >= 0) continue;
+      if (one.base === RSP.number) below = Math.max(below, -one.displacement);
+      else if (this.#frames.isFrameBase(code, at, one.base))
+        belowPointer = Math.max(belowPointer, -one.displacement + WORD_BYTES);
+    }
+    this.#below = Math.min(below, RED_ZONE_BYTES);
+    // A frame that is addressed by its pointer, and that nothing raises the stack pointer over, lies in the red zone.
+    this.#belowAtReturn = Math.min(isRaised ? below : Math.max(below, belowPointer), RED_ZONE_BYTES);
+  }
+}
+
+/** Words are reached from a place that is so near, bytes: a displacement of 32 bits has room for it. */
+const NEAR = 4096;
+
+/** In a block, the register with the place of the last access's words, for as long as its address is known by the same registers. */
+class KnownPlaces {
+  readonly #code: Code;
+  readonly #instruction = new Instruction();
+  /** Up to which instruction was looked. */
+  #seen: number;
+  #words: Register | undefined;
+  #base = 0;
+  #index = 0;
+  #scale = 0;
+  #displacement = 0;
+
+  /** @param first instruction of the block */
+  constructor(code: Code, first: number) {
+    this.#code = code;
+    this.#seen = first;
+  }
+
+  /** What is known in front of an access. To be asked in the order of instructions. */
+  at(i: number, { base, index, scale, displacement }: Instruction): KnownWords | undefined {
+    for (; this.#seen < i; this.#seen++) this.#forgetWritten(this.#seen);
+    const isSame = base === this.#base && index === this.#index && scale === this.#scale;
+    if (this.#words === undefined || !isSame) return undefined;
+    const { offsets, lengths } = this.#code;
+    const distance = absolute(base, displacement, offsets[i] + lengths[i]) - this.#displacement;
+    return Math.abs(distance) < NEAR ? { register: this.#words, distance } : undefined;
+  }
+
+  /** A register has the place of an access's words, unless they were known before. `next`: the instruction behind it. */
+  keep(words: Register | undefined, { base, index, scale, displacement }: Instruction, next: number): void {
+    const isKnown = words !== undefined && words === this.#words;
+    const isSame = base === this.#base && index === this.#index && scale === this.#scale;
+    const to = absolute(base, displacement, next);
+    if (isKnown && isSame && Math.abs(to - this.#displacement) < NEAR) return;
+    this.#words = words;
+    this.#base = base;
+    this.#index = index;
+    this.#scale = scale;
+    this.#displacement = to;
+  }
+
+  /** What an instruction overwrites is not known behind it. */
+  #forgetWritten(i: number): void {
+    if (this.#words === undefined) return;
+    decode(this.#code.bytes, this.#code.offsets[i], this.#instruction);
+    const bit = (register: number): number =>
+      register >= 0 && register < INSTRUCTION_POINTER ? 1 << register : 0;
+    const uses = bit(this.#words.number) | bit(this.#base) | bit(this.#index);
+    if ((this.#instruction.writes & uses) !== 0) this.#words = undefined;
+  }
+}
+
+/** A displacement that can be compared with others: relative to the instruction, it is the place in the old code. */
+function absolute(base: number, displacement: number, next: number): number {
+  return base === INSTRUCTION_POINTER ? next + displacement : displacement;
+}
 
 const PUSHED_BYTES = 8;
 
@@ -260,4 +407,46 @@ function sum(all: readonly FoundAccess[], figure: (one: FoundAccess) => number):
 
 function bytesOf(code: Code, i: number): Uint8Array {
   return code.bytes.subarray(code.offsets[i], code.offsets[i] + code.lengths[i]);
+}
+
+/** Of all code that is inserted; another number for each change. */
+const KEY = "11";
+
+/** What tells dead and silent stores of native programs. */
+export function nativeWaste(options: NativeToolOptions = {}): NativeTool {
+  const { includeStack = false, compat, contexts = false } = options;
+  return {
+    name: "waste",
+    key: `${KEY}${includeStack ? "s" : ""}${compat === undefined ? "" : "c"}${contexts ? "x" : ""}`,
+    plan: () => [],
+    planFile: (file) => planFile(file, options),
+    shadows: [
+      { address: ARENA, bytes: TABLES_END - ARENA },
+      { address: SHADOW, bytes: 2 ** SHADOW_BITS },
+    ],
+    slowPaths: contexts ? 1 : 0,
+    isWaste: compat === undefined ? 1 : 2,
+    // Slots have ids, which are given out once.
+    keptBytes: TABLES_END - ARENA,
+  };
+}
+
+function planFile({ key, folder }: PlannedFile, options: NativeToolOptions): FilePlan {
+  let place: SitePlace | undefined;
+  const waste = new WastePlan((bytes) => {
+    place = takePlace(folder, key, bytes);
+    return place;
+  }, options);
+  return {
+    plan: waste.plan,
+    notes: () => {
+      if (place !== undefined) keepPlace(folder, place, waste.end);
+      return waste.notes();
+    },
+    kept: (notes) => {
+      if (place === undefined) return;
+      if (!settlePlace(folder, key, notedPlace(notes)))
+        throw new Error("it took so long that its tables are another program's; try again");
+    },
+  };
 }

@@ -1,29 +1,318 @@
-import { encodeConstantExpression, I32 } from "../../../../code/wasm/index.ts";
-import { fixedFrameBase } from "../../../contexts/frame-base.ts";
+import {
+  encodeConstantExpression,
+  globalType,
+  I32,
+  I64,
+  initialValue,
+  type ValType,
+  type WasmModule,
+} from "../../../../code/wasm/index.ts";
+import { bytesOfBase64 } from "../../../../ground/bytes/base64.ts";
+import { partitionPoint } from "../../../../ground/bytes/partition-point.ts";
+import { areCollected } from "../../../../profile/model/collected-objects.ts";
+import { addressesOf } from "../../../allocator/find/state-addresses.ts";
+import { type FrameBase, fixedFrameBase, placeCode } from "../../../contexts/frame-base.ts";
 import { HostFrameFunctions, type ShadowStack } from "../../../contexts/host-frame-functions.ts";
-import { STACK_FRAME_BYTES } from "../../../contexts/layout.ts";
-import { ShadowStackPass } from "../../../contexts/shadow-stack-pass.ts";
-import { StackPlan } from "../../../contexts/stack-plan.ts";
+import { ENTRY_WORD, HOST_WORD, STACK_FRAME_BYTES, StackFrame } from "../../../contexts/layout.ts";
+import { ShadowStackPass, StackPlan } from "../../../contexts/shadow-stack-pass.ts";
+import { dataRange } from "../../../rewrite/facts/data-layout.ts";
 import { canCountBeside } from "../../../rewrite/facts/dynamic-library.ts";
+import type { ModuleScan } from "../../../rewrite/facts/module-scan.ts";
 import { canShareMemory } from "../../../rewrite/facts/shared-memory.ts";
 import { type StaticData, staticData } from "../../../rewrite/facts/static-data.ts";
 import { functionsUnderLoops } from "../../../rewrite/facts/under-loops.ts";
-import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link/shadow-runtime.ts";
+import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link.ts";
 import type { AppendedFunctions } from "../../../rewrite/write/appended-functions.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import type { HostStacks } from "../../heap-options.ts";
-import { HostSlot, SHADOW_IMPORT } from "../../host-interface.ts";
-import type { ShadowLayout } from "../../options.ts";
+import { HIDDEN_EXPORT_PREFIX, HostSlot, SHADOW_IMPORT, Waiting } from "../../host-interface.ts";
+import type { PointerRoots, ShadowLayout } from "../../options.ts";
 import type { ToolSurroundings, WovenTool } from "../../tool.ts";
-import { CONTROL_BYTES } from "../layout.ts";
+import { COMMON_PATH_BASE64 } from "../common-path.generated.ts";
+import { CONTROL_BYTES, Control } from "../layout.ts";
 import { planLayout, runtimeConstants } from "../memory-plan.ts";
-import { HeapPass } from "./heap-pass.ts";
-import { FIRST_COUNTDOWN } from "./loop-polls.ts";
-import { findPointerRoots } from "./pointer-roots.ts";
-import { commonPathBytes, shadowRuntimeBytes } from "./shadow-runtime-bytes.ts";
-import { shareTables, type ThreadSharing } from "./thread-sharing.ts";
+import { SHADOW_RUNTIME_BASE64 } from "../runtime.generated.ts";
+import { HOSTED_RUNTIME_BASE64 } from "../runtime-hosted.generated.ts";
+import { USUAL_RUNTIME_BASE64 } from "../runtime-usual.generated.ts";
+import { USUAL_HOSTED_RUNTIME_BASE64 } from "../runtime-usual-hosted.generated.ts";
+import { FIRST_COUNTDOWN, HeapPass } from "./heap-pass.ts";
 
 const HAS_MEMORY_INDEX = 0x40;
+const WORD = 2 | HAS_MEMORY_INDEX;
+const { instances: INSTANCES, lock: LOCK, lockTurn: LOCK_TURN } = Control;
+const SPINS = 100;
+/** Spins from one call of the host to the next, where nothing but spinning is allowed: a power of two. */
+const SPINS_TO_HOST = 65_536;
+const WAIT_NANOSECONDS = 100_000;
+/** Waits in which the lock stays in one hand until its holder is taken for dead: some seconds. */
+const PATIENCE = 20_000;
+
+/** What an instance needs to use the tables together with others. */
+interface ThreadSharing {
+  frames: FrameBase;
+  /** The instance's own globals, behind that of the newest frame. */
+  globals: { type: ValType; initial: Uint8Array }[];
+  /** Code for what is not the same in all instances. */
+  constants: Record<string, Uint8Array>;
+  /** () → (): take the lock of the tables, and give it back. One instance may take it several times. */
+  lock: number;
+  unlock: number;
+  /** () → (): finds the instance its place. To run before anything else. */
+  start: number;
+  /** Globals for the host. */
+  exports: { name: string; index: number }[];
+}
+
+/**
+ * Adds what instances of a module need that share the shadow memory.
+ *
+ * @param newest global with the newest frame
+ * @param spun function () → i32 that tells the host of spins, and says whether there is one
+ */
+function shareTables(
+  appended: AppendedFunctions,
+  layout: ShadowLayout,
+  shadowMemory: number,
+  newest: number,
+  spun: number,
+): ThreadSharing {
+  const [base, instance, depth, waiting] = [newest + 1, newest + 2, newest + 3, newest + 4];
+  const nothing = appended.typeIndex([], []);
+  const baseBytes = layout.stack - layout.hostWord;
+  const emptyStack = baseBytes - STACK_FRAME_BYTES;
+  const control = (body: BodyBuilder): BodyBuilder => body.i32(layout.control);
+
+  const start = appended.add(nothing, () => {
+    const body = new BodyBuilder([I32]);
+    control(body).i32(1).op("i32.atomic.rmw.add", WORD, shadowMemory, INSTANCES).op("local.tee", 0);
+    body.i32(1).op("i32.add").op("global.set", instance);
+    // The first instance, as a rule that of the main thread, keeps its stack for itself; later ones take turns.
+    body.op("local.get", 0).open("if", I32);
+    body
+      .op("local.get", 0)
+      .i32(1)
+      .op("i32.sub")
+      .i32(layout.stackCount - 1)
+      .op("i32.rem_u")
+      .i32(1)
+      .op("i32.add");
+    body.op("else").i32(0).end();
+    body.i32(layout.stackDistance).op("i32.mul").i32(layout.hostWord).op("i32.add").op("global.set", base);
+    body.op("global.get", base).i32(emptyStack).op("i32.add").op("global.set", newest);
+    // The root's frame, and a zero where there would be a call site before any call.
+    for (const frame of [emptyStack, emptyStack - STACK_FRAME_BYTES])
+      body
+        .op("global.get", base)
+        .i32(layout.nodes)
+        .op("i32.store", WORD, shadowMemory, frame + StackFrame.node);
+    for (const word of [HOST_WORD, ENTRY_WORD])
+      body.op("global.get", base).i32(0).op("i32.store", WORD, shadowMemory, word);
+    return body.finish();
+  });
+
+  const lock = appended.add(nothing, () => {
+    const [holder, spins, turn, waits] = [0, 1, 2, 3];
+    const body = new BodyBuilder([I32, I32, I32, I32]);
+    const take = (expected: () => void): void => {
+      control(body);
+      expected();
+      body.op("global.get", instance).op("i32.atomic.rmw.cmpxchg", WORD, shadowMemory, LOCK);
+    };
+    control(body).op("i32.atomic.load", WORD, shadowMemory, LOCK);
+    body.op("global.get", instance).op("i32.eq").open("if");
+    body.op("global.get", depth).i32(1).op("i32.add").op("global.set", depth).op("return").end();
+    body.open("block").open("loop");
+    take(() => body.i32(0));
+    body.op("local.tee", holder).op("i32.eqz").op("br_if", 1);
+    body.op("local.get", spins).i32(1).op("i32.add").op("local.tee", spins);
+    body.i32(SPINS).op("i32.lt_u").op("br_if", 0);
+    // Where a thread must not stand still, as that of a page.
+    body.op("global.get", waiting).i32(Waiting.stands).op("i32.ne").open("if");
+    body
+      .op("local.get", spins)
+      .i32(SPINS_TO_HOST - 1)
+      .op("i32.and")
+      .op("br_if", 1);
+    body.op("call", spun).op("drop");
+    body.op("global.get", waiting).i32(Waiting.lost).op("i32.ne").op("br_if", 1);
+    body.i32(Waiting.spins).op("global.set", waiting);
+    take(() => body.op("local.get", holder));
+    body.op("local.get", holder).op("i32.ne").op("br_if", 1).op("br", 2).end();
+    control(body).op("i32.atomic.load", WORD, shadowMemory, LOCK_TURN).op("local.get", turn).op("i32.ne");
+    body.open("if");
+    control(body).op("i32.atomic.load", WORD, shadowMemory, LOCK_TURN).op("local.set", turn);
+    body.i32(0).op("local.set", waits).end();
+    control(body).op("local.get", holder).i64(WAIT_NANOSECONDS);
+    body.op("memory.atomic.wait32", WORD, shadowMemory, LOCK).op("drop");
+    body.op("local.get", waits).i32(1).op("i32.add").op("local.tee", waits);
+    body.i32(PATIENCE).op("i32.lt_u").op("br_if", 0);
+    // A thread that was ended while it had the lock never gives it back.
+    take(() => body.op("local.get", holder));
+    body.op("local.get", holder).op("i32.ne").op("br_if", 0);
+    body.end().end();
+    control(body).i32(1).op("i32.atomic.rmw.add", WORD, shadowMemory, LOCK_TURN).op("drop");
+    return body.finish();
+  });
+
+  const unlock = appended.add(nothing, () => {
+    const body = new BodyBuilder();
+    body.op("global.get", depth).open("if");
+    body.op("global.get", depth).i32(1).op("i32.sub").op("global.set", depth).op("return").end();
+    // Not if it was taken away.
+    control(body).op("global.get", instance).i32(0);
+    body.op("i32.atomic.rmw.cmpxchg", WORD, shadowMemory, LOCK).op("drop");
+    return body.finish();
+  });
+
+  const zero = { type: I32, initial: encodeConstantExpression(I32, 0) };
+  return {
+    frames: { hostWord: { global: base, offset: 0 }, emptyStack: { global: base, offset: emptyStack } },
+    globals: [zero, zero, zero, zero],
+    constants: {
+      STACK: placeCode({ global: base, offset: baseBytes }),
+      INSTANCE: placeCode({ global: instance, offset: 0 }),
+    },
+    lock,
+    unlock,
+    start,
+    exports: [
+      { name: "base", index: base },
+      { name: "instance", index: instance },
+      { name: "waiting", index: waiting },
+    ],
+  };
+}
+
+/** Allocators keep arrays of bins: parts of their state that they know by address are not further apart than such an array. */
+const STATE_GAP_BYTES = 512;
+const WORD_BYTES = 8;
+
+const COLLECTED = "the program's garbage collector frees them when it runs";
+
+/** What is exported for the host to look for pointers, and what it has to know to do so. */
+interface ExportedRoots {
+  roots: PointerRoots | string;
+  globals: { name: string; index: number }[];
+}
+
+/** Where a module may keep pointers to its blocks, or why that says nothing of them. */
+function findPointerRoots(around: ToolSurroundings): ExportedRoots {
+  const { module, allocator, stackPointer, memory64 } = around;
+  if (allocator.collector !== undefined || areCollected(allocator.functions))
+    return { roots: COLLECTED, globals: [] };
+  const globals = addressGlobals(module, memory64 ? I64 : I32).map((index) => ({
+    name: `root.${index}`,
+    index,
+  }));
+  const data = dataRange(module);
+  const pointer = globals.find(({ index }) => index === stackPointer);
+  return {
+    globals,
+    roots: {
+      memory: `${HIDDEN_EXPORT_PREFIX}program`,
+      globals: globals.map(({ name }) => HIDDEN_EXPORT_PREFIX + name),
+      ...(pointer === undefined ? {} : { stackPointer: HIDDEN_EXPORT_PREFIX + pointer.name }),
+      ...stackRange(initialValue(module, stackPointer), data),
+      dataEnd: data?.to ?? 0,
+      allocatorState: allocatorState(around),
+    },
+  };
+}
+
+/** Where the stack is: linkers place it on one side of the data. `top`: where its pointer begins. */
+function stackRange(
+  top: number | undefined,
+  data: { from: number; to: number } | undefined,
+): Pick<PointerRoots, "stackFrom" | "stackTo"> {
+  if (top === undefined || top <= 0) return { stackFrom: 0, stackTo: 0 };
+  if (data === undefined || data.from >= top) return { stackFrom: 0, stackTo: top };
+  return data.to <= top ? { stackFrom: data.to, stackTo: top } : { stackFrom: 0, stackTo: 0 };
+}
+
+/** Globals that can change, or whose value comes from outside. */
+function addressGlobals(module: WasmModule, type: number): number[] {
+  const indices: number[] = [];
+  for (let index = 0; index < module.importedGlobalCount + module.globals.length; index++) {
+    const global = globalType(module, index);
+    if (global.type === type && (global.mutable || index < module.importedGlobalCount)) indices.push(index);
+  }
+  return indices;
+}
+
+/**
+ * Beginnings and ends of static data that is known by its address to functions of the allocator alone. It points to what is
+ * free, and what is free begins inside the last word of the block before it.
+ */
+function allocatorState({ module, scan, allocator }: ToolSurroundings): number[] {
+  const own = new Set([...allocator.internals, ...allocator.functions.map(({ index }) => index)]);
+  const addresses = new Set<number>();
+  for (const index of own)
+    for (const address of addressesOf(module, scan, index)) if (!isOdd(address)) addresses.add(address);
+  const others = addressesOfOthers(module, scan, own);
+  const ranges: number[] = [];
+  let last = Number.NEGATIVE_INFINITY;
+  for (const address of Uint32Array.from(addresses).sort()) {
+    const next = partitionPoint(0, others.length, (at) => others[at] < address);
+    if (others[next] === address) continue;
+    const isNeighbour = address - last <= STATE_GAP_BYTES && !(others[next - 1] > last);
+    if (isNeighbour) ranges.pop();
+    else ranges.push(address);
+    ranges.push(Math.min(address + WORD_BYTES, others[next] ?? Number.POSITIVE_INFINITY));
+    last = address;
+  }
+  return ranges;
+}
+
+/**
+ * What may be addresses of variables with pointers in functions that are not among these, in order. Such variables begin at whole words. So
+ * whatever is given odd constants is given texts or numbers, such as that of the line that a failure is reported of.
+ */
+function addressesOfOthers(
+  { importedFunctionCount }: WasmModule,
+  { addresses, argumentOf, firstAddress, facts }: ModuleScan,
+  own: ReadonlySet<number>,
+): Uint32Array {
+  const numbers = new Set(argumentOf.filter((argument, at) => argument !== 0 && isOdd(addresses[at])));
+  const others = new Uint32Array(addresses.length);
+  let count = 0;
+  for (let defined = 0; defined < facts.length; defined++) {
+    if (own.has(defined + importedFunctionCount)) continue;
+    for (let at = firstAddress[defined]; at < firstAddress[defined + 1]; at++)
+      if (!isOdd(addresses[at]) && !numbers.has(argumentOf[at])) others[count++] = addresses[at];
+  }
+  return others.subarray(0, count).sort();
+}
+
+/** No pointer is where a variable at this address begins. */
+function isOdd(address: number): boolean {
+  return address % 4 !== 0;
+}
+
+const decoded = new Map<string, Uint8Array>();
+
+/**
+ * The compiled shadow runtime, a WebAssembly module. Built from `tools/heap/assembly` by `npm run build`. `usual`:
+ * for merged counters, the virtual clock and one instance alone, which takes less code. `hosted`: with what asks for the host's
+ * stacks.
+ */
+function shadowRuntimeBytes(usual: boolean, hosted: boolean): Uint8Array {
+  if (hosted) return decode(usual ? USUAL_HOSTED_RUNTIME_BASE64 : HOSTED_RUNTIME_BASE64);
+  return decode(usual ? USUAL_RUNTIME_BASE64 : SHADOW_RUNTIME_BASE64);
+}
+
+/** What is written into the hooks of allocation functions, for the usual profile. Imports as the runtime, and no more. */
+function commonPathBytes(): Uint8Array {
+  return decode(COMMON_PATH_BASE64);
+}
+
+function decode(base64: string): Uint8Array {
+  let bytes = decoded.get(base64);
+  if (bytes === undefined) {
+    bytes = bytesOfBase64(base64);
+    decoded.set(base64, bytes);
+  }
+  return bytes;
+}
 
 /** One small function per counter word, for places where a counter in line is not worth its bytes. */
 export class CountFunctions {

@@ -7,8 +7,8 @@ import {
   type InstanceHeap,
 } from "../../../../profile/model/over-time/heap-intervals.ts";
 import { MEMSHADE_VERSION } from "../../../../profile/model/version.ts";
+import type { HeapSeries, SeriesChange, SeriesInterval } from "./block-entry.ts";
 import { type ContextTable, pathKey } from "./context-table.ts";
-import type { HeapSeries, SeriesChange, SeriesInterval } from "./read-intervals.ts";
 import type { ShadowContents } from "./read-shadow.ts";
 
 /** Instances in the file, those that allocate most. */

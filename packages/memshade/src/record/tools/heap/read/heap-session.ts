@@ -15,13 +15,14 @@ import {
   type RunSite,
   TRAMPOLINE_BYTES,
 } from "../../../../profile/model/run.ts";
-import type { StaticsFile } from "../../../../profile/model/statics/statics.ts";
+import type { StaticsFile } from "../../../../profile/model/statics.ts";
 import type { HeapSessionOptions } from "../../heap-options.ts";
 import { ModuleFunctions } from "../../module-functions.ts";
 import { distinctNames, tellingExports } from "../../module-names.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import type { InstanceHandle, LinesOf, SharedPlace } from "../../session.ts";
 import { runPlaces } from "../../source-places.ts";
+import { type HeapSeries, withHistory } from "./block-entry.ts";
 import { ContextTable, type MergedContext, pathKey, type ShadowContext } from "./context-table.ts";
 import { describeIntervals } from "./describe-intervals.ts";
 import type { TableMemory } from "./granule-counters.ts";
@@ -46,7 +47,6 @@ import {
   reachSentences,
 } from "./reach/apply-reach.ts";
 import type { ReachSums } from "./reach/reach-sums.ts";
-import { type HeapSeries, withHistory } from "./read-intervals.ts";
 import { type ShadowContents, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
 import { staticAccesses, staticsFile } from "./statics-file.ts";
 import { UNCOUNTED_SENTENCE, UNCOUNTED_SITE } from "./uncounted.ts";

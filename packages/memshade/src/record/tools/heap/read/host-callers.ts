@@ -3,8 +3,8 @@ import type { RawSegment } from "../../../../profile/model/raw-profile.ts";
 import type { RunHost, RunHostFrame } from "../../../../profile/model/run.ts";
 import { HostSite } from "../../../contexts/layout.ts";
 import { STACKS_OF_INSTANCE } from "../../host-interface.ts";
+import type { HeapSeries } from "./block-entry.ts";
 import { ContextTable, pathKey } from "./context-table.ts";
-import type { HeapSeries } from "./read-intervals.ts";
 import type { ShadowContents } from "./read-shadow.ts";
 
 /** A frame as a thread tells of it. */

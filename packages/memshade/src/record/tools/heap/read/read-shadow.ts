@@ -22,14 +22,23 @@ import {
   RECORD_BYTES,
   SHAPE_BYTES,
 } from "../layout.ts";
-import { BlockEntry, countShapes, forgetShapes, type Live, readShapes, splitLive } from "./block-entry.ts";
+import {
+  BlockEntry,
+  countShapes,
+  forgetIntervals,
+  forgetShapes,
+  type HeapSeries,
+  type Live,
+  readSeries,
+  readShapes,
+  splitLive,
+} from "./block-entry.ts";
 import type { ContextExtras, ShadowContext } from "./context-table.ts";
 import { readDrag } from "./drag-entry.ts";
 import { countersOf, type GranuleCounters, type TableMemory } from "./granule-counters.ts";
 import { readGrowth } from "./growth-entry.ts";
 import { GRANULE_BYTES, type LiveBlock, LiveBlocks } from "./live-blocks.ts";
 import { NO_REACH } from "./reach/reach-sums.ts";
-import { forgetIntervals, type HeapSeries, readSeries } from "./read-intervals.ts";
 import { type StaticCounts, StaticReader } from "./read-statics.ts";
 
 /** Only blocks this long can have marks. */

@@ -6,7 +6,7 @@ import {
   type StaticSegment,
   type StaticsFile,
   type StaticsOfModule,
-} from "../../../../profile/model/statics/statics.ts";
+} from "../../../../profile/model/statics.ts";
 import type { StaticPlaces } from "../../options.ts";
 import { MERGED_BYTES } from "../layout.ts";
 import type { StaticCounts } from "./read-statics.ts";

@@ -1,20 +1,46 @@
-import { encodeConstantExpression, I32, referenceType, type ValType } from "../../../../code/wasm/index.ts";
+import {
+  encodeConstantExpression,
+  I32,
+  IMMEDIATE_KIND,
+  opcodeIdAt,
+  referenceType,
+  skipImmediates,
+  skipOpcode,
+  type ValType,
+  type WasmModule,
+} from "../../../../code/wasm/index.ts";
+import { base64Of, bytesOfBase64 } from "../../../../ground/bytes/base64.ts";
+import { findCallSites } from "../../../contexts/frames/call-sites.ts";
+import { FrameWord, frameConstants } from "../../../contexts/frames/frame-memory.ts";
+import {
+  allFrameBytes,
+  entryStack,
+  FramePlan,
+  FrameSnippets,
+  type Frames,
+  type FrameTargets,
+  frameShapes,
+} from "../../../contexts/frames/frame-snippets.ts";
+import { encodeSlots } from "../../../contexts/frames/slot-table.ts";
+import { FRAMES_RUNTIME_BASE64 } from "../../../contexts/frames.generated.ts";
+import { mergeRuntime } from "../../../rewrite/link.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import { HostSlot } from "../../host-interface.ts";
 import type { ToolSurroundings, WovenTool } from "../../tool.ts";
 import { constantObjects } from "../constant-objects.ts";
 import { encodeEvents, FIRST_COUNTER } from "../event-table.ts";
-import { hasObjectTypes } from "../instructions.ts";
+import { allocates, hasLength, hasObjectTypes } from "../instructions.ts";
 import { COUNTER_BYTES, Control } from "../layout.ts";
 import {
   DEFAULT_SAMPLE_BYTES,
   endOfCounters,
   type ObjectsLayout,
+  type ObjectsPlan,
+  type ObjectTablesLayout,
   planObjectsLayout,
 } from "../memory-plan.ts";
 import { SizeModel } from "../size-model.ts";
 import { ObjectsPass, type SamplingTargets } from "./objects-pass.ts";
-import { frameSizes, planFrames, weaveFrames } from "./weave-frames.ts";
 
 /** Heap type `any` as a nullable reference, and the expression of its null. */
 const ANYREF: ValType = 0x6e;
@@ -189,4 +215,81 @@ class Sampling implements SamplingTargets {
     body.op("select").op("global.set", this.countdown);
     return body.op("local.get", 0).finish();
   }
+}
+
+/** What is known of frames before the layout is. */
+type PlannedFrames = Omit<Frames, "snippets">;
+
+interface WovenFrames {
+  readonly frames: Frames;
+  readonly globals: NonNullable<WovenTool["globals"]>;
+  readonly followedCalls: NonNullable<WovenTool["followedCalls"]>;
+  /** The calls that have a slot in their functions' frames, as `encodeSlots` has written them. */
+  readonly slots: string;
+}
+
+/** Frames of the functions that make objects, with room for the counters of these. */
+function planFrames({ module, scan, allocator }: ToolSurroundings): PlannedFrames {
+  const calls = findCallSites(module);
+  const counters = mostCounters(module);
+  const targets = [...counters.keys()].filter((defined) => counters[defined] > 0);
+  const plan = new FramePlan(
+    module,
+    scan,
+    { ...allocator, functions: [], internals: [] },
+    targets.map((defined) => defined + module.importedFunctionCount),
+  );
+  const bytes = counters.map((count) => count * COUNTER_BYTES);
+  return { plan, calls, shapes: frameShapes(module, calls, plan, bytes) };
+}
+
+function frameSizes({ shapes }: PlannedFrames): ObjectsPlan["frames"] {
+  return { functions: shapes.recordBytes.length, frameBytes: allFrameBytes(shapes) };
+}
+
+/** Puts the code of frames into the module. The tool's globals from `firstGlobal` on are theirs. */
+function weaveFrames(
+  { appended, shadowMemory }: ToolSurroundings,
+  planned: PlannedFrames,
+  layout: ObjectTablesLayout,
+  firstGlobal: number,
+): WovenFrames {
+  const words = Control.frames;
+  const constants = frameConstants(layout, {
+    frameNext: words + FrameWord.frameNext,
+    nodeNext: words + FrameWord.nodeNext,
+  });
+  const runtime = mergeRuntime(bytesOfBase64(FRAMES_RUNTIME_BASE64), {
+    appended,
+    shadowMemory,
+    constants,
+    firstGlobal: firstGlobal + 1,
+    hosts: {},
+  });
+  const targets: FrameTargets = {
+    memory: shadowMemory,
+    slotGlobal: firstGlobal,
+    enterFrame: runtime.functions.get("enterFrame") as number,
+    hostWord: words + FrameWord.hostWord,
+    rootSlot: words + FrameWord.rootSlot,
+  };
+  return {
+    frames: { ...planned, snippets: new FrameSnippets(targets) },
+    globals: [{ type: I32, initial: encodeConstantExpression(I32, targets.rootSlot) }, ...runtime.globals],
+    followedCalls: { shadowMemory, ...entryStack(targets), entries: planned.plan.entries },
+    slots: base64Of(encodeSlots(planned)),
+  };
+}
+
+/** The most counters of allocations that each function of the module can have: one per instruction, and one per length. */
+function mostCounters({ bodies, bytes }: WasmModule): number[] {
+  return bodies.map(({ codeStart, end }) => {
+    let counters = 0;
+    for (let at = codeStart; at < end; ) {
+      const op = opcodeIdAt(bytes, at);
+      if (allocates(op)) counters += hasLength(op) ? 2 : 1;
+      at = skipImmediates(bytes, skipOpcode(bytes, at), IMMEDIATE_KIND[op]);
+    }
+    return counters;
+  });
 }

@@ -1,7 +1,145 @@
-import type { CounterPlace } from "../event-table.ts";
+import {
+  type CompositeType,
+  decodeModule,
+  type HeapType,
+  heapTypeOf,
+  IMMEDIATE_KIND,
+  ImmediateKind,
+  isNullable,
+  isReference,
+  opcodeIdAt,
+  type StorageType,
+  skipImmediates,
+  skipOpcode,
+  type WasmModule,
+} from "../../../../code/wasm/index.ts";
+import { readU32Leb, skipLeb32 } from "../../../../ground/bytes/leb128.ts";
+import { partitionPoint } from "../../../../ground/bytes/partition-point.ts";
+import { constantObjects } from "../constant-objects.ts";
+import { type CounterPlace, decodeEvents, FIRST_COUNTER, placeInTable } from "../event-table.ts";
 import { allocates, fixedLength } from "../instructions.ts";
+import type { ObjectsLayout } from "../memory-plan.ts";
 import type { SizeModel } from "../size-model.ts";
-import type { KnownObjects } from "./module-objects.ts";
+
+/** Which types of a module are the same, and which extend which. */
+class TypeFamilies {
+  /** The first type that is the same, by index. */
+  readonly canonical: Int32Array;
+  /** The type that a canonical one extends, −1: none. */
+  readonly supertype: Int32Array;
+  readonly #children: number[][];
+
+  constructor(module: WasmModule) {
+    this.canonical = canonicalTypes(module);
+    this.supertype = Int32Array.from(module.types, (_, index) => {
+      const [above] = module.subtypes[index]?.supertypes ?? [];
+      return above === undefined ? -1 : (this.canonical[above] ?? -1);
+    });
+    this.#children = module.types.map(() => []);
+    module.types.forEach((_, index) => {
+      const above = this.supertype[index];
+      if (above >= 0 && this.canonical[index] === index) this.#children[above].push(index);
+    });
+  }
+
+  /** Whether a condition holds for a type, for one that it extends, or for one that extends it. */
+  someRelated(type: number, holds: (type: number) => boolean): boolean {
+    for (let above = this.supertype[type], steps = 0; above >= 0 && steps <= this.supertype.length; steps++) {
+      if (holds(above)) return true;
+      above = this.supertype[above];
+    }
+    const open = [type];
+    for (let at = 0; at < open.length; at++) {
+      if (holds(open[at])) return true;
+      open.push(...this.#children[open[at]]);
+    }
+    return false;
+  }
+}
+
+/** Types are the same if their groups are: definitions in one order, with references inside of the group by their place in it. */
+function canonicalTypes({ types, subtypes, typeGroups }: WasmModule): Int32Array {
+  const canonical = Int32Array.from(types, (_, index) => index);
+  const groups = new Map<string, number>();
+  for (const { first, count } of typeGroups) {
+    const indexKey = (index: number): string =>
+      index >= first && index < first + count ? `.${index - first}` : `${canonical[index] ?? index}`;
+    const heapKey = (heapType: HeapType): string => (heapType >= 0 ? indexKey(heapType) : `${heapType}`);
+    const typeKey = (type: StorageType): string =>
+      isReference(type) ? `${isNullable(type) ? "?" : "!"}${heapKey(heapTypeOf(type))}` : `${type}`;
+    const key = Array.from({ length: count }, (_, i) => {
+      const { final, supertypes } = subtypes[first + i];
+      return `${final}<${supertypes.map(indexKey)}${definitionKey(types[first + i], typeKey)}`;
+    }).join(";");
+    const known = groups.get(key);
+    if (known === undefined) groups.set(key, first);
+    else for (let i = 0; i < count; i++) canonical[first + i] = known + i;
+  }
+  return canonical;
+}
+
+function definitionKey(type: CompositeType, typeKey: (type: StorageType) => string): string {
+  if (type.kind === "func") return `f${type.params.map(typeKey)}>${type.results.map(typeKey)}`;
+  const fields = type.kind === "array" ? [type.field] : type.fields;
+  return `${type.kind[0]}${fields.map((field) => typeKey(field.type) + (field.mutable ? "m" : "")).join()}`;
+}
+
+/** A counted instruction of a module. */
+export interface ObjectEvent {
+  /** In the code section. */
+  readonly offset: number;
+  readonly op: number;
+  /** Its type, and its field, second type or length. */
+  readonly first: number;
+  readonly second: number;
+  /** Number of its function among the defined ones. */
+  readonly defined: number;
+  readonly counter: CounterPlace;
+  /** Counter of elements, 0: none. */
+  readonly elements: CounterPlace;
+}
+
+/** An object that a constant expression makes with each instance, by the number of its elements or the counter that has it. */
+interface KnownConstant {
+  readonly type: number;
+  readonly elements: number;
+  readonly counter: CounterPlace;
+}
+
+/** What is known of a module without its counters. */
+export class KnownObjects {
+  readonly module: WasmModule;
+  readonly families: TypeFamilies;
+  readonly events: readonly ObjectEvent[];
+  readonly constants: readonly KnownConstant[];
+
+  constructor(original: Uint8Array, layout: ObjectsLayout) {
+    const module = decodeModule(original);
+    this.module = module;
+    this.families = new TypeFamilies(module);
+    const { bytes, bodies, codePayloadStart } = module;
+    this.events = decodeEvents(layout.events).map(({ offset, counter, elements }) => {
+      const at = offset + codePayloadStart;
+      const defined = partitionPoint(0, bodies.length, (body) => bodies[body].end <= at);
+      return { ...instructionAt(bytes, at), offset, defined, counter, elements };
+    });
+    let counters = 0;
+    this.constants = constantObjects(module).map(({ type, elements }) =>
+      typeof elements === "number"
+        ? { type, elements, counter: 0 }
+        : { type, elements: 0, counter: placeInTable(FIRST_COUNTER + counters++) },
+    );
+  }
+}
+
+function instructionAt(bytes: Uint8Array, at: number): { op: number; first: number; second: number } {
+  const op = opcodeIdAt(bytes, at);
+  const immediates = skipOpcode(bytes, at);
+  if (IMMEDIATE_KIND[op] === ImmediateKind.None) return { op, first: -1, second: -1 };
+  const behind = skipLeb32(bytes, immediates);
+  const end = skipImmediates(bytes, immediates, IMMEDIATE_KIND[op]);
+  return { op, first: readU32Leb(bytes, immediates), second: behind < end ? readU32Leb(bytes, behind) : -1 };
+}
 
 /** The counters of an instance at some moment. */
 export interface Counts {

@@ -1,11 +1,10 @@
-import type { ContextOverTime, ObjectsOverTime } from "../../../../profile/model/objects/objects.ts";
+import type { ContextOverTime, ObjectsOverTime } from "../../../../profile/model/objects.ts";
 import { FRAME_HEADER_BYTES } from "../../../contexts/layout.ts";
 import { allocates, fixedLength } from "../instructions.ts";
 import { COUNTER_BYTES } from "../layout.ts";
 import type { ObjectsLayout } from "../memory-plan.ts";
 import type { SizeModel } from "../size-model.ts";
-import type { Counts } from "./counts.ts";
-import type { KnownObjects } from "./module-objects.ts";
+import type { Counts, KnownObjects } from "./counts.ts";
 import type { IntervalChanges } from "./read-intervals.ts";
 import type { CountedInstance, SiteContexts } from "./site-contexts.ts";
 

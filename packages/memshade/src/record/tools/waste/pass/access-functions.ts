@@ -13,7 +13,7 @@ import {
 import { operandsAbove } from "../../../rewrite/walk/access-operands.ts";
 import type { AppendedFunctions } from "../../../rewrite/write/appended-functions.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
-import { checkAddress, computeAddress } from "./sites/access-address.ts";
+import { checkAddress, computeAddress } from "./sites.ts";
 
 /** Functions of the waste runtime that accesses call. */
 export interface AccessTargets {

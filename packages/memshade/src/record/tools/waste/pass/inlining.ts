@@ -8,8 +8,7 @@ import {
 import * as Op from "../../../../code/wasm/op.generated.ts";
 import { readU32Leb } from "../../../../ground/bytes/leb128.ts";
 import { LARGE_FUNCTION_BYTES } from "../../../rewrite/facts/large-functions.ts";
-import { SiteClass, type SiteTable } from "../site-table.ts";
-import type { RunsPerSite } from "./sites/site-runs.ts";
+import { SiteClass, type SiteRuns, type SiteTable } from "../site-table.ts";
 
 /** What following an access inline adds to the code, bytes, near enough to bound it. */
 const INLINED_BYTES = 100;
@@ -145,4 +144,20 @@ function readBody(
     }
     pos = skipImmediates(bytes, immediates, IMMEDIATE_KIND[op]);
   }
+}
+
+/** How often the sites of a module ran, with an entry for each of them. */
+interface RunsPerSite {
+  runs: Float64Array;
+}
+
+/** What is known of each site; of a module's sites only that ran. */
+export function runsPerSite(sites: SiteTable, { offsets, runs }: SiteRuns): RunsPerSite {
+  const found = { runs: new Float64Array(sites.length) };
+  for (let site = 0, at = 0; site < sites.length; site++) {
+    while (at < offsets.length && offsets[at] < sites.offset[site]) at++;
+    if (at === offsets.length) break;
+    if (offsets[at] === sites.offset[site]) found.runs[site] = runs[at];
+  }
+  return found;
 }

@@ -16,7 +16,7 @@ import type { LinearForm } from "../../../rewrite/write/linear-form.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { extraLocal } from "../../../rewrite/write/temporaries.ts";
 import { Loop, MOST_STREAMS, STREAM_END_BYTES } from "../layout.ts";
-import type { SiteRecords } from "./sites/site-records.ts";
+import type { SiteRecords } from "./sites.ts";
 import type { Place } from "./summary-snippets.ts";
 
 const STORE_BIT = 32;

@@ -15,7 +15,7 @@ import {
   type ValType,
 } from "../../../../code/wasm/index.ts";
 import * as Op from "../../../../code/wasm/op.generated.ts";
-import { CallFrames } from "../../../contexts/frames/call-frames.ts";
+import { CallFrames } from "../../../contexts/frames/frame-snippets.ts";
 import type { ToolPass, WalkState } from "../../../rewrite/tool.ts";
 import { declaredBytes, hasLongDisplacement } from "../../../rewrite/walk/displacements.ts";
 import { keepAddress } from "../../../rewrite/walk/keep-address.ts";
@@ -26,15 +26,12 @@ import { extraLocal } from "../../../rewrite/write/temporaries.ts";
 import type { ToolSurroundings } from "../../tool.ts";
 import { SiteClass, type SiteTable } from "../site-table.ts";
 import type { AccessFunctions } from "./access-functions.ts";
-import { hasComparison, valueTypeOfStore } from "./comparisons.ts";
 import { LoopStreams } from "./loop-streams.ts";
-import { NodeCalls } from "./node-calls.ts";
-import type { PassTargets, SummaryParts } from "./pass-parts.ts";
+import { NodeCalls, type PassTargets, type SummaryParts } from "./node-calls.ts";
 import { RepeatedAccesses } from "./repeated-accesses.ts";
-import { SiteKeys } from "./sites/site-keys.ts";
-import { zeroingFunctions } from "./sites/zeroing-functions.ts";
-import { Steps } from "./steps.ts";
-import type { Place } from "./summary-snippets.ts";
+import { zeroingFunctions } from "./sites.ts";
+import { SiteKeys, Steps } from "./steps.ts";
+import { hasComparison, type Place, valueTypeOfStore } from "./summary-snippets.ts";
 
 const HAS_MEMORY_INDEX = 0x40;
 

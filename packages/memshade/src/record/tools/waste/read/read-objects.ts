@@ -10,9 +10,8 @@ import {
   OFFSETS,
   OffsetCount,
 } from "../layout.ts";
-import { readSitePairs } from "./read-pairs.ts";
+import { INVALID, KEY_MASK, readSitePairs, UNREAD, type WasteWords, wordsOf } from "./read-pairs.ts";
 import { controlWord, readCount, type WasteTables } from "./tables.ts";
-import { INVALID, KEY_MASK, UNREAD, type WasteWords, wordsOf } from "./written-bytes.ts";
 
 /** What happened to the blocks of one place that allocates. */
 export interface ObjectFigures {

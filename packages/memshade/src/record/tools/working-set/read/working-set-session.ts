@@ -27,8 +27,7 @@ import { AttributionDescriber, stackDescriber } from "../attribution/read/descri
 import { type AttributionTables, readAttribution } from "../attribution/read/read-attribution.ts";
 import { Control } from "../layout.ts";
 import { type LocalityLayout, localityLayoutOf } from "../locality/memory-plan.ts";
-import { describeLocality } from "../locality/read/describe-locality.ts";
-import { type LocalityTables, readLocality } from "../locality/read/read-locality.ts";
+import { describeLocality, type LocalityTables, readLocality } from "../locality/read.ts";
 import type { WorkingSetLayout } from "../memory-plan.ts";
 import { describeStacks } from "./describe-stacks.ts";
 import type { NotedFrame } from "./note-stack.ts";

@@ -1,37 +1,214 @@
 import { lifetimeHistogram, sizeHistogram } from "../../../../explain/analyses/block-histograms.ts";
+import { objectIntervals, objectPhases } from "../../../../explain/analyses/objects/over-time.ts";
+import { equalStretches, liveAt } from "../../../../explain/analyses/objects/survival.ts";
 import type { RecordedTools } from "../../../../explain/analyses/recorded-tools.ts";
 import type { StaticsReport } from "../../../../explain/analyses/statics/static-objects.ts";
-import { type Finding, kindOf } from "../../../../explain/findings/index.ts";
+import type { PlaceFrame } from "../../../../explain/findings/finding-kind.ts";
+import { type Finding, kindOf, weightOf, wholeOfPart } from "../../../../explain/findings/index.ts";
 import { MEASURED_TOOLS, stacksOf } from "../../../../explain/measures/index.ts";
 import { firstRowOf } from "../../../../explain/measures/waste.ts";
 import { firstRowOf as firstRowOfInstance } from "../../../../explain/measures/working-set.ts";
 import type { HeapProfile } from "../../../../profile/model/heap-profile.ts";
+import type { ModuleObjects, ObjectsProfile } from "../../../../profile/model/objects.ts";
 import type { Presence } from "../../../../profile/model/run.ts";
-import type { WasteFile } from "../../../../profile/model/waste/waste.ts";
+import { MODULE_SPAN, type WasteFile } from "../../../../profile/model/waste/waste.ts";
 import type { WorkingSetProfile } from "../../../../profile/model/working-set/working-set.ts";
+import { findingInWords } from "../../findings.ts";
 import { localityJson } from "../../json/locality.ts";
-import { collectedObjects } from "./collected-objects.ts";
-import { type BuiltFinding, builtFindings } from "./findings.ts";
 import { headOfRun } from "./head.ts";
-import { pageInstructions, type ReadInstructions } from "./instructions.ts";
-import { objectTimelines } from "./object-timelines.ts";
-import { type BuiltObject, builtObjects, type WasteContexts } from "./objects.ts";
+import {
+  type BuiltObject,
+  builtObjects,
+  collectedObjects,
+  type PageObjects,
+  type PageRowsOfContexts,
+  type WasteContexts,
+} from "./objects.ts";
 import { type BuiltTables, MOST_CONTEXTS, PageBuilder } from "./page-builder.ts";
 import {
   PAGE_SCHEMA,
   PAGE_VERSION,
   type PageAccess,
   type PageCache,
+  type PageCode,
   type PageData,
+  type PageDeltas,
   type PageFinding,
   type PageHistogram,
+  type PageLane,
   type PageObject,
+  type PageTimeline,
   type PageVariable,
 } from "./page-data.ts";
-import { addSamples, samplesTimeline } from "./sample-page.ts";
-import { measuredLines, pageSources, type ReadSource, type SourcesKept } from "./sources.ts";
+import {
+  addSamples,
+  Deltas,
+  heapTimeline,
+  pagePhases,
+  type RowOf,
+  samplesTimeline,
+  type WorkingSetContexts,
+  workingSetTimeline,
+} from "./sample-page.ts";
+import {
+  type MeasuredLine,
+  measuredLines,
+  pageSources,
+  type ReadSource,
+  type SourcesKept,
+} from "./sources.ts";
 import { addStacks, ratiosOf } from "./stacks.ts";
-import { heapTimeline, type WorkingSetContexts, workingSetTimeline } from "./timelines.ts";
+
+/** Stretches of what was allocated, where nobody has told of intervals. */
+const STRETCHES = 128;
+
+/** What each module's objects were over what it allocated. `rows`: the page's contexts of those of each part, before `rowOf`. */
+function objectTimelines(
+  { parts, modules }: ObjectsProfile,
+  rows: readonly PageRowsOfContexts[],
+  rowOf: RowOf,
+): PageTimeline[] {
+  return parts.flatMap((part, index): PageTimeline[] => {
+    const name = modules[part.module]?.name;
+    const of = parts.length < 2 || name === undefined ? {} : { of: name };
+    return timelinesOf(part, rows[index]!, rowOf).map((timeline) => ({ ...timeline, ...of }));
+  });
+}
+
+function timelinesOf(part: ModuleObjects, rows: PageRowsOfContexts, rowOf: RowOf): PageTimeline[] {
+  const common = { tool: "objects", unit: "bytes", start: 0 } as const;
+  const intervals = objectIntervals(part);
+  const isOne = intervals !== undefined && part.instances === 1;
+  const times = isOne ? intervals.end : equalStretches(part, STRETCHES);
+  const inUse = laneInUse(part, times);
+  const alone: PageTimeline[] =
+    inUse.length === 0 || isOne
+      ? []
+      : [{ ...common, ends: Float64Array.from(times), lanes: inUse, phases: [] }];
+  if (intervals === undefined) return alone;
+  const amount = (
+    id: string,
+    label: string,
+    unit: PageLane["unit"],
+    values: readonly number[],
+  ): PageLane => ({
+    id,
+    label,
+    word: "object",
+    unit,
+    shape: "amount",
+    values: Float64Array.from(values),
+  });
+  return [
+    {
+      ...common,
+      ends: Float64Array.from(intervals.end),
+      lanes: [
+        amount("objects", "objects made", "count", intervals.objects),
+        amount("object-bytes", "bytes of objects made", "bytes", intervals.bytes),
+        ...(isOne ? inUse : []),
+      ],
+      phases: pagePhases(objectPhases(part)),
+      deltas: deltasOf(part, rows, rowOf),
+    },
+    ...alone,
+  ];
+}
+
+function laneInUse(part: ModuleObjects, times: readonly number[]): PageLane[] {
+  const live = liveAt(part, times);
+  if (live === undefined || times.at(-1) === 0) return [];
+  return [
+    {
+      id: "inUse",
+      label: "objects in use (estimated)",
+      word: "in use",
+      unit: "bytes",
+      shape: "level",
+      values: Float64Array.from(live),
+    },
+  ];
+}
+
+function deltasOf({ overTime }: ModuleObjects, rows: PageRowsOfContexts, rowOf: RowOf): PageDeltas {
+  const deltas = new Deltas(["object-bytes", "objects"], overTime!.intervals.end.length);
+  for (const { context, intervals, bytes, objects } of overTime!.contexts)
+    for (const { row, part } of rows.get(context) ?? [])
+      intervals.forEach((interval, index) => {
+        deltas.add(interval, rowOf(row), [bytes[index]! * part, objects[index]! * part]);
+      });
+  return deltas.build();
+}
+
+/** An instruction, by its offset in the code section, and the line that it is of, from 1; 0: none. */
+interface PlacedInstruction {
+  readonly address: number;
+  readonly text: string;
+  readonly file: string | undefined;
+  readonly line: number;
+}
+
+/** The instructions of the function around an address of a module of the page; none where they are not known. */
+export type ReadInstructions = (module: number, address: number) => readonly PlacedInstruction[];
+
+/** Lines of which instructions are kept: those of findings first, then those with the largest part of anything. */
+const MOST_LINES = 200;
+/** Instructions that are looked at, so that a page of large functions is not waited for. */
+const MOST_READ = 50_000;
+/** Instructions of one line that are kept. */
+const MOST_OF_LINE = 64;
+
+/** The instructions of measured lines, in the functions where they were measured. */
+function pageInstructions(
+  page: PageData,
+  measured: readonly MeasuredLine[],
+  read: ReadInstructions,
+): readonly PageCode[] {
+  const { frames } = page;
+  const lines = measured.slice(0, MOST_LINES);
+  const wanted = new Map(lines.map((line) => [keyOf(line), [] as number[]]));
+  for (let frame = 0; frame < frames.length; frame++) {
+    const file = page.strings[frames.file[frame]!];
+    if (file !== undefined && frames.address[frame]! >= 0 && frames.module[frame]! >= 0)
+      wanted.get(keyOf({ file, line: frames.line[frame]! }))?.push(frame);
+  }
+  const found = new Map<string, Map<number, string>>();
+  const told = new Set<string>();
+  let left = MOST_READ;
+  for (const of of wanted.values())
+    for (const frame of of) {
+      if (left <= 0) break;
+      const module = frames.module[frame]!;
+      if (told.has(`${module} ${frames.address[frame]}`)) continue;
+      const instructions = read(module, frames.address[frame]!);
+      left -= instructions.length;
+      for (const { address, text, file, line } of instructions) {
+        told.add(`${module} ${address}`);
+        const key = file === undefined ? undefined : keyOf({ file, line });
+        if (key === undefined || !wanted.has(key)) continue;
+        const known = found.get(key) ?? new Map<number, string>();
+        found.set(key, known.set(address, text));
+      }
+    }
+  return lines.flatMap(({ file, line }): PageCode[] => {
+    const code = [...(found.get(keyOf({ file, line })) ?? [])].sort(([one], [other]) => one - other);
+    if (code.length === 0) return [];
+    const shown = code.slice(0, MOST_OF_LINE);
+    return [
+      {
+        file: page.strings.indexOf(file),
+        line,
+        address: Int32Array.from(shown, ([address]) => address),
+        text: shown.map(([, text]) => text),
+        ...(shown.length < code.length ? { more: code.length - shown.length } : {}),
+      },
+    ];
+  });
+}
+
+function keyOf({ file, line }: Pick<MeasuredLine, "file" | "line">): string {
+  return `${line} ${file}`;
+}
 
 export interface RunPageOptions {
   /** How the user named the run. */
@@ -262,4 +439,89 @@ function cacheOf({ instances, lineBytes }: WorkingSetProfile): { cache?: PageCac
       missesAt: locality.sitesAtLines * lineBytes,
     },
   };
+}
+
+/** The page's contexts of what the tools recorded, numbered as the builder did. */
+interface RecordedContexts {
+  readonly heap?: Int32Array | undefined;
+  /** By the index of their types, of all modules together. */
+  readonly objects?: PageObjects | undefined;
+  readonly waste?: { readonly file: WasteFile; readonly contexts: WasteContexts } | undefined;
+}
+
+/** A finding before contexts are merged: these are numbers of the builder. */
+interface BuiltFinding extends Omit<PageFinding, "contexts" | "objects"> {
+  readonly contexts: readonly number[];
+}
+
+/** Findings with the frames and contexts that they are about. */
+function builtFindings(
+  builder: PageBuilder,
+  findings: readonly Finding[],
+  recorded: RecordedContexts,
+): BuiltFinding[] {
+  const { heap, waste, objects } = recorded;
+  const contextsOf: Readonly<Record<Finding["tool"], (of: Finding, own: number) => readonly number[]>> = {
+    heap: (finding, own) =>
+      kindOf(finding).isOfVariable
+        ? []
+        : [...(heap ?? [])].filter((context) => isAt(builder, context, own, false)),
+    waste: (finding, own) =>
+      (kindOf(finding).waste?.rows ?? []).flatMap((rows) =>
+        [...waste!.contexts[rows]].filter((context) => isAt(builder, context, own, true)),
+      ),
+    objects: (finding) => objects?.contextsOf(finding) ?? [],
+  };
+  return findings.map((finding): BuiltFinding => {
+    const { kind, tool, place, amount, unit, part, ...details } = finding;
+    const path = place.path.map((frame) => frameOf(builder, frame));
+    const contexts = contextsOf[tool](finding, path[0]!);
+    return {
+      kind,
+      tool,
+      amount,
+      unit,
+      part,
+      path,
+      details,
+      partOf: wholeOfPart(finding),
+      says: findingInWords(finding, { isShort: true }),
+      advice: kindOf(finding).advice,
+      ...(place.via === undefined ? {} : { via: frameOf(builder, place.via) }),
+      weight: weightOf(finding),
+      contexts: [...new Set([...contexts, ...clearedBy(finding, contexts, recorded)])],
+    };
+  });
+}
+
+/** The stores that allocate blocks, as calls of calloc do, where the kind counts them: what these clear is theirs. */
+function clearedBy(finding: Finding, blocks: readonly number[], { waste }: RecordedContexts): number[] {
+  const stores = kindOf(finding).waste?.storesOfBlocks;
+  if (stores === undefined || waste === undefined) return [];
+  const { file, contexts } = waste;
+  const told = new Set(blocks);
+  const calls = new Set(
+    (file.blocks ?? []).flatMap(({ ips }, row) => (told.has(contexts.blocks[row]!) ? [ips[0]!.address] : [])),
+  );
+  return file.stores.flatMap((store, row) =>
+    store.class === stores && calls.has(store.ips[0]!.address) ? [contexts.stores[row]!] : [],
+  );
+}
+
+/** Whether a context's site is the line of a frame; without lines the frame itself, or, of `functions`, its function. */
+function isAt(builder: PageBuilder, context: number, own: number, functions: boolean): boolean {
+  const site = builder.siteOf(context);
+  if (site < 0) return false;
+  const at = builder.frameOf(site);
+  if (at === own) return true;
+  const [one, other] = [builder.frameRow(at), builder.frameRow(own)];
+  const isSame = one.function === other.function && one.file === other.file && one.module === other.module;
+  const { line = 0 } = other;
+  return isSame && (one.line ?? 0) === line && (line > 0 || functions);
+}
+
+function frameOf(builder: PageBuilder, { function: name, file, line, address }: PlaceFrame): number {
+  const module = address === undefined ? undefined : Math.floor(address / MODULE_SPAN);
+  const offset = address === undefined ? undefined : address % MODULE_SPAN;
+  return builder.knownFrame({ name, module, address: offset, file, line });
 }

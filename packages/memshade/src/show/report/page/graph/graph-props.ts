@@ -1,5 +1,5 @@
 import type { FrameNames } from "../app/model/names.ts";
-import type { PageState, SelectedBox } from "../app/state/state.ts";
+import type { PageState, SelectedBox } from "../app/state.ts";
 import type { PageData, PageUnit } from "../data/page-data.ts";
 
 /** Numbers per context, of the whole run or of a range. */

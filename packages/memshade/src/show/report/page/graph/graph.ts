@@ -1,21 +1,95 @@
-import { h } from "preact";
-import { useMemo, useRef } from "preact/hooks";
+import { h, type TargetedEvent } from "preact";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { counted } from "../../../../profile/model/counted.ts";
-import { amount, amountInWords, formatCount, formatPercent } from "../app/parts/amounts.ts";
+import { amount, amountInWords, difference, formatCount, formatPercent } from "../app/parts/amounts.ts";
 import { shown } from "../app/parts/shown-text.ts";
-import type { SelectedBox } from "../app/state/state.ts";
-import { BoxesTable } from "./boxes-table.ts";
+import { tableHead } from "../app/parts/table-head.ts";
+import type { PageState, SelectedBox } from "../app/state.ts";
 import { GraphBar, Legend, Removed, WHOLE, Zoomed } from "./controls.ts";
-import { amountOf, describeBox } from "./describe.ts";
-import type { GraphProps } from "./graph-props.ts";
-import type { MeasuredTree } from "./layout/measured-tree.ts";
+import type { GraphProps, GraphWeight } from "./graph-props.ts";
 import { boxAt, type CallTree, childOf, pathTo, restFrom } from "./layout/tree.ts";
+import type { BoxNames } from "./paint/box-names.ts";
+import type { ColourChoice } from "./paint/colour-choices.ts";
 import { byCategory, byDifference, byRatio, type Colouring, largestCategories } from "./paint/colouring.ts";
 import type { Palette } from "./paint/palette.ts";
 import { usePalette } from "./paint/use-palette.ts";
-import { Picture } from "./picture.ts";
-import { type GraphModel, useGraph } from "./use-graph.ts";
+import { type BoxDescription, Picture } from "./picture.ts";
+import { type GraphModel, type MeasuredTree, useGraph } from "./use-graph.ts";
 import { checkedView, type GraphView, isFromTop } from "./view.ts";
+
+interface BoxesTableProps {
+  tree: CallTree;
+  zoomed: number;
+  /** Boxes have an amount of their own: not where callers are below. */
+  hasOwn: boolean;
+  describe(box: number): BoxDescription;
+  /** How far the amount of a box may be off. */
+  marginOf(box: number): string;
+  format(value: number): string;
+  share(value: number): string;
+  onPick(box: number): void;
+}
+
+/** As many rows as are read in a table; what is left out is summed up below it. */
+const MOST_ROWS = 200;
+/** Parts of the whole that are too small to be told, 1 in so many. */
+const SMALLEST_PART = 1000;
+
+/** The boxes of a graph as a table, callers before what they called. */
+function BoxesTable(props: BoxesTableProps) {
+  const [isOpen, setIsOpen] = useState(false);
+  return h(
+    "details",
+    {
+      class: "graph-table",
+      onToggle: (event: TargetedEvent<HTMLDetailsElement>) => setIsOpen(event.currentTarget.open),
+    },
+    h("summary", null, "The same as a table"),
+    isOpen && h(Rows, props),
+  );
+}
+
+function Rows({ tree, zoomed, hasOwn, describe, marginOf, format, share, onPick }: BoxesTableProps) {
+  const { boxes, left } = largestBoxes(tree, zoomed);
+  const [own, total] = [tree.own[0], tree.total[0]];
+  const row = (box: number) => {
+    const { name, place } = describe(box);
+    return h(
+      "tr",
+      { key: box },
+      h("td", null, tree.depth[box]),
+      h("td", null, h("button", { type: "button", class: "link", onClick: () => onPick(box) }, name)),
+      h("td", null, place),
+      h("td", null, format(total[box]), marginOf(box)),
+      h("td", null, share(total[box])),
+      hasOwn && h("td", null, format(own[box])),
+    );
+  };
+  const heads = ["Level", "Box", "Place", "Total", "Share", ...(hasOwn ? ["Own"] : [])];
+  return h(
+    "table",
+    null,
+    tableHead(heads),
+    h("tbody", null, boxes.map(row)),
+    left > 0 &&
+      h("caption", null, `${left} smaller boxes are not listed; their amounts are in those above them.`),
+  );
+}
+
+/** The boxes from one on that have a part worth telling, callers first, and how many there are besides. */
+function largestBoxes(tree: CallTree, from: number): { boxes: number[]; left: number } {
+  const total = tree.total[0];
+  const waiting = [from];
+  let seen = 0;
+  const boxes: number[] = [];
+  while (waiting.length > 0) {
+    const box = waiting.pop()!;
+    seen += 1;
+    if (boxes.length < MOST_ROWS && total[box] * SMALLEST_PART >= total[from]) boxes.push(box);
+    for (let child = tree.childEnd[box] - 1; child >= tree.childStart[box]; child--) waiting.push(child);
+  }
+  return { boxes, left: seen - boxes.length };
+}
 
 /** Calling contexts as boxes: who called whom, and how much each of them has. */
 export function Graph(props: GraphProps) {
@@ -277,4 +351,71 @@ export function useColouring(
     };
     return trees.map(colouringOf);
   }, [trees, colour, palette, categories]);
+}
+
+interface Described {
+  names: BoxNames;
+  weight: GraphWeight;
+  colour: ColourChoice;
+  /** 1 for each frame whose box has the library's frames that it calls. */
+  isFolded?: Uint8Array | undefined;
+  /** Boxes have an amount of their own: not where callers are below. */
+  hasOwn: boolean;
+}
+
+/** What a box has; in a comparison, what one side has, or how much more than before. */
+function amountOf(
+  { tree, of }: MeasuredTree,
+  { unit, clock }: GraphWeight,
+  side: PageState["side"],
+  box: number,
+): string {
+  const ofSide = side === "difference" ? undefined : of(side);
+  if (ofSide !== undefined) return amountInWords(ofSide[box], unit, clock);
+  const [before, after] = [of("before")?.[box], of("after")?.[box]];
+  return before === undefined || after === undefined
+    ? amountInWords(tree.total[0][box], unit, clock)
+    : difference(after - before, unit, clock);
+}
+
+/** What a tip shows of a box, and a live region reads. */
+function describeBox(
+  { tree, of }: MeasuredTree,
+  { names, weight, colour, isFolded, hasOwn }: Described,
+  box: number,
+  rest?: { count: number; value: number },
+  margin = "",
+): BoxDescription {
+  const inWords = (value: number) => amountInWords(value, weight.unit, weight.clock);
+  const whole = tree.total[0][0];
+  const shareOf = (value: number, off = "") =>
+    `${inWords(value)}${off}, ${formatPercent(value, whole)} of ${inWords(whole)}`;
+  if (rest !== undefined)
+    return {
+      name: `${rest.count} more`,
+      place: "",
+      facts: [shareOf(rest.value), "each is too narrow to be drawn"],
+    };
+  const frame = tree.frame[box];
+  const value = tree.total[0][box];
+  const facts: string[] = [];
+  const [before, after] = [of("before")?.[box], of("after")?.[box]];
+  if (before !== undefined && after !== undefined)
+    facts.push(
+      `${difference(after - before, weight.unit, weight.clock)}: ${inWords(before)} before, ${inWords(after)} after`,
+    );
+  else facts.push(shareOf(value, margin));
+  const own = tree.own[0][box];
+  if (hasOwn && own > 0 && own < value) facts.push(`${inWords(own)} of it in itself`);
+  const matched = of("matched")?.[box] ?? 0;
+  if (matched > 0 && matched < value) facts.push(`${inWords(matched)} of it found`);
+  if (colour.ratio !== undefined) {
+    const [part, by] = [of("of")![box], of("by")![box]];
+    const { label, unit, clock } = colour.ratio.words;
+    if (by > 0) facts.push(`${label}: ${amount(part / by, unit, clock)}`);
+  }
+  const merged = of("merged")?.[box] ?? 0;
+  if (merged > 0) facts.push(`${counted(merged, "merged call path")} in it`);
+  if (frame >= 0 && isFolded?.[frame] === 1) facts.push("with the library's frames that it calls");
+  return { ...names.full(frame, merged), facts };
 }

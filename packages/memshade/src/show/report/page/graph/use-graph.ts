@@ -1,17 +1,176 @@
 import { useMemo } from "preact/hooks";
 import type { PageData } from "../data/page-data.ts";
 import type { GraphProps } from "./graph-props.ts";
-import { BoxFinder } from "./layout/box-finder.ts";
+import { BoxFinder, type FoldedContexts, foldContexts, sumsOf } from "./layout/box-finder.ts";
 import { NARROWEST } from "./layout/drawn-boxes.ts";
-import { foldContexts } from "./layout/fold.ts";
 import { groupFrames, libraryFrames, removedFrames } from "./layout/frame-groups.ts";
-import { invert, outermostSeeds, ownSeeds, type Seeds } from "./layout/invert.ts";
-import { type MeasuredTree, type MeasureName, named } from "./layout/measured-tree.ts";
-import { type BaseTree, baseTree, contextOf, widthsIn, widthsOf, withMeasures } from "./layout/measures.ts";
 import { arrange, boxAt, type CallTree, childOf, type FoundBoxes, restFrom } from "./layout/tree.ts";
 import { BoxNames } from "./paint/box-names.ts";
 import { type ColourChoice, colourChoices, hasPackages } from "./paint/colour-choices.ts";
 import { checkedView } from "./view.ts";
+
+/** Where inverted stacks begin: boxes of a tree, and how much of each measure begins there. */
+interface Seeds {
+  boxes: Int32Array;
+  values: readonly Float64Array[];
+}
+
+/** What of an inverted tree is built: its boxes multiply with every step, and few are wide enough to be seen. */
+interface Detail {
+  /** The path of frames that is zoomed to. What lies beside it gets no further children. */
+  zoom: readonly number[];
+  /** The least part of the zoomed box (0 to 1) that a box needs to get children. */
+  share: number;
+}
+
+/** Everything that a tree holds, each amount where it ends. */
+export function ownSeeds({ count, own }: CallTree): Seeds {
+  const boxes = new Int32Array(count);
+  let found = 0;
+  for (let box = 1; box < count; box++) if (own.some((column) => column[box] !== 0)) boxes[found++] = box;
+  return seedsAt(boxes.subarray(0, found), own);
+}
+
+/** The outermost boxes of a frame with all that is below them: what recursion calls again counts once. */
+function outermostSeeds({ count, parent, frame, total }: CallTree, wanted: number): Seeds {
+  const isInside = new Uint8Array(count);
+  const boxes: number[] = [];
+  for (let box = 1; box < count; box++) {
+    if (isInside[parent[box]] === 0 && frame[box] === wanted) boxes.push(box);
+    if (isInside[parent[box]] === 1 || frame[box] === wanted) isInside[box] = 1;
+  }
+  return seedsAt(Int32Array.from(boxes), total);
+}
+
+function seedsAt(boxes: Int32Array, columns: readonly Float64Array[]): Seeds {
+  const pick = (column: Float64Array) => {
+    const values = new Float64Array(boxes.length);
+    for (let row = 0; row < boxes.length; row++) values[row] = column[boxes[row]];
+    return values;
+  };
+  return { boxes, values: columns.map(pick) };
+}
+
+/** A box of the inverted tree and what it is made of: boxes of the tree, each with the part of it that is meant. */
+interface Holding extends Seeds {
+  box: number;
+  /** How many frames of the zoomed path lead here; all of them below it too; −1 beside it. */
+  followed: number;
+}
+
+/**
+ * The tree with callers as children: below the root the frames of the seeds, below each who called it. The own value of
+ * a box is what no frame called, and all that it holds where its callers were not looked for.
+ */
+export function invert(tree: CallTree, seeds: Seeds, { zoom, share }: Detail): FoundBoxes {
+  const finder = new BoxFinder();
+  const callers = new Callers(tree);
+  const own = seeds.values.map(() => [0]);
+  let least: number | undefined;
+  const holdings: Holding[] = [{ box: 0, followed: 0, ...seeds }];
+  // What is added meanwhile is visited too.
+  for (const holding of holdings) {
+    const { box, followed } = holding;
+    const size = sum(holding.values[0]);
+    const isBelowZoom = followed === zoom.length;
+    if (isBelowZoom) least ??= share * size;
+    if (followed >= 0 && !(isBelowZoom && size < least!)) {
+      // The root's children are the seeds themselves.
+      const { ended, merged } = box === 0 ? { ended: undefined, merged: seeds } : callers.of(holding);
+      if (ended !== undefined) for (const [measure, value] of ended.entries()) own[measure][box] = value;
+      for (const child of split(tree, merged, (frame) => finder.below(box, frame))) {
+        for (const column of own) column[child.box] = 0;
+        const frame = finder.frameOf(child.box);
+        holdings.push({
+          ...child,
+          followed: isBelowZoom ? followed : frame === zoom[followed] ? followed + 1 : -1,
+        });
+      }
+    } else for (const [measure, values] of holding.values.entries()) own[measure][box] = sum(values);
+  }
+  return finder.finish(own.map((values) => Float64Array.from(values)));
+}
+
+/** Finds the callers of many boxes at once; its arrays are as long as the tree and used again. */
+class Callers {
+  readonly #tree: CallTree;
+  /** Where each box of the tree stands among the merged ones, and of which question that is. */
+  readonly #place: Int32Array;
+  readonly #question: Int32Array;
+  #asked = 0;
+
+  constructor(tree: CallTree) {
+    this.#tree = tree;
+    this.#place = new Int32Array(tree.count);
+    this.#question = new Int32Array(tree.count);
+  }
+
+  /** The boxes that called those of a holding, each once, and the sums per measure of what nobody called. */
+  of({ boxes, values }: Seeds): { ended: number[]; merged: Seeds } {
+    this.#asked += 1;
+    const { parent } = this.#tree;
+    const called = new Int32Array(boxes.length);
+    const sums = values.map(() => new Float64Array(boxes.length));
+    const ended = values.map(() => 0);
+    let count = 0;
+    for (let row = 0; row < boxes.length; row++) {
+      const caller = parent[boxes[row]];
+      if (caller === 0) {
+        for (let measure = 0; measure < values.length; measure++) ended[measure] += values[measure][row];
+        continue;
+      }
+      if (this.#question[caller] !== this.#asked) {
+        this.#question[caller] = this.#asked;
+        this.#place[caller] = count;
+        called[count++] = caller;
+      }
+      const place = this.#place[caller];
+      for (let measure = 0; measure < values.length; measure++) sums[measure][place] += values[measure][row];
+    }
+    return {
+      ended,
+      merged: { boxes: called.subarray(0, count), values: sums.map((column) => column.subarray(0, count)) },
+    };
+  }
+}
+
+/** Parts boxes of a tree by the box that `boxOf` gives for their frame; new boxes have numbers that follow each other. */
+function split(
+  tree: CallTree,
+  { boxes, values }: Seeds,
+  boxOf: (frame: number) => number,
+): (Seeds & { box: number })[] {
+  if (boxes.length === 0) return [];
+  const target = new Int32Array(boxes.length);
+  let last = 0;
+  for (let row = 0; row < boxes.length; row++) {
+    target[row] = boxOf(tree.frame[boxes[row]]);
+    last = Math.max(last, target[row]);
+  }
+  const first = target[0];
+  const start = new Int32Array(last - first + 2);
+  for (const box of target) start[box - first + 1] += 1;
+  for (let part = 1; part < start.length; part++) start[part] += start[part - 1];
+  const next = start.slice();
+  const sorted = new Int32Array(boxes.length);
+  const columns = values.map(() => new Float64Array(boxes.length));
+  for (let row = 0; row < boxes.length; row++) {
+    const at = next[target[row] - first]++;
+    sorted[at] = boxes[row];
+    for (let measure = 0; measure < values.length; measure++) columns[measure][at] = values[measure][row];
+  }
+  return Array.from({ length: last - first + 1 }, (_, part) => ({
+    box: first + part,
+    boxes: sorted.subarray(start[part], start[part + 1]),
+    values: columns.map((column) => column.subarray(start[part], start[part + 1])),
+  }));
+}
+
+function sum(values: Float64Array): number {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
+}
 
 /** The widest picture whose boxes are all there, CSS pixels: what is narrower in it has no callers of its own. */
 const WIDEST = 1600;
@@ -208,4 +367,109 @@ export function centreOf(
   for (let box = most; box > 0; box = tree.parent[box])
     if (isLibrary[tree.frame[box]] === 0) return tree.frame[box];
   return most > 0 ? tree.frame[most] : undefined;
+}
+
+/** A tree whose one measure is what widths show, and where each context went. */
+interface BaseTree {
+  tree: CallTree;
+  /** The box of each context; −1 where it was removed. */
+  boxOf: Int32Array;
+  /** What was removed, in the measure's unit. */
+  removed: number;
+}
+
+/** Lays folded contexts out by what each holds itself. */
+export function baseTree(folded: FoldedContexts, widths: Float64Array): BaseTree {
+  const { own, removed } = sumsOf(folded, widths);
+  const { tree, placeOf } = arrange({ ...folded, own: [own] });
+  const boxOf = new Int32Array(folded.boxOf.length);
+  for (let context = 0; context < boxOf.length; context++) {
+    const box = folded.boxOf[context];
+    boxOf[context] = box < 0 ? box : placeOf[box];
+  }
+  return { tree, boxOf, removed };
+}
+
+/** The tree with more measures behind its first one, in the order in which they are given; one value a context. */
+export function withMeasures({ tree, boxOf }: BaseTree, measures: readonly Float64Array[]): CallTree {
+  const own = measures.map((values) => {
+    const sums = new Float64Array(tree.count);
+    for (let context = 0; context < boxOf.length; context++)
+      if (boxOf[context] >= 0) sums[boxOf[context]] += values[context];
+    return sums;
+  });
+  const total = own.map((values) => {
+    const sums = values.slice();
+    for (let box = tree.count - 1; box > 0; box--) sums[tree.parent[box]] += sums[box];
+    return sums;
+  });
+  return { ...tree, own: [...tree.own, ...own], total: [...tree.total, ...total] };
+}
+
+/** What can be drawn as widths, and the sum of what cannot: amounts below zero. */
+interface Widths {
+  values: Float64Array;
+  negative: number;
+}
+
+/** One width a context: its value, and in a comparison the larger one of both runs, so that both have room in one layout. */
+export function widthsOf(values: Float64Array, before: Float64Array | undefined): Widths {
+  const widths = new Float64Array(values.length);
+  let negative = 0;
+  for (let context = 0; context < values.length; context++) {
+    const value = before === undefined ? values[context] : Math.max(values[context], before[context]);
+    if (value > 0) widths[context] = value;
+    else negative += value;
+  }
+  return { values: widths, negative };
+}
+
+/** The part of each width that a set of contexts has: 1 in `chosen` is in it. */
+function widthsIn(widths: Float64Array, chosen: Uint8Array): Float64Array {
+  const part = new Float64Array(widths.length);
+  for (let context = 0; context < part.length; context++)
+    if (chosen[context] === 1) part[context] = widths[context];
+  return part;
+}
+
+/**
+ * The context that a box is, with everything below it: of several that are drawn as one, the one that holds most.
+ * Undefined for the root.
+ */
+export function contextOf(
+  { boxOf }: Pick<BaseTree, "boxOf">,
+  parent: Int32Array,
+  widths: Float64Array,
+  box: number,
+): number | undefined {
+  const total = widths.slice();
+  for (let context = parent.length - 1; context >= 0; context--)
+    if (parent[context] >= 0) total[parent[context]] += total[context];
+  let most: number | undefined;
+  for (let context = 0; context < boxOf.length; context++)
+    if (boxOf[context] === box && (most === undefined || total[context] > total[most])) most = context;
+  return most;
+}
+
+/** Measures that a tree may have behind the one that its widths show. */
+type MeasureName = "matched" | "selected" | "before" | "after" | "of" | "by" | "merged";
+
+/** A tree whose columns have names. */
+export interface MeasuredTree {
+  tree: CallTree;
+  /** The names of the columns behind the first one. */
+  order: readonly MeasureName[];
+  /** What each box and all below it has; undefined where nobody measured it. */
+  of(name: MeasureName): Float64Array | undefined;
+}
+
+function named(tree: CallTree, order: readonly MeasureName[]): MeasuredTree {
+  return {
+    tree,
+    order,
+    of(name) {
+      const index = order.indexOf(name);
+      return index < 0 ? undefined : tree.total[index + 1];
+    },
+  };
 }

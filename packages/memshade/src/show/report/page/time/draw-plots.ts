@@ -1,8 +1,6 @@
-import type { PageTimeline } from "../data/page-data.ts";
+import type { PageLane, PageTimeline } from "../data/page-data.ts";
 import { type Colour, mix, toText } from "../graph/paint/colours.ts";
 import type { Palette } from "../graph/paint/palette.ts";
-import { partAt } from "./intervals.ts";
-import { heightsOf, type Plot } from "./plots.ts";
 
 /** Heights of plots, CSS pixels: of levels, and of amounts. */
 const HEIGHTS = { level: 46, most: 46, amount: 26, used: 26 };
@@ -104,4 +102,99 @@ function largest(values: Float64Array): number {
   let most = 0;
   for (const value of values) most = Math.max(most, value);
   return most;
+}
+
+/** Lanes that share a scale: the first one as an area, the second one as a line above or in it. */
+export interface Plot {
+  area: PageLane;
+  line?: PageLane | undefined;
+}
+
+/**
+ * What is drawn of a timeline: the first lane that tells a level with what was most of it, and accesses; where there is
+ * no level, the first one that tells amounts with another one of the same unit. The table has all lanes.
+ */
+export function plotsOf({ lanes }: PageTimeline): Plot[] {
+  const level = lanes.find(({ shape }) => shape === "level");
+  const amount = lanes.find(
+    ({ shape, unit }) =>
+      (shape === "amount" && (level === undefined || unit === "accesses")) || shape === "used",
+  );
+  const plots: Plot[] = [];
+  if (level !== undefined)
+    plots.push({
+      area: level,
+      line: lanes.find(({ shape, unit }) => shape === "most" && unit === level.unit),
+    });
+  if (amount !== undefined)
+    plots.push({
+      area: amount,
+      line: lanes.find((lane) => lane !== amount && lane.shape === amount.shape && lane.unit === amount.unit),
+    });
+  return plots;
+}
+
+/** How high a lane's values are drawn: levels as they are, amounts as a rate, for intervals may differ in length. */
+export function heightsOf({ shape, values }: PageLane, { start, ends }: PageTimeline): Float64Array {
+  if (shape !== "amount") return values;
+  return values.map((value, interval) => {
+    const length = ends[interval] - (interval === 0 ? start : ends[interval - 1]);
+    return length > 0 ? value / length : 0;
+  });
+}
+
+/** Intervals `[from, to)` of a timeline. */
+export interface Intervals {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Where an interval begins, on the timeline's clock; of the number of intervals, where the last one ends. */
+export function beginOf({ start, ends }: PageTimeline, interval: number): number {
+  return interval <= 0 ? start : ends[Math.min(interval, ends.length) - 1];
+}
+
+/** The interval that a part of the whole time (0 to 1) lies in. */
+export function intervalAt(timeline: PageTimeline, part: number): number {
+  const { start, ends } = timeline;
+  const at = start + part * (ends[ends.length - 1] - start);
+  let low = 0;
+  let high = ends.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ends[middle] > at) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** Where an interval begins, as a part of the whole time (0 to 1). */
+export function partAt(timeline: PageTimeline, interval: number): number {
+  const whole = timeline.ends[timeline.ends.length - 1] - timeline.start;
+  return whole > 0 ? (beginOf(timeline, interval) - timeline.start) / whole : 0;
+}
+
+/** What a lane has in some intervals, in its unit. */
+interface LaneSum {
+  value: number;
+  /** "end": where they end; "most": the most in one of them; "sum": in all together. */
+  kind: "end" | "most" | "sum";
+}
+
+/** Levels are of the end. What intervals used cannot be added up: they may use the same memory. */
+export function sumLane({ shape, values }: PageLane, { from, to }: Intervals): LaneSum {
+  const part = values.subarray(from, to);
+  if (shape === "level") return { value: part.at(-1) ?? 0, kind: "end" };
+  if (shape === "most" || shape === "used")
+    return { value: part.reduce((most, value) => Math.max(most, value), 0), kind: "most" };
+  return { value: part.reduce((sum, value) => sum + value, 0), kind: "sum" };
+}
+
+/** Equal parts of all intervals, at most so many. */
+export function chunks(intervals: number, most: number): Intervals[] {
+  const size = Math.max(1, Math.ceil(intervals / most));
+  return Array.from({ length: Math.ceil(intervals / size) }, (_, index) => ({
+    from: index * size,
+    to: Math.min(intervals, (index + 1) * size),
+  }));
 }

@@ -1,6 +1,6 @@
 import { h } from "preact";
 import type { FrameNames } from "../app/model/names.ts";
-import type { PageState } from "../app/state/state.ts";
+import type { PageState } from "../app/state.ts";
 import type { PageData } from "../data/page-data.ts";
 import { Timeline } from "./timeline.ts";
 

@@ -9,7 +9,7 @@ import {
 import type { FindingDiff } from "../../../../explain/diff/finding-diff.ts";
 import type { Measure } from "../../../../explain/measures/measure.ts";
 import { formatMean, plural } from "../../../../profile/model/format.ts";
-import { printFindingDiff, printRenamed } from "../../findings/finding-lines.ts";
+import { printFindingDiff, printRenamed } from "../../findings.ts";
 import { printGaps } from "./header.ts";
 import { Screen, type ScreenOptions } from "./screen.ts";
 import { cutMiddle, padLeft, printable } from "./text.ts";

@@ -6,7 +6,7 @@ import {
   shortPlace,
 } from "../../../../explain/analyses/frames/place-names.ts";
 import { groupContexts } from "../../../../explain/analyses/groups.ts";
-import type { PairRow } from "../../../../explain/analyses/waste/pairs.ts";
+import type { PairRow } from "../../../../explain/analyses/waste.ts";
 import { gapsOfTool, stacksOf } from "../../../../explain/measures/index.ts";
 import type { Measure, MeasuredProfiles } from "../../../../explain/measures/measure.ts";
 import {
@@ -25,7 +25,7 @@ import { amountFormat } from "../../measure-format.ts";
 import { pathLine } from "../heap/callers.ts";
 import { GROUP_NOUNS, SiteNames } from "../heap/site-names.ts";
 import { ESTIMATED, printOmitted } from "../heap/site-rows.ts";
-import { loadedValues } from "../waste/loaded-values.ts";
+import { loadedValues } from "../waste.ts";
 import { printCallers } from "./call-path.ts";
 import { printBinaries, printGaps, printWrapped } from "./header.ts";
 import { Screen, type ScreenOptions } from "./screen.ts";

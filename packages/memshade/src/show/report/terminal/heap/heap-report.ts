@@ -1,12 +1,22 @@
 import type { BlockMeasure } from "../../../../explain/analyses/block-measure.ts";
 import { draggedBlocks, dragOfContexts, lastUse } from "../../../../explain/analyses/dragged-blocks.ts";
-import { placedAccesses } from "../../../../explain/analyses/granule-accesses.ts";
+import {
+  type GranuleAccesses,
+  granuleAccesses,
+  placedAccesses,
+} from "../../../../explain/analyses/granule-accesses.ts";
 import { type ContextGroups, groupContexts, sumOf } from "../../../../explain/analyses/groups.ts";
 import { capacityOf, copiedBytes, growthOf, spareBytes } from "../../../../explain/analyses/growth.ts";
-import { leaks, liveAtPeak } from "../../../../explain/analyses/heap/leaks.ts";
+import { leaks, liveAtPeak } from "../../../../explain/analyses/heap.ts";
 import { marginOf } from "../../../../explain/analyses/host-stacks.ts";
 import { classifySites } from "../../../../explain/analyses/hot-cold.ts";
-import { reachOf } from "../../../../explain/analyses/live-blocks.ts";
+import {
+  type LiveAmount,
+  type LiveKind,
+  liveBlocksOf,
+  liveByKind,
+  reachOf,
+} from "../../../../explain/analyses/live-blocks.ts";
 import type { StaticsReport } from "../../../../explain/analyses/statics/static-objects.ts";
 import { temporaryBlocks } from "../../../../explain/analyses/temporary.ts";
 import { heapTotals } from "../../../../explain/analyses/totals.ts";
@@ -25,21 +35,111 @@ import type { IndexIntoContextTable } from "../../../../profile/model/indices.ts
 import { knowsField } from "../../../../profile/model/known-fields.ts";
 import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../../../profile/model/memprof/hot-cold.ts";
 import { NO_DRAG } from "../../../../profile/model/over-time/drag.ts";
-import { printFindings } from "../../findings/finding-lines.ts";
-import { pathsAndSites, printNothingAllocated, printSummary, printTitle } from "../common/header.ts";
+import { LEAK_KINDS, type LeakKind } from "../../../../profile/model/suppression.ts";
+import { printFindings } from "../../findings.ts";
+import {
+  pathsAndSites,
+  printNothingAllocated,
+  printSummary,
+  printTitle,
+  printWrapped,
+} from "../common/header.ts";
 import { printModules } from "../common/modules.ts";
 import { printRankings } from "../common/rankings.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
+import { sparkline } from "../common/sparkline.ts";
 import { printable } from "../common/text.ts";
-import { accessedPlaces } from "./accessed-places.ts";
 import { printBlockHistograms } from "./block-histograms.ts";
 import { callerLines, heaviestPathLine } from "./callers.ts";
 import { printHotCold } from "./hot-cold.ts";
-import { printLiveKinds, reachFacts } from "./live-kinds.ts";
 import { printOverTime } from "./over-time.ts";
 import { SiteFacts } from "./site-facts.ts";
 import { around, printSiteRows, type SiteRows } from "./site-rows.ts";
 import { printStaticData } from "./static-data.ts";
+
+const HANGING = "      ";
+
+const WORDS: { readonly [Kind in LiveKind]: string } = {
+  definite: "lost",
+  indirect: "indirectly lost",
+  possible: "possibly lost",
+  reachable: "still reachable",
+  suppressed: "suppressed",
+  unknown: "not known",
+};
+
+/** Prints what of the live blocks is lost and what to do about it; nothing where that was not looked for. */
+function printLiveKinds(screen: Screen, profile: HeapProfile): void {
+  for (const amount of liveByKind(profile) ?? []) {
+    const { kind, bytes, blocks } = amount;
+    const size = `${formatBytes(bytes)} in ${formatBlocks(blocks)}`;
+    const word = `${WORDS[kind][0]!.toUpperCase()}${WORDS[kind].slice(1)}`;
+    printWrapped(screen, `${word}: ${size}${meaningOf(amount, profile)}`, "  ", HANGING);
+  }
+}
+
+function meaningOf({ kind }: LiveAmount, profile: HeapProfile): string {
+  switch (kind) {
+    case "definite":
+      return reachOf(profile)?.hostMayHold === true
+        ? ". No pointer to them is left in the module's memory; only the host may still hold them: " +
+            "delete() or free() each as soon as it is done with."
+        : ". No pointer to them is left: free each before the last pointer to it goes.";
+    case "indirect":
+      return ". Only lost blocks point to them: free them with those.";
+    case "possible":
+      return ". No pointer to their beginning is left, or what local variables hold is not known.";
+    case "reachable":
+      return "";
+    case "suppressed":
+    case "unknown":
+      return ", as said above.";
+    default:
+      throw new RangeError(`no such kind: ${kind satisfies never}`);
+  }
+}
+
+/** `1 lost, 999 indirectly lost` of some contexts; empty where all is still reachable, or nothing is known. */
+function reachFacts(profile: HeapProfile, contexts: readonly IndexIntoContextTable[]): string {
+  const counts = LEAK_KINDS.map((kind: LeakKind) => {
+    const measure = liveBlocksOf(profile, kind);
+    return { kind, blocks: measure === undefined ? 0 : sumOf(measure.blocks, contexts) };
+  }).filter(({ blocks }) => blocks > 0);
+  if (counts.every(({ kind }) => kind === "reachable")) return "";
+  return counts.map(({ kind, blocks }) => `${formatCount(blocks)} ${WORDS[kind]}`).join(", ");
+}
+
+const MOST_COLUMNS = 64;
+const MOST_RANGES = 3;
+
+/** Lines that show where in the blocks of some contexts accesses went, and where none did. */
+export function accessedPlaces(
+  profile: HeapProfile,
+  contexts: readonly IndexIntoContextTable[],
+  indent: number,
+): string[] {
+  const places = granuleAccesses(profile, contexts);
+  const { counts, granuleBytes, isCut } = places;
+  if (counts.length === 0) return [];
+  const most = counts.reduce((largest, count) => Math.max(largest, count), 0);
+  const busiest = counts.indexOf(most);
+  const margin = " ".repeat(indent);
+  const facts = [
+    `${formatBytes(counts.length * granuleBytes)} long`,
+    ...(most === 0
+      ? []
+      : [`most at byte ${busiest * granuleBytes}: ${formatCount(most)}${isCut[busiest] ? " or more" : ""}`]),
+    untouchedText(places),
+  ];
+  return [`${margin}│${sparkline([...counts], MOST_COLUMNS)}│`, `${margin}${facts.join(" · ")}`];
+}
+
+function untouchedText({ untouched }: GranuleAccesses): string {
+  if (untouched.length === 0) return "all of it accessed";
+  const named = untouched.slice(0, MOST_RANGES).map(({ start, end }) => `${start}–${end - 1}`);
+  const more = untouched.length > MOST_RANGES ? ` and ${untouched.length - MOST_RANGES} more ranges` : "";
+  return `never bytes ${named.join(", ")}${more}`;
+}
 
 const DETAIL_INDENT = 6;
 /** Lines of callers for a site that is the whole table; others get their part of it, but some. */

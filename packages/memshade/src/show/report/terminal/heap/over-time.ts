@@ -1,8 +1,7 @@
 import { bareName } from "../../../../explain/analyses/frames/place-names.ts";
 import { groupContexts } from "../../../../explain/analyses/groups.ts";
-import { type HeapPhases, heapPhases } from "../../../../explain/analyses/over-time/heap-phases.ts";
-import { sitesOverTime } from "../../../../explain/analyses/over-time/sites-over-time.ts";
-import type { Phase } from "../../../../explain/analyses/phases/phases.ts";
+import { type HeapPhases, heapPhases, sitesOverTime } from "../../../../explain/analyses/over-time.ts";
+import type { Phase } from "../../../../explain/analyses/phases.ts";
 import { counted } from "../../../../profile/model/counted.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../../../profile/model/format.ts";
 import type { HeapProfile } from "../../../../profile/model/heap-profile.ts";

@@ -1,5 +1,4 @@
 import { fromOwn } from "../../../../explain/analyses/frames/own-place.ts";
-import { typeName, typesByIndex } from "../../../../explain/analyses/objects/names.ts";
 import { busiestPaths } from "../../../../explain/analyses/objects/shares.ts";
 import {
   AGE_BOUNDS,
@@ -10,26 +9,29 @@ import {
   wholeSurvival,
 } from "../../../../explain/analyses/objects/survival.ts";
 import { objectTotals } from "../../../../explain/analyses/objects/totals.ts";
-import { unreadFields, unreadTypes } from "../../../../explain/analyses/objects/unread.ts";
+import {
+  typeName,
+  typesByIndex,
+  unreadFields,
+  unreadTypes,
+} from "../../../../explain/analyses/objects/unread.ts";
 import { LEAST_BYTES } from "../../../../explain/findings/heap-blocks.ts";
 import type { Finding } from "../../../../explain/findings/index.ts";
 import { agreeing } from "../../../../profile/model/counted.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../../../profile/model/format.ts";
-import type { ModuleObjects, ObjectsProfile, ObjectType } from "../../../../profile/model/objects/objects.ts";
+import type { ModuleObjects, ObjectsProfile, ObjectType } from "../../../../profile/model/objects.ts";
 import type { Presence } from "../../../../profile/model/run.ts";
 import { commandLine } from "../../../../profile/model/shell-words.ts";
 import type { StackFrame } from "../../../../profile/model/working-set/working-set.ts";
-import { printFindings } from "../../findings/finding-lines.ts";
+import { printFindings } from "../../findings.ts";
 import { printChain } from "../common/call-path.ts";
-import { printGaps, printWrapped } from "../common/header.ts";
+import { presenceInWords, printGaps, printWrapped } from "../common/header.ts";
 import { printModules } from "../common/modules.ts";
-import { presenceInWords } from "../common/presence.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { sparkline } from "../common/sparkline.ts";
 import { cutMiddle, displayWidth, padLeft, padRight, printable } from "../common/text.ts";
 import { pathFrame } from "../working-set/working-set-names.ts";
-import { printAllocated } from "./allocated-over-time.ts";
-import { siteInWords } from "./site-in-words.ts";
+import { printAllocated, siteInWords } from "./allocated-over-time.ts";
 
 export const DEFAULT_ROWS = 15;
 

@@ -1,15 +1,14 @@
 import { formatPercent, plural } from "../../../../profile/model/format.ts";
-import { findingInWords, findingLines } from "../../findings/finding-lines.ts";
+import { findingInWords, findingLines } from "../../findings.ts";
 import { amountFormat } from "../../measure-format.ts";
 import type { Paint } from "../common/paint.ts";
 import { Screen } from "../common/screen.ts";
 import { displayWidth, padLeft, printable, wrapWords } from "../common/text.ts";
-import { frameLabel } from "../tree/frame-label.ts";
+import { frameLabel } from "../tree.ts";
 import { keyLines } from "./keys.ts";
 import { bodyRows, LEAST, MARK_COLUMNS, pathRows, topFor } from "./layout.ts";
 import { fitLine, lineWidth } from "./texts.ts";
 import { rowsOf } from "./tree-cursor.ts";
-import type { TreeRow } from "./tree-rows.ts";
 import type { ViewModel } from "./view-model.ts";
 import {
   type FindingsScreen,
@@ -17,6 +16,7 @@ import {
   type Size,
   type SourceScreen,
   shownScreen,
+  type TreeRow,
   type TreeScreen,
   type ViewScreen,
   type ViewState,

@@ -1,8 +1,8 @@
 import type { Finding } from "../../../../explain/findings/index.ts";
 import type { StackFrame } from "../../../../explain/measures/measured-stacks.ts";
-import { findingInWords } from "../../findings/finding-lines.ts";
+import { findingInWords } from "../../findings.ts";
 import { cutEnd, displayWidth } from "../common/text.ts";
-import { frameLabel } from "../tree/frame-label.ts";
+import { frameLabel } from "../tree.ts";
 
 /** A frame in full: what is searched in. */
 export function frameText(frame: StackFrame): string {

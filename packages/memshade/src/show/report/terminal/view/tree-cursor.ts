@@ -1,7 +1,6 @@
 import type { CallNode } from "../../../../explain/call-tree/call-tree.ts";
-import { allNodes, reveal, type TreeRow, treeRows } from "./tree-rows.ts";
 import type { ViewModel } from "./view-model.ts";
-import type { TreeScreen } from "./view-state.ts";
+import { allNodes, reveal, type TreeRow, type TreeScreen, treeRows } from "./view-state.ts";
 
 /** Nodes that are opened at once. */
 const MOST_OPENED = 2000;

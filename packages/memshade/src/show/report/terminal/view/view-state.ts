@@ -1,7 +1,69 @@
-import type { CallNode } from "../../../../explain/call-tree/call-tree.ts";
+import type { CallNode, CallTree } from "../../../../explain/call-tree/call-tree.ts";
 import type { StackFrame } from "../../../../explain/measures/measured-stacks.ts";
-import { expandedAtFirst } from "./tree-rows.ts";
 import type { TreeChoice, ViewModel } from "./view-model.ts";
+
+/** A node that can be seen, and how deep it stands. */
+export interface TreeRow {
+  readonly node: CallNode;
+  readonly depth: number;
+  /** Undefined for a root. */
+  readonly parent: CallNode | undefined;
+}
+
+/** Part of the total from which on nodes are expanded at first: the way to what matters most. */
+const TELLING_PART = 0.5;
+/** Nodes that are looked at on the way to one that is searched for. */
+const MOST_NODES = 500_000;
+
+/** The nodes whose callers in the tree are all expanded, in their order. */
+export function treeRows(tree: CallTree, expanded: ReadonlySet<CallNode>): TreeRow[] {
+  const rows: TreeRow[] = [];
+  const add = (nodes: readonly CallNode[], depth: number, parent: CallNode | undefined): void => {
+    for (const node of nodes) {
+      rows.push({ node, depth, parent });
+      if (expanded.has(node)) add(node.children, depth + 1, node);
+    }
+  };
+  add(tree.roots, 0, undefined);
+  return rows;
+}
+
+function expandedAtFirst({ total, roots }: CallTree): ReadonlySet<CallNode> {
+  const expanded = new Set<CallNode>();
+  for (let [node] = roots; node !== undefined && node.total >= TELLING_PART * total; [node] = node.children)
+    if (node.children.length > 0) expanded.add(node);
+  return expanded;
+}
+
+/** All nodes with those above them, in the order of a tree that is expanded everywhere. */
+export function* allNodes({ roots }: CallTree): Generator<readonly CallNode[]> {
+  const open: { nodes: readonly CallNode[]; next: number }[] = [{ nodes: roots, next: 0 }];
+  const path: CallNode[] = [];
+  for (let seen = 0; seen < MOST_NODES; ) {
+    const level = open.at(-1);
+    if (level === undefined) return;
+    const node = level.nodes[level.next++];
+    if (node === undefined) {
+      open.pop();
+      path.pop();
+      continue;
+    }
+    seen++;
+    path.push(node);
+    yield [...path];
+    open.push({ nodes: node.children, next: 0 });
+  }
+}
+
+/** A tree with everything above a node expanded, and the row of the node. */
+export function reveal(
+  tree: CallTree,
+  expanded: ReadonlySet<CallNode>,
+  path: readonly CallNode[],
+): { expanded: ReadonlySet<CallNode>; cursor: number } {
+  const all = new Set([...expanded, ...path.slice(0, -1)]);
+  return { expanded: all, cursor: treeRows(tree, all).findIndex(({ node }) => node === path.at(-1)) };
+}
 
 export interface Size {
   readonly columns: number;

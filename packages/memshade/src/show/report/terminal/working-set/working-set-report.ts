@@ -1,27 +1,247 @@
 import { fromOwn } from "../../../../explain/analyses/frames/own-place.ts";
 import { bareName } from "../../../../explain/analyses/frames/place-names.ts";
-import { findPhases } from "../../../../explain/analyses/working-set/phases.ts";
+import {
+  binned,
+  binStart,
+  COMMON_CACHES,
+  LINE_BYTES,
+  ValueHistogram,
+} from "../../../../explain/analyses/locality.ts";
+import {
+  attributedPlaces,
+  findPhases,
+  functionsOfInterval,
+} from "../../../../explain/analyses/working-set.ts";
 import type { Finding } from "../../../../explain/findings/index.ts";
 import { agreeing, counted, groupDigits } from "../../../../profile/model/counted.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../../../profile/model/format.ts";
 import type { Presence } from "../../../../profile/model/run.ts";
 import { commandLine } from "../../../../profile/model/shell-words.ts";
 import type {
+  Attribution,
   InstanceWorkingSet,
+  LocalityRecord,
   TimeUnit,
   WorkingSetProfile,
 } from "../../../../profile/model/working-set/working-set.ts";
-import { printFindings } from "../../findings/finding-lines.ts";
-import { printChain } from "../common/call-path.ts";
-import { printGaps, printWrapped } from "../common/header.ts";
+import { printFindings } from "../../findings.ts";
+import { curveSizes, footprintOf, linesOf, missRatioCurve } from "../../json/locality.ts";
+import { printCallers, printChain } from "../common/call-path.ts";
+import { presenceInWords, printGaps, printWrapped } from "../common/header.ts";
 import { printModules } from "../common/modules.ts";
-import { presenceInWords } from "../common/presence.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { sparkline } from "../common/sparkline.ts";
-import { bar, cutMiddle, padLeft, padRight, printable } from "../common/text.ts";
-import { printAttributions, printInterval } from "./attribution-report.ts";
-import { printLocality } from "./locality-report.ts";
-import { pathFrame } from "./working-set-names.ts";
+import { bar, cutMiddle, displayWidth, padLeft, padRight, printable } from "../common/text.ts";
+import { functionName, kindName, nameOf, pathFrame } from "./working-set-names.ts";
+
+const DEFAULT_SITES = 10;
+/** Fewer sampled lines than this are no good sample. */
+const FEW_LINES = 20;
+const NAME_WIDTH = 51;
+const REUSE_WIDTH = 20;
+/** Caches that hold everything say nothing new: one of them is enough. */
+const CACHES_BEYOND = 1;
+
+/** Miss ratios of caches, footprints and the instructions that miss: what `--locality` recorded. */
+function printLocality(screen: Screen, locality: LocalityRecord, rows: number | undefined): void {
+  const { paint } = screen;
+  const { references, rate, method } = locality;
+  const lines = linesOf(locality);
+  const how =
+    method === "exact"
+      ? "exact"
+      : `SHARDS, ${formatPercent(rate, 1)}: ${formatCount(locality.sampled)} references`;
+  screen.print("", paint.strong("Locality"));
+  screen.print(paint.faint(`${formatCount(references)} references to ${plural(lines, "line")}; ${how}`));
+  if (method === "shards" && locality.cold < FEW_LINES)
+    screen.print(
+      paint.warning(
+        `A sample of ${plural(Math.round(locality.cold), "line")} says little: --locality exact follows all of them.`,
+      ),
+    );
+  printCurve(screen, locality);
+  printFootprint(screen, locality);
+  printReuse(screen, locality);
+  printSites(screen, locality, rows ?? DEFAULT_SITES);
+}
+
+function printCurve(screen: Screen, locality: LocalityRecord): void {
+  const { paint } = screen;
+  const curve = missRatioCurve(locality);
+  const sizes = curveSizes(locality);
+  const ratios = sizes.map((size) => curve.at(size));
+  const [first] = sizes;
+  const last = sizes.at(-1) ?? first;
+  screen.print(
+    `misses of fully associative LRU caches, ${formatBytes(first * LINE_BYTES)} to ${formatBytes(last * LINE_BYTES)}: ${formatPercent(ratios[0], 1)} to ${formatPercent(ratios.at(-1) ?? 0, 1)}`,
+    `  ${paint.bar(sparkline(ratios, screen.width - 2))}`,
+  );
+  let beyond = 0;
+  for (const { name, bytes } of COMMON_CACHES) {
+    const size = bytes / LINE_BYTES;
+    if (size >= linesOf(locality) && beyond++ === CACHES_BEYOND) break;
+    const ratio = curve.at(size);
+    screen.print(
+      `  ${padRight(name, 42)} ${padLeft(formatPercent(ratio, 1), 7)} ${paint.bar(bar(ratio, Math.max(ratios[0], ratio), 20))}`,
+    );
+  }
+}
+
+/** A few windows, longest last. */
+function printFootprint(screen: Screen, locality: LocalityRecord): void {
+  const points = footprintOf(locality);
+  if (points.length === 0) return;
+  screen.print(
+    screen.paint.faint("footprint: lines in so many references, on average"),
+    `  ${screen.paint.bar(
+      sparkline(
+        points.map(({ lines }) => lines),
+        screen.width - 2,
+      ),
+    )}`,
+  );
+  const step = Math.max(1, Math.ceil(points.length / 4));
+  const shown = points.filter((_, i) => (points.length - 1 - i) % step === 0);
+  screen.print(
+    `  ${shown.map(({ references, lines }) => `${formatCount(references)}: ${formatBytes(lines * LINE_BYTES)}`).join("   ")}`,
+  );
+}
+
+/** Reuse distances and times by powers of two, as two lines of blocks. */
+function printReuse(screen: Screen, locality: LocalityRecord): void {
+  const total = locality.distances.reduce((sum, [, weight]) => sum + weight, 0);
+  if (total <= 0) return;
+  for (const [title, entries, unit] of [
+    ["reuse distance", locality.distances, "lines"],
+    ["reuse time", locality.times, "references"],
+  ] as const) {
+    const histogram = new ValueHistogram();
+    for (const [value, weight] of entries) histogram.add(value, weight);
+    const bins = binned(histogram);
+    const most = bins.indexOf(Math.max(...bins));
+    screen.print(
+      `${padRight(title, 15)} ${screen.paint.bar(padRight(sparkline(bins, REUSE_WIDTH), Math.min(REUSE_WIDTH, bins.length)))}  ${screen.paint.faint(`0 to ${formatCount(binStart(bins.length))} ${unit}, mostly from ${formatCount(binStart(most))}`)}`,
+    );
+  }
+}
+
+function printSites(screen: Screen, locality: LocalityRecord, rows: number): void {
+  const { sites, otherSites, sitesAtLines, rate } = locality;
+  const missing = sites.filter(({ misses }) => misses > 0);
+  if (missing.length === 0) return;
+  const { paint } = screen;
+  const total = sites.reduce((sum, { misses }) => sum + misses, otherSites.misses);
+  screen.print("", paint.strong(`Most misses of a cache of ${formatBytes(sitesAtLines * LINE_BYTES)}`));
+  screen.print(
+    paint.faint(`  ${padLeft("misses", 8)} ${padLeft("part", 7)} ${padLeft("cold", 8)}  instruction`),
+  );
+  for (const site of missing.slice(0, rows)) {
+    const { misses, cold } = site;
+    screen.print(
+      `  ${padLeft(formatCount(misses / rate), 8)} ${padLeft(formatPercent(misses, total), 7)} ${padLeft(formatCount(cold / rate), 8)}  ${nameOf(screen, site, NAME_WIDTH)}`,
+    );
+  }
+  const omitted = Math.max(0, missing.length - rows) + (otherSites.misses > 0 ? otherSites.sites : 0);
+  if (omitted > 0) screen.print(paint.faint(`  ${plural(omitted, "more instruction")}`));
+}
+
+const DEFAULT_PLACES = 8;
+const CALLERS_INDENT = " ".repeat(33);
+/** Functions named per interval at most. */
+const MOST_PER_INTERVAL = 4;
+/** Parts of an interval smaller than this are not named. */
+const LEAST_PART = 0.01;
+
+/** Who touched the lines first, and whose they are: what `--who` recorded. */
+function printAttributions(
+  screen: Screen,
+  { firstTouch, owners }: InstanceWorkingSet,
+  rows: number | undefined,
+  bytes: (lines: number) => string,
+): void {
+  const most = rows ?? DEFAULT_PLACES;
+  if (owners !== undefined) {
+    const title = "Owners  (whose blocks the lines of an interval hold, on average)";
+    printPlaces(screen, title, owners, "mean", most, bytes);
+  }
+  if (firstTouch !== undefined) {
+    const title = "First touches  (lines that a place was the first to touch in the run)";
+    printPlaces(screen, title, firstTouch, "total", most, bytes);
+  }
+}
+
+function printPlaces(
+  screen: Screen,
+  title: string,
+  attribution: Attribution,
+  by: "mean" | "total",
+  rows: number,
+  bytes: (lines: number) => string,
+): void {
+  const { paint } = screen;
+  const [head, ...more] = title.split("  ");
+  const places = attributedPlaces(attribution, by === "mean" ? "owners" : "firstTouch").filter(
+    (place) => place[by] > 0,
+  );
+  const sum = places.reduce((all, place) => all + place[by], 0);
+  screen.print("", paint.strong(head) + paint.faint(`  ${more.join("  ")}`));
+  screen.print(
+    paint.faint(
+      `  ${padLeft(by === "mean" ? "interval" : "run", 9)} ${padLeft("part", 7)} ${padLeft(by === "mean" ? "run" : "interval", 10)}  ${by === "mean" ? "allocated in" : "touched in"}`,
+    ),
+  );
+  for (const { kind, of, stack, total, mean } of places.slice(0, rows)) {
+    const [value, other] = by === "mean" ? [mean, total] : [total, mean];
+    const own = fromOwn(stack);
+    const [frame, ...callers] = own.stack;
+    const name =
+      frame === undefined
+        ? paint.faint(kindName({ kind, of }))
+        : nameOf(
+            screen,
+            { frame, via: own.via, file: frame.file, line: frame.line },
+            screen.width - CALLERS_INDENT.length,
+          );
+    screen.print(
+      `  ${paint.amount(padLeft(bytes(value), 9))} ${padLeft(formatPercent(value, sum), 7)} ${padLeft(bytes(other), 10)}  ${name}`,
+    );
+    printCallers(screen, callers.map(pathFrame), CALLERS_INDENT);
+  }
+  const omitted = Math.max(0, places.length - rows) + attribution.otherContexts.contexts;
+  if (omitted > 0) screen.print(paint.faint(`  … and ${plural(omitted, "more place")}: -n shows more`));
+}
+
+/** One line per attribution of an interval: `first touched by parse 45 %, grow 30 %`. */
+function printInterval(
+  screen: Screen,
+  { firstTouch, owners, fill, levels }: InstanceWorkingSet,
+  level: number,
+  interval: number,
+): void {
+  const lines = levels[level].counts.lines?.[interval] ?? 0;
+  if (lines === 0) return;
+  const indent = " ".repeat(12);
+  const bytes = fill?.levels[level]?.bytes[interval];
+  if (bytes !== undefined)
+    screen.print(screen.paint.faint(`${indent}${formatPercent(bytes, lines * 64)} of their bytes touched`));
+  for (const [words, attribution] of [
+    ["owners", owners],
+    ["first touched by", firstTouch],
+  ] as const) {
+    if (attribution === undefined) continue;
+    let line = `${indent}${words}`;
+    let count = 0;
+    for (const { kind, of, frame, lines: own } of functionsOfInterval(attribution, level, interval)) {
+      if (own < LEAST_PART * lines || count === MOST_PER_INTERVAL) break;
+      const name = frame === undefined ? kindName({ kind, of }) : screen.fit(functionName(frame), 24);
+      const next = `${line}${count === 0 ? " " : ", "}${printable(name)} ${formatPercent(own, lines)}`;
+      if (!screen.isWide && displayWidth(next) > screen.width) break;
+      line = next;
+      count++;
+    }
+    if (count > 0) screen.print(screen.paint.faint(line));
+  }
+}
 
 export interface WorkingSetReportOptions extends ScreenOptions {
   /** Intervals listed at each scale; undefined: those that fit a screen. */

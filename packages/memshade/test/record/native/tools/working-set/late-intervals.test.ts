@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { CONTROL_BYTES, PIECE_BYTES } from "../../../../../src/record/native/tools/working-set/layout.ts";
 import { lateIntervals } from "../../../../../src/record/native/tools/working-set/read/describe-native.ts";
 import { MarkedLines } from "../../../../../src/record/native/tools/working-set/read/marked-lines.ts";
-import { IntervalRecords } from "../../../../../src/record/native/tools/working-set/read/native-intervals.ts";
+import { IntervalRecords } from "../../../../../src/record/native/tools/working-set/read/native-session.ts";
 
 const MS = 1e6;
 

@@ -6,8 +6,10 @@ import {
   type SnapshotRecord,
 } from "../../../../../src/profile/model/working-set/working-set-series.ts";
 import { CONTROL_BYTES, PIECE_BYTES } from "../../../../../src/record/native/tools/working-set/layout.ts";
-import { LineOwners } from "../../../../../src/record/native/tools/working-set/read/line-owners.ts";
-import { MarkedLines } from "../../../../../src/record/native/tools/working-set/read/marked-lines.ts";
+import {
+  LineOwners,
+  MarkedLines,
+} from "../../../../../src/record/native/tools/working-set/read/marked-lines.ts";
 import { AttributionDescriber } from "../../../../../src/record/tools/working-set/attribution/read/describe-attribution.ts";
 import type { AttributionEntry } from "../../../../../src/record/tools/working-set/attribution/read/open-attribution.ts";
 import type { AttributedPlace } from "../../../../../src/record/tools/working-set/attribution/read/read-attribution.ts";

@@ -20,8 +20,8 @@ import {
   PIECE_BYTES,
   SHARED_UNITS,
 } from "../../../../../src/record/native/tools/working-set/layout.ts";
-import { MarkReader } from "../../../../../src/record/native/tools/working-set/read/mark-reader.ts";
 import { MarkStream } from "../../../../../src/record/native/tools/working-set/read/mark-stream.ts";
+import { MarkReader } from "../../../../../src/record/native/tools/working-set/read/native-session.ts";
 
 const isPossible = process.platform === "linux" && process.arch === "x64";
 if (!isPossible) console.warn("SKIPPED: marks of native programs are read on x86-64 Linux only");

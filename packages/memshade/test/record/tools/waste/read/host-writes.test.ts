@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { instrument, type WasteOptions } from "../../../../../src/record/tools/index.ts";
-import { observeImports } from "../../../../../src/record/tools/waste/read/host-ranges.ts";
+import { observeImports } from "../../../../../src/record/tools/waste/read/wasi-ranges.ts";
 import { wat } from "../../../../support/assemble.ts";
 import { wasteReader } from "../../../../support/waste-reader.ts";
 

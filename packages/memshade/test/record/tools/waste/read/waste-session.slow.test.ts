@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readDeadstores } from "../../../../../src/profile/formats/deadstores/read.ts";
+import { readDeadstores } from "../../../../../src/profile/formats/deadstores.ts";
 import { readWaste } from "../../../../../src/profile/model/waste/read-waste.ts";
 import type { WasteFile } from "../../../../../src/profile/model/waste/waste.ts";
 import { type ProfiledError, type ProfileOptions, profile } from "../../../../../src/record/host/profile.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readFilter } from "../../../../../src/show/report/page/app/model/filter-language.ts";
+import { readFilter } from "../../../../../src/show/report/page/app/model/page-model.ts";
 
 const WEIGHTS = ["bytes", "left", "neverRead"];
 const read = (text: string) => readFilter(text, WEIGHTS);

@@ -3,7 +3,7 @@ import { sum } from "../../../../../src/show/report/page/app/model/figures.ts";
 import { PageModel } from "../../../../../src/show/report/page/app/model/page-model.ts";
 import { siteRows, sumRows } from "../../../../../src/show/report/page/app/model/site-rows.ts";
 import { sumLines } from "../../../../../src/show/report/page/app/model/source-lines.ts";
-import { FIRST_STATE, GROUPS, type PageState } from "../../../../../src/show/report/page/app/state/state.ts";
+import { FIRST_STATE, GROUPS, type PageState } from "../../../../../src/show/report/page/app/state.ts";
 import { FRAME_FLAGS } from "../../../../../src/show/report/page/data/page-data.ts";
 import { madeUpPage } from "../made-up-page.ts";
 

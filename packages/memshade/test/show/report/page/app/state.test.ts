@@ -7,7 +7,7 @@ import {
   readState,
   TABS,
   writeState,
-} from "../../../../../src/show/report/page/app/state/state.ts";
+} from "../../../../../src/show/report/page/app/state.ts";
 
 const index = fc.nat({ max: 999_999_999 });
 const word = fc.string({ minLength: 1, unit: "grapheme" });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { decodePage } from "../../../../../src/show/report/page/data/decode.ts";
-import { pageFile } from "../../../../../src/show/report/page/data/file.ts";
+import { pageFile } from "../../../../../src/show/report/page/data/encode.ts";
 import { madeUpPage } from "../made-up-page.ts";
 
 const TEMPLATE =

@@ -4,7 +4,7 @@ import { withOwnSites } from "../../../../../src/explain/analyses/frames/mark-fr
 import { notThrough } from "../../../../../src/show/report/page/app/model/merged.ts";
 import { PageModel } from "../../../../../src/show/report/page/app/model/page-model.ts";
 import { sumLines } from "../../../../../src/show/report/page/app/model/source-lines.ts";
-import { FIRST_STATE } from "../../../../../src/show/report/page/app/state/state.ts";
+import { FIRST_STATE } from "../../../../../src/show/report/page/app/state.ts";
 import type { PageData } from "../../../../../src/show/report/page/data/page-data.ts";
 import { pageOfRun } from "../../../../../src/show/report/page/data/run-page.ts";
 import { generatedHeap } from "../generated-heap.ts";

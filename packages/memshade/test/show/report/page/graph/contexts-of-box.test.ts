@@ -1,12 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { foldContexts } from "../../../../../src/show/report/page/graph/layout/box-finder.ts";
 import {
   type BoxEnd,
   contextsOfBox,
 } from "../../../../../src/show/report/page/graph/layout/contexts-of-box.ts";
-import { foldContexts } from "../../../../../src/show/report/page/graph/layout/fold.ts";
-import { baseTree } from "../../../../../src/show/report/page/graph/layout/measures.ts";
 import { type CallTree, pathTo } from "../../../../../src/show/report/page/graph/layout/tree.ts";
-import { callersTree, sandwichTrees } from "../../../../../src/show/report/page/graph/use-graph.ts";
+import { baseTree, callersTree, sandwichTrees } from "../../../../../src/show/report/page/graph/use-graph.ts";
 import { fromPaths } from "./trees.ts";
 
 const { parent, frame, own } = fromPaths([

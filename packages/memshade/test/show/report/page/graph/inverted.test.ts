@@ -1,13 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { invert, ownSeeds } from "../../../../../src/show/report/page/graph/layout/invert.ts";
 import {
   arrange,
   boxAt,
   type CallTree,
   pathTo,
 } from "../../../../../src/show/report/page/graph/layout/tree.ts";
-import { callersTree, centreOf, sandwichTrees } from "../../../../../src/show/report/page/graph/use-graph.ts";
+import {
+  callersTree,
+  centreOf,
+  invert,
+  ownSeeds,
+  sandwichTrees,
+} from "../../../../../src/show/report/page/graph/use-graph.ts";
 import { ALONE, contexts, type Drawn, FRAMES, fromPaths, sum, textOf, treeOf } from "./trees.ts";
 
 /** Everything, as no screen has room for. */

@@ -1,19 +1,19 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { foldContexts } from "../../../../../src/show/report/page/graph/layout/box-finder.ts";
 import {
   boxAtPoint,
   drawnBoxes,
   rowOf,
 } from "../../../../../src/show/report/page/graph/layout/drawn-boxes.ts";
-import { foldContexts } from "../../../../../src/show/report/page/graph/layout/fold.ts";
+import { boxAt, type CallTree, pathTo } from "../../../../../src/show/report/page/graph/layout/tree.ts";
+import { drawnAt, placeOf, stepFrom } from "../../../../../src/show/report/page/graph/picture.ts";
 import {
   baseTree,
   contextOf,
   widthsOf,
   withMeasures,
-} from "../../../../../src/show/report/page/graph/layout/measures.ts";
-import { drawnAt, placeOf, stepFrom } from "../../../../../src/show/report/page/graph/layout/step.ts";
-import { boxAt, type CallTree, pathTo } from "../../../../../src/show/report/page/graph/layout/tree.ts";
+} from "../../../../../src/show/report/page/graph/use-graph.ts";
 import { ALONE, contexts, FRAMES, fromPaths, sum, textOf, treeOf } from "./trees.ts";
 
 function eachChild(tree: CallTree, visit: (child: number, box: number) => void): void {

@@ -10,7 +10,7 @@ import {
   ratioStep,
 } from "../../../../../src/show/report/page/graph/paint/colouring.ts";
 import { type Colour, contrast, inkOn } from "../../../../../src/show/report/page/graph/paint/colours.ts";
-import { fitLabel, TextWidths } from "../../../../../src/show/report/page/graph/paint/labels.ts";
+import { fitLabel, TextWidths } from "../../../../../src/show/report/page/graph/paint/paint.ts";
 import type { Palette } from "../../../../../src/show/report/page/graph/paint/palette.ts";
 import { BOX_GROUPS, checkedView } from "../../../../../src/show/report/page/graph/view.ts";
 import { madeUpPage } from "../made-up-page.ts";

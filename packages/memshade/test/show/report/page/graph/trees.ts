@@ -1,7 +1,10 @@
 import fc from "fast-check";
-import { type ContextColumns, foldContexts } from "../../../../../src/show/report/page/graph/layout/fold.ts";
-import { baseTree } from "../../../../../src/show/report/page/graph/layout/measures.ts";
+import {
+  type ContextColumns,
+  foldContexts,
+} from "../../../../../src/show/report/page/graph/layout/box-finder.ts";
 import type { CallTree } from "../../../../../src/show/report/page/graph/layout/tree.ts";
+import { baseTree } from "../../../../../src/show/report/page/graph/use-graph.ts";
 
 /** Contexts with what each holds itself; frames are few, so that equal ones meet and functions call themselves. */
 export interface Drawn extends ContextColumns {

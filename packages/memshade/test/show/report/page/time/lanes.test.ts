@@ -4,13 +4,19 @@ import type { PageLane, PageTimeline } from "../../../../../src/show/report/page
 import {
   beginOf,
   chunks,
+  heightsOf,
   intervalAt,
   partAt,
+  plotsOf,
   sumLane,
-} from "../../../../../src/show/report/page/time/intervals.ts";
-import { largestGroups, partsOf, splitLane } from "../../../../../src/show/report/page/time/parts.ts";
-import { heightsOf, plotsOf } from "../../../../../src/show/report/page/time/plots.ts";
-import { rangeInWords, stepRange } from "../../../../../src/show/report/page/time/timeline.ts";
+} from "../../../../../src/show/report/page/time/draw-plots.ts";
+import {
+  largestGroups,
+  partsOf,
+  rangeInWords,
+  splitLane,
+  stepRange,
+} from "../../../../../src/show/report/page/time/timeline.ts";
 import { madeUpPage } from "../made-up-page.ts";
 
 const [heap, workingSet] = madeUpPage({ contexts: 300, intervals: 40, seed: 3 }).timelines;

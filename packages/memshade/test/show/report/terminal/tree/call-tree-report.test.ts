@@ -6,7 +6,7 @@ import { stacksOf } from "../../../../../src/explain/measures/index.ts";
 import type { HeapProfile } from "../../../../../src/profile/model/heap-profile.ts";
 import { createPaint } from "../../../../../src/show/report/terminal/common/paint.ts";
 import { displayWidth } from "../../../../../src/show/report/terminal/common/text.ts";
-import { callTreeReport } from "../../../../../src/show/report/terminal/tree/call-tree-report.ts";
+import { callTreeReport } from "../../../../../src/show/report/terminal/tree.ts";
 import { profileOfPicture } from "../../../../heap-picture.ts";
 import { heapProfile } from "../../arbitrary.ts";
 

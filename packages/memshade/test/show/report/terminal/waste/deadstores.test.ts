@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { LoadRecord, StoreRecord } from "../../../../../src/profile/formats/deadstores/types.ts";
-import { printDeadstores } from "../../../../../src/show/report/terminal/waste/deadstores.ts";
+import type { LoadRecord, StoreRecord } from "../../../../../src/profile/formats/deadstores.ts";
+import { printDeadstores } from "../../../../../src/show/report/terminal/waste.ts";
 
 const store = (address: number, written: number, read: number, silent: number): StoreRecord => ({
   ips: [{ address }],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createPaint } from "../../../../../src/show/report/terminal/common/paint.ts";
-import { wasteReport } from "../../../../../src/show/report/terminal/waste/waste-report.ts";
+import { wasteReport } from "../../../../../src/show/report/terminal/waste.ts";
 import { load, store, wasteOf } from "../../../../explain/analyses/waste/waste-picture.ts";
 
 const SCREEN = { paint: createPaint(false), width: 80, isWide: false };

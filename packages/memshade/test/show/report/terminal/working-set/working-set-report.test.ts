@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findPhases } from "../../../../../src/explain/analyses/working-set/phases.ts";
+import { findPhases } from "../../../../../src/explain/analyses/working-set.ts";
 import { readWorkingSet } from "../../../../../src/profile/model/working-set/read-working-set.ts";
 import { workingSetCsv } from "../../../../../src/show/report/json/working-set-csv.ts";
 import { workingSetReportJson } from "../../../../../src/show/report/json/working-set-report.ts";

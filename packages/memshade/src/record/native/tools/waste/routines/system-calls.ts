@@ -25,7 +25,7 @@ type Reach =
   | { none: true };
 
 /** A pointer among the arguments, and what it leads to. `when`: only if another argument has this value. */
-export type Reached = { pointer: number; when?: { argument: number; value: number } } & Reach;
+type Reached = { pointer: number; when?: { argument: number; value: number } } & Reach;
 
 const at = (pointer: number, bytes: number): Reached => ({ pointer, bytes });
 const of = (pointer: number, argument: number, unit = 1): Reached => ({ pointer, argument, unit });
@@ -77,7 +77,7 @@ const like = (numbers: readonly number[], ...reached: Reached[]): [number, reado
  * Memory that system calls of Linux on x86-64 read or write, by their numbers; those that reach none have an empty list. What they reach is
  * told before they do, all that they may write; where the number is known when a file is rewritten, behind the call what it has returned.
  */
-export const SYSTEM_CALLS: ReadonlyMap<number, readonly Reached[]> = new Map<number, readonly Reached[]>([
+const SYSTEM_CALLS: ReadonlyMap<number, readonly Reached[]> = new Map<number, readonly Reached[]>([
   // Files that are open: read, write, readv, writev and what is like them, sendfile, splice, copy_file_range, getdents.
   ...like([0, 1, 17, 18, 78, 217], returned(1, 2)),
   ...like([19, 20, 278, 295, 296, 327, 328], vectors(1, 2)),
@@ -222,3 +222,75 @@ export const SYSTEM_CALLS: ReadonlyMap<number, readonly Reached[]> = new Map<num
   ...like([208], returned(3, 2, 32), at(4, TIME_BYTES)),
   ...like([425], at(1, 120)),
 ]);
+
+/** Kinds of rows, as `Reached` has them. */
+export const KIND = {
+  bytes: 0,
+  argument: 1,
+  bits: 2,
+  lengthAt: 3,
+  vectors: 4,
+  message: 5,
+  messages: 6,
+  text: 7,
+  texts: 8,
+  request: 9,
+  none: 10,
+  returned: 11,
+} as const;
+
+/** A row: value of `when` and bytes, u32 each; pointer, kind, the other argument, and the argument of `when`, u8 each. */
+export const ROW = { value: 0, bytes: 4, pointer: 8, kind: 9, other: 10, when: 11 } as const;
+export const ROW_BYTES = 12;
+/** In the place of an argument: the row is always right. */
+export const ALWAYS = 0xff;
+
+/** `first`: a u16 per number, and one more: which row is the first of a call. A call without rows is not known. `count`: of numbers. */
+export function systemCallTable(): { rows: Uint8Array; first: Uint8Array; count: number } {
+  const count = 1 + Math.max(...SYSTEM_CALLS.keys());
+  const first = new DataView(new ArrayBuffer(2 * (count + 1)));
+  const rows: number[] = [];
+  for (let number = 0; number < count; number++) {
+    first.setUint16(2 * number, rows.length / ROW_BYTES, true);
+    const reached = SYSTEM_CALLS.get(number);
+    if (reached?.length === 0) rows.push(...rowOf({ pointer: 0, none: true }));
+    for (const one of reached ?? []) rows.push(...rowOf(one));
+  }
+  first.setUint16(2 * count, rows.length / ROW_BYTES, true);
+  return { rows: Uint8Array.from(rows), first: new Uint8Array(first.buffer), count };
+}
+
+function rowOf(reached: Reached): Uint8Array {
+  const row = new DataView(new ArrayBuffer(ROW_BYTES));
+  const { pointer, when } = reached;
+  const [kind, other, bytes] = kindOf(reached);
+  row.setUint32(ROW.value, when?.value ?? 0, true);
+  row.setUint32(ROW.bytes, bytes, true);
+  row.setUint8(ROW.pointer, pointer);
+  row.setUint8(ROW.kind, kind);
+  row.setUint8(ROW.other, other);
+  row.setUint8(ROW.when, when?.argument ?? ALWAYS);
+  return new Uint8Array(row.buffer);
+}
+
+/** Kind, the other argument, and bytes. */
+function kindOf(reached: Reached): [kind: number, other: number, bytes: number] {
+  if ("bytes" in reached) return [KIND.bytes, 0, reached.bytes];
+  if ("returned" in reached) return [KIND.returned, reached.returned, reached.unit];
+  if ("unit" in reached) return [KIND.argument, reached.argument, reached.unit];
+  if ("bits" in reached) return [KIND.bits, reached.bits, 0];
+  if ("lengthAt" in reached) return [KIND.lengthAt, reached.lengthAt, 0];
+  if ("vectors" in reached) return [KIND.vectors, reached.vectors, 0];
+  if ("messages" in reached) return [KIND.messages, reached.messages, 0];
+  if ("request" in reached) return [KIND.request, reached.request, 0];
+  if ("message" in reached) return [KIND.message, 0, 0];
+  if ("text" in reached) return [KIND.text, 0, 0];
+  if ("texts" in reached) return [KIND.texts, 0, 0];
+  return [KIND.none, 0, 0];
+}
+
+/** Whether how much a call reaches is what it returns. */
+export function returnsLength(number: number): boolean {
+  const reached = SYSTEM_CALLS.get(number) ?? [];
+  return reached.some((one) => "returned" in one || "vectors" in one || "message" in one);
+}

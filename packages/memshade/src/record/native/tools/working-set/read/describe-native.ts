@@ -1,6 +1,6 @@
 import { type Bound, unseenBounds } from "../../../../../profile/model/bound.ts";
 import { counted } from "../../../../../profile/model/counted.ts";
-import type { CpuSamples } from "../../../../../profile/model/cpu/cpu-samples.ts";
+import type { CpuSamples } from "../../../../../profile/model/cpu.ts";
 import { NONE } from "../../../../../profile/model/indices.ts";
 import type { NamedModule } from "../../../../../profile/model/named-module.ts";
 import { MEMSHADE_VERSION } from "../../../../../profile/model/version.ts";
@@ -19,8 +19,7 @@ import {
 } from "../../../../../profile/model/working-set/working-set-series.ts";
 import { PATIENCE } from "../layout.ts";
 import { describeOwners } from "./describe-owners.ts";
-import type { IntervalRecords } from "./native-intervals.ts";
-import type { NativeWorkingSetSession } from "./native-session.ts";
+import type { IntervalRecords, NativeWorkingSetSession } from "./native-session.ts";
 
 const NS_PER_MS = 1e6;
 const MOST_FRAMES = 48;

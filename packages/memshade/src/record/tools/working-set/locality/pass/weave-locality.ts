@@ -1,6 +1,6 @@
 import type { ValType } from "../../../../../code/wasm/index.ts";
 import { bytesOfBase64 } from "../../../../../ground/bytes/base64.ts";
-import { mergeRuntime, type RuntimeFunctions } from "../../../../rewrite/link/shadow-runtime.ts";
+import { mergeRuntime, type RuntimeFunctions } from "../../../../rewrite/link.ts";
 import type { ToolSurroundings } from "../../../tool.ts";
 import { describeLayout } from "../../described-layout.ts";
 import { accessesAt, clockAt, type WorkingSetLayout } from "../../memory-plan.ts";

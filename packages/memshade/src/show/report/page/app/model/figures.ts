@@ -1,6 +1,6 @@
 // The numbers per context that all views show: of the whole run, or of a range where the record tells it.
 import { FRAME_FLAGS, type PageData, type PageTimeline, type PageWeight } from "../../data/page-data.ts";
-import type { PageRange, PageState } from "../state/state.ts";
+import type { PageRange, PageState } from "../state.ts";
 
 /** A weight as the state asks for it. */
 export interface Figure extends Omit<PageWeight, "before" | "totalBefore"> {

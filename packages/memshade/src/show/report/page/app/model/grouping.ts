@@ -1,6 +1,6 @@
 // Contexts put together to rows: by path, site, line, function, file or package.
 import type { PageData } from "../../data/page-data.ts";
-import type { Group } from "../state/state.ts";
+import type { Group } from "../state.ts";
 import type { FrameNames } from "./names.ts";
 
 /** Rows of contexts. Each row has a frame that stands for it. */

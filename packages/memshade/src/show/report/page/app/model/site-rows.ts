@@ -1,7 +1,7 @@
 // The rows of Sites: sums of every figure per group, filtered and in order.
 
 import type { PageRatio } from "../../data/page-data.ts";
-import type { PageState } from "../state/state.ts";
+import type { PageState } from "../state.ts";
 import type { Figure } from "./figures.ts";
 import type { Grouping } from "./grouping.ts";
 import type { PageModel } from "./page-model.ts";

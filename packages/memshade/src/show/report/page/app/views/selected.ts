@@ -7,7 +7,7 @@ import { amount, difference, formatCount, formatPercent, margin } from "../parts
 import { Sparkline } from "../parts/pictures.ts";
 import { shown } from "../parts/shown-text.ts";
 import { Word } from "../parts/word.ts";
-import type { PageState } from "../state/state.ts";
+import type { PageState } from "../state.ts";
 import { select, type ViewProps } from "./view.ts";
 
 export function Selected({ model, state, change }: ViewProps) {

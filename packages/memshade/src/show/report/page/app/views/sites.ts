@@ -13,7 +13,7 @@ import { Bar, Sparkline } from "../parts/pictures.ts";
 import { shown } from "../parts/shown-text.ts";
 import { type TableColumn, VirtualTable } from "../parts/virtual-table.ts";
 import { Word } from "../parts/word.ts";
-import { GROUPS, type Group } from "../state/state.ts";
+import { GROUPS, type Group } from "../state.ts";
 import { select, type ViewProps } from "./view.ts";
 
 /** Columns of numbers that fit on paper, and how wide each is there. */

@@ -13,7 +13,7 @@ import { Bar } from "../parts/pictures.ts";
 import { shown, shownLine } from "../parts/shown-text.ts";
 import { missingText } from "../parts/source-excerpt.ts";
 import { Word } from "../parts/word.ts";
-import type { PageState } from "../state/state.ts";
+import type { PageState } from "../state.ts";
 import { select, type ViewProps } from "./view.ts";
 
 /** Columns of numbers where there is little room. */

@@ -1,6 +1,5 @@
 import type { PageModel } from "../model/page-model.ts";
-import type { Change } from "../state/page-address.ts";
-import type { PageState } from "../state/state.ts";
+import type { Change, PageState } from "../state.ts";
 
 /** What every view gets. */
 export interface ViewProps {

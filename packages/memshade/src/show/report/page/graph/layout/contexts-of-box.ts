@@ -1,4 +1,4 @@
-import { type ContextColumns, type FoldRules, foldContexts } from "./fold.ts";
+import { type ContextColumns, type FoldRules, foldContexts } from "./box-finder.ts";
 
 /** Where the path of a box begins: at the root, at what was counted itself, or at a frame whose callers or callees are drawn. */
 export const BOX_ENDS = ["root", "site", "callers", "callees"] as const;

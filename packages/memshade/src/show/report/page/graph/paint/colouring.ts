@@ -1,4 +1,4 @@
-import type { ContextColumns } from "../layout/fold.ts";
+import type { ContextColumns } from "../layout/box-finder.ts";
 import type { CallTree } from "../layout/tree.ts";
 import { type Colour, mix } from "./colours.ts";
 import type { Palette } from "./palette.ts";

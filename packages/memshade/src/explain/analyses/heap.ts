@@ -1,0 +1,93 @@
+import type { HeapProfile } from "../../profile/model/heap-profile.ts";
+import { isOfNativeProgram, knowsField, siteColumn } from "../../profile/model/known-fields.ts";
+import { type BlockMeasure, blockMeasure } from "./block-measure.ts";
+import { liveBlocksOf } from "./live-blocks.ts";
+import type { RecordedTools } from "./recorded-tools.ts";
+
+/** The fewest blocks that were more than half of the heap when it was largest. */
+interface DominantBlocks {
+  readonly blocks: number;
+  readonly bytes: number;
+  /** All that was live then. */
+  readonly peakBlocks: number;
+  readonly peakBytes: number;
+}
+
+/** Blocks of one context count with their mean size. Undefined where the profile does not know its peak, or has none. */
+export function dominantBlocks(profile: HeapProfile): DominantBlocks | undefined {
+  const { contexts } = profile;
+  const [allBlocks, allBytes] = [siteColumn(profile, "peakBlocks"), siteColumn(profile, "peakBytes")];
+  if (allBlocks === undefined || allBytes === undefined) return undefined;
+  const groups = Array.from({ length: contexts.length }, (_, row) => ({
+    blocks: allBlocks[row],
+    size: allBytes[row] / allBlocks[row],
+  })).filter(({ blocks }) => blocks > 0);
+  const peakBytes = groups.reduce((sum, { blocks, size }) => sum + blocks * size, 0);
+  const peakBlocks = groups.reduce((sum, { blocks }) => sum + blocks, 0);
+  groups.sort((a, b) => b.size - a.size);
+  const found = { blocks: 0, bytes: 0 };
+  for (const { blocks, size } of groups) {
+    const missing = Math.floor((peakBytes / 2 - found.bytes) / size) + 1;
+    const taken = Math.min(blocks, missing);
+    found.blocks += taken;
+    found.bytes += taken * size;
+    if (taken < blocks || found.bytes > peakBytes / 2) return { ...found, peakBlocks, peakBytes };
+  }
+  return undefined;
+}
+
+interface FollowedModule {
+  readonly allocator?: { readonly how: string; readonly refused?: string | undefined } | undefined;
+}
+
+/** Whether blocks were seen at all: of a run whose modules have code and no allocator that was found, nothing is known, also not 0. */
+export function areBlocksSeen(modules: readonly FollowedModule[]): boolean {
+  const known = modules.flatMap(({ allocator }) => allocator ?? []);
+  return known.length === 0 || known.some((allocator) => !isGivenUp(allocator));
+}
+
+function isGivenUp({ how, refused }: { how: string; refused?: string | undefined }): boolean {
+  return how === "none" || refused !== undefined;
+}
+
+/** Why a run that was recorded with a tool for the heap has no figures of it; undefined: it has them. */
+export function whyHeapUnknown({ heap }: RecordedTools): string | undefined {
+  if (heap === undefined || areBlocksSeen(heap.modules)) return undefined;
+  const { notTracked } = heap.description;
+  return `no allocator was followed, so that nothing is known of the heap. ${notTracked.join(" ")}`.trim();
+}
+
+/** Why a recorded heap does not tell which blocks are lost; undefined: it does. */
+export function whyLostUnknown(heap: HeapProfile): string | undefined {
+  if (heap.description.recordedBy === undefined || liveBlocksOf(heap, "definite") !== undefined)
+    return undefined;
+  if (isOfNativeProgram(heap)) return "pointers to blocks are not looked for in native programs";
+  return `pointers to blocks could not be looked for. ${heap.description.notTracked.join(" ")}`.trim();
+}
+
+/** Whether a profile tells which blocks were read and written. */
+export function isUseKnown(profile: HeapProfile): boolean {
+  const isCounted = knowsField(profile, "totalAccessCount") && knowsField(profile, "maxAccessCount");
+  return isCounted || profile.contexts.site?.readBytes !== undefined;
+}
+
+/**
+ * Blocks that were live at the end of the run. Undefined where the profile does not know: a MIB does not
+ * tell a block that was freed from one that was live when the profile was written.
+ */
+export function leaks(profile: HeapProfile): BlockMeasure | undefined {
+  return measureOf(siteColumn(profile, "liveBlocks"), siteColumn(profile, "liveBytes"));
+}
+
+/** Blocks that were live when the whole heap was largest. Undefined where the profile does not know. */
+export function liveAtPeak(profile: HeapProfile): BlockMeasure | undefined {
+  return measureOf(siteColumn(profile, "peakBlocks"), siteColumn(profile, "peakBytes"));
+}
+
+function measureOf(
+  blocks: Float64Array | undefined,
+  bytes: Float64Array | undefined,
+): BlockMeasure | undefined {
+  if (bytes === undefined || blocks !== undefined) return bytes && blockMeasure(blocks!, bytes);
+  return { ...blockMeasure(new Float64Array(bytes.length), bytes), lacksBlocks: true };
+}

@@ -1,0 +1,249 @@
+import { partitionPoint } from "../../ground/bytes/partition-point.ts";
+
+/**
+ * Values (distances, times) with how often each occurred. Weights may be fractions, and negative ones come from
+ * corrections. Infinite values (references without an earlier one) are kept apart by whoever counts.
+ */
+export class ValueHistogram {
+  readonly #counts = new Map<number, number>();
+  #sorted: { values: Float64Array; from: Float64Array; weightedFrom: Float64Array } | undefined;
+  /** Sum of all weights. */
+  total = 0;
+
+  add(value: number, weight = 1): void {
+    this.#counts.set(value, (this.#counts.get(value) ?? 0) + weight);
+    this.total += weight;
+    this.#sorted = undefined;
+  }
+
+  /** (value, weight), smallest value first. */
+  entries(): [value: number, weight: number][] {
+    return [...this.#counts].sort(([a], [b]) => a - b);
+  }
+
+  /** Weight of the values ≥ `value`. */
+  atLeast(value: number): number {
+    const { values, from } = this.#suffixSums();
+    return from[firstAtLeast(values, value)];
+  }
+
+  /** Sum of max(0, v − `value`) over all v. */
+  excessOver(value: number): number {
+    const { values, from, weightedFrom } = this.#suffixSums();
+    const at = firstAtLeast(values, value);
+    return weightedFrom[at] - value * from[at];
+  }
+
+  #suffixSums() {
+    if (this.#sorted !== undefined) return this.#sorted;
+    const entries = this.entries();
+    const values = Float64Array.from(entries, ([value]) => value);
+    const from = new Float64Array(entries.length + 1);
+    const weightedFrom = new Float64Array(entries.length + 1);
+    for (let i = entries.length - 1; i >= 0; i--) {
+      from[i] = from[i + 1] + entries[i][1];
+      weightedFrom[i] = weightedFrom[i + 1] + entries[i][0] * entries[i][1];
+    }
+    this.#sorted = { values, from, weightedFrom };
+    return this.#sorted;
+  }
+}
+
+/** Index of the first value ≥ `value` in ascending values. */
+function firstAtLeast(values: Float64Array, value: number): number {
+  return partitionPoint(0, values.length, (index) => values[index] < value);
+}
+
+/** The bin of a value: 0, 1, then one bin for each [2^i, 2^(i+1)). */
+export function binOf(value: number): number {
+  return value < 1 ? 0 : Math.floor(Math.log2(value)) + 1;
+}
+
+/** Smallest value of a bin. */
+export function binStart(bin: number): number {
+  return bin === 0 ? 0 : 2 ** (bin - 1);
+}
+
+/** Weight per bin, up to the last bin that has any. */
+export function binned(histogram: ValueHistogram): number[] {
+  const bins: number[] = [];
+  for (const [value, weight] of histogram.entries()) {
+    const bin = binOf(value);
+    while (bins.length <= bin) bins.push(0);
+    bins[bin] += weight;
+  }
+  return bins;
+}
+
+/** Mean, median (lower one) and standard deviation of the finite values. */
+interface Summary {
+  count: number;
+  mean: number;
+  median: number;
+  deviation: number;
+}
+
+export function summarize(histogram: ValueHistogram): Summary {
+  const entries = histogram.entries();
+  const count = histogram.total;
+  if (count <= 0) return { count: 0, mean: 0, median: 0, deviation: 0 };
+  const mean = entries.reduce((sum, [value, weight]) => sum + value * weight, 0) / count;
+  const variance = entries.reduce((sum, [value, weight]) => sum + weight * (value - mean) ** 2, 0) / count;
+  let seen = 0;
+  let median = 0;
+  for (const [value, weight] of entries) {
+    seen += weight;
+    if (seen * 2 >= count) {
+      median = value;
+      break;
+    }
+  }
+  return { count, mean, median, deviation: Math.sqrt(Math.max(0, variance)) };
+}
+
+/** Size of a cache line, bytes. */
+export const LINE_BYTES = 64;
+
+/** A data cache of a common machine, to mark on a curve. Sizes in bytes, per core unless shared. */
+interface CommonCache {
+  name: string;
+  bytes: number;
+}
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** Smallest first. Vendors' data sheets: typical sizes, not those of the machine that runs the profile. */
+export const COMMON_CACHES: readonly CommonCache[] = [
+  { name: "L1 32 KiB (most x86-64, small Arm cores)", bytes: 32 * KIB },
+  { name: "L1 48 KiB (Intel since Ice Lake)", bytes: 48 * KIB },
+  { name: "L1 128 KiB (Apple performance cores)", bytes: 128 * KIB },
+  { name: "L2 256 KiB (older x86-64)", bytes: 256 * KIB },
+  { name: "L2 512 KiB (AMD Zen 2, Zen 3; phones)", bytes: 512 * KIB },
+  { name: "L2 1 MiB (AMD Zen 4; servers)", bytes: MIB },
+  { name: "L2 2 MiB (Intel since Alder Lake)", bytes: 2 * MIB },
+  { name: "L3 8 MiB (laptops)", bytes: 8 * MIB },
+  { name: "L2 16 MiB (Apple, shared)", bytes: 16 * MIB },
+  { name: "L3 32 MiB (desktops)", bytes: 32 * MIB },
+  { name: "L3 96 MiB (AMD with stacked cache)", bytes: 96 * MIB },
+];
+
+/** Reuse behaviour of a whole reference stream. Positions count references from 1. */
+export interface ReuseProfile {
+  references: number;
+  /** Distinct lines: as many references had no earlier one. */
+  lines: number;
+  /** Position of the line's previous reference subtracted from the reference's own. */
+  times: ValueHistogram;
+  /** Distinct other lines between the two. */
+  distances: ValueHistogram;
+  /** Position of the first reference to each line. */
+  firsts: ValueHistogram;
+  /** References from the last one to each line to the end, that one included. */
+  lasts: ValueHistogram;
+}
+
+/** Estimates from reuse times alone, for when distances were not measured. */
+export class ReuseTimeModel {
+  readonly #profile: ReuseProfile;
+
+  constructor(profile: ReuseProfile) {
+    this.#profile = profile;
+  }
+
+  /** P(time): part of all references whose line is referenced again later than `time` references on, or never. */
+  survival(time: number): number {
+    const { references, lines, times } = this.#profile;
+    return (times.atLeast(time + 1) + lines) / references;
+  }
+
+  /** StatStack: expected stack distance of a reuse of the given time, P(1) + … + P(time − 1). */
+  expectedDistance(time: number): number {
+    return time < 1 ? 0 : this.#sum(time) - this.survival(0);
+  }
+
+  /** AET: the miss ratio of an LRU cache of `cacheLines` lines, interpolated inside a step of the clock. */
+  missRatio(cacheLines: number): number {
+    const { references, lines } = this.#profile;
+    if (references === 0) return 0;
+    if (cacheLines > this.#sum(references)) return lines / references;
+    const reached = partitionPoint(0, references, (time) => this.#sum(time) < cacheLines);
+    if (reached === 0) return this.survival(0);
+    const before = this.#sum(reached - 1);
+    const part = (cacheLines - before) / (this.#sum(reached) - before);
+    const from = this.survival(reached - 1);
+    return from + part * (this.survival(reached) - from);
+  }
+
+  /** P(0) + … + P(time − 1): each reference counts its reuse time, but `time` at most. */
+  #sum(time: number): number {
+    const { references, lines, times } = this.#profile;
+    return (times.excessOver(0) - times.excessOver(time) + lines * time) / references;
+  }
+}
+
+/**
+ * The footprint curve: fp(T) is the mean number of distinct lines over all windows of T consecutive references, from
+ * the positions of first and last references and the reuse times alone (Xiang et al.'s closed form).
+ */
+export class FootprintCurve {
+  readonly #profile: ReuseProfile;
+
+  constructor(profile: ReuseProfile) {
+    this.#profile = profile;
+  }
+
+  /** Mean number of lines in a window of `window` references, 1 ≤ window ≤ references. */
+  at(window: number): number {
+    const { references, lines, firsts, lasts, times } = this.#profile;
+    const missing = firsts.excessOver(window) + lasts.excessOver(window) + times.excessOver(window);
+    return lines - missing / (references - window + 1);
+  }
+}
+
+/**
+ * Miss ratios of fully associative LRU caches of every size: mr(C) = (cold + #{d ≥ C}) / total, C in lines.
+ */
+export class MissRatioCurve {
+  readonly #distances: ValueHistogram;
+  readonly #cold: number;
+  readonly #total: number;
+
+  /** `cold`: weight of the references without an earlier one; `total`: weight of all references. */
+  constructor(distances: ValueHistogram, cold: number, total: number) {
+    this.#distances = distances;
+    this.#cold = cold;
+    this.#total = total;
+  }
+
+  at(cacheLines: number): number {
+    if (this.#total <= 0) return 0;
+    const missing = this.#cold + this.#distances.atLeast(cacheLines);
+    return Math.min(1, Math.max(0, missing / this.#total));
+  }
+}
+
+/** What a sampled reference stream tells about the whole one. */
+interface ShardsProfile {
+  /** All references, sampled or not. */
+  references: number;
+  /** Sampled references. */
+  sampled: number;
+  rate: number;
+  /** Distances scaled to the whole stream. */
+  distances: ValueHistogram;
+  cold: number;
+}
+
+/**
+ * The miss-ratio curve of a sampled stream, adjusted (SHARDS-adj): the difference between the expected and the actual
+ * number of sampled references is added to the references of distance 0. A few hot lines in or out of the sample would
+ * shift the whole curve otherwise. (Waldspurger et al., Efficient MRC Construction with SHARDS, FAST '15.)
+ */
+export function shardsCurve({ references, sampled, rate, distances, cold }: ShardsProfile): MissRatioCurve {
+  const adjusted = new ValueHistogram();
+  for (const [distance, weight] of distances.entries()) adjusted.add(distance, weight);
+  const missing = references * rate - sampled;
+  adjusted.add(0, missing);
+  return new MissRatioCurve(adjusted, cold, sampled + missing);
+}

@@ -1,0 +1,266 @@
+import type { ObjectFile, SymbolTable } from "../../code/objects/index.ts";
+import { loadDemangler } from "../load/demangler.ts";
+import type { ObjectFinder } from "../load/objects.ts";
+import { loadSymbolizer } from "../load/symbolizer.ts";
+import type { Symbolizer } from "../symbolize/symbolizer.ts";
+import type { FoundObject, NativeFile } from "./native-file.ts";
+
+/** A function at a place in the source, as far as it is known. */
+interface SourceFrame {
+  /** Readable name; undefined where nothing names the address. */
+  readonly function: string | undefined;
+  /** The linker's name, where it differs. */
+  readonly linkageName?: string | undefined;
+  readonly file?: string | undefined;
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
+  readonly startLine?: number | undefined;
+  /** Was inlined into the next frame. */
+  readonly inlined: boolean;
+}
+
+/** The symbol that an address belongs to. */
+interface SymbolAtAddress {
+  /** The linker's name, with its version where the table has one: `memcpy@@GLIBC_2.14`. */
+  readonly name: string;
+  readonly address: number;
+}
+
+/** A symbol's name without its version. */
+function withoutVersion(name: string): string {
+  return name.replace(/@(?!plt$).*/, "");
+}
+
+/** Decides between two symbols of one address: true for the second. */
+type PreferSymbol = (first: SymbolChoice, second: SymbolChoice) => boolean;
+
+interface SymbolChoice {
+  readonly name: string;
+  readonly size: number;
+  readonly isWeak: boolean;
+  readonly isLocal: boolean;
+}
+
+/** GDB's choice among names of one address: with a size, global or weak, then the last one in the order of their bytes. */
+export const preferAsGdb: PreferSymbol = (first, second) => {
+  if (first.size > 0 !== second.size > 0) return second.size > 0;
+  return first.isLocal === second.isLocal ? second.name >= first.name : first.isLocal;
+};
+
+/** perf's choice: with a size, not weak, global, with fewer underscores in front, longer. */
+export const preferAsPerf: PreferSymbol = (first, second) => {
+  const ranks: ((symbol: SymbolChoice) => number)[] = [
+    ({ size }) => (size > 0 ? 1 : 0),
+    ({ isWeak }) => (isWeak ? 0 : 1),
+    ({ isLocal }) => (isLocal ? 0 : 1),
+    ({ name }) => -(/^_*/.exec(name)?.[0].length ?? 0),
+    ({ name }) => name.length,
+  ];
+  for (const rank of ranks) if (rank(first) !== rank(second)) return rank(second) > rank(first);
+  return false;
+};
+
+/**
+ * The function symbol at an address of an object, from the best of its tables that has one. Stubs for calls of other objects
+ * are called as GDB and perf call them: `puts@plt`.
+ */
+export function symbolAt(
+  file: NativeFile,
+  address: number,
+  prefer: PreferSymbol,
+): SymbolAtAddress | undefined {
+  const stub = file.stubAt(address);
+  if (stub !== undefined) return { name: `${stub.target}@plt`, address: stub.address };
+  let best: FoundSymbol | undefined;
+  for (const table of file.symbols) {
+    const found = symbolIn(table, address, prefer);
+    if (found === undefined) continue;
+    // What begins closer to the address knows better.
+    const isBetter =
+      best === undefined ||
+      found.address > best.address ||
+      (found.address === best.address && prefer(best.choice, found.choice));
+    if (isBetter) best = found;
+  }
+  if (best === undefined) return undefined;
+  // A symbol without a size may be the last one of its section, and not reach into the next.
+  if (best.choice.size === 0 && file.sectionOf(best.address) !== file.sectionOf(address)) return undefined;
+  return { name: best.choice.name, address: best.address };
+}
+
+interface FoundSymbol {
+  readonly address: number;
+  readonly choice: SymbolChoice;
+}
+
+/** How far to look back for a symbol that reaches to an address, past data and symbols that end before it. */
+const MOST_SKIPPED = 16;
+
+function symbolIn(table: SymbolTable, address: number, prefer: PreferSymbol): FoundSymbol | undefined {
+  let index = table.lastAtOrBefore(address);
+  for (let skipped = 0; index >= 0 && skipped < MOST_SKIPPED; skipped++) {
+    const start = table.addresses[index]!;
+    let best: SymbolChoice | undefined;
+    const last = index;
+    while (index >= 0 && table.addresses[index] === start) index--;
+    for (let row = index + 1; row <= last; row++) {
+      const size = table.sizes[row]!;
+      if (table.kind(row) === "data" || (size > 0 && address >= start + size)) continue;
+      const name = table.name(row);
+      const binding = table.binding(row);
+      const choice = { name, size, isWeak: binding === "weak", isLocal: binding === "local" };
+      if (best === undefined || prefer(best, choice)) best = choice;
+    }
+    if (best !== undefined) return { address: start, choice: best };
+  }
+  return undefined;
+}
+
+/** A symbolizer, and how to get it the further files that it asks for. */
+interface CompletedSymbolizer {
+  readonly symbolizer: Symbolizer;
+  /** Answers what the symbolizer needs for an address. */
+  readonly frames: (address: number) => unknown;
+}
+
+/** Makes a symbolizer for an object, whose debug information may have been moved to another one. */
+type OpenSymbolizer = (found: FoundObject, debug: ObjectFile | undefined) => CompletedSymbolizer;
+
+/** Names addresses by the debug information of objects, or of the files that it was moved to. */
+class DebugNamer {
+  readonly #symbolizers = new Map<NativeFile, CompletedSymbolizer | undefined>();
+  readonly #demangle: (name: string) => string;
+  readonly #open: OpenSymbolizer;
+
+  constructor(demangle: (name: string) => string, open: OpenSymbolizer) {
+    this.#demangle = demangle;
+    this.#open = open;
+  }
+
+  /** The frames at an address of an object, innermost first; none where there is no debug information. */
+  frames(file: NativeFile, address: number): SourceFrame[] {
+    const completed = this.#symbolizerOf(file);
+    if (completed === undefined) return [];
+    const { symbolizer } = completed;
+    let found = symbolizer.debugFrames(address);
+    if (symbolizer.needs().length > 0) {
+      completed.frames(address);
+      found = symbolizer.debugFrames(address);
+    }
+    return found.map(({ linkageName, line, column, startLine, inlined, file: source }) => ({
+      function: linkageName && this.#demangle(linkageName),
+      linkageName,
+      file: source,
+      line: line || undefined,
+      column: column || undefined,
+      startLine: startLine || undefined,
+      inlined,
+    }));
+  }
+
+  #symbolizerOf(file: NativeFile): CompletedSymbolizer | undefined {
+    if (!this.#symbolizers.has(file)) this.#symbolizers.set(file, this.#make(file));
+    return this.#symbolizers.get(file);
+  }
+
+  #make({ found, debugFile }: NativeFile): CompletedSymbolizer | undefined {
+    if (found === undefined) return undefined;
+    if (found.object.section(".debug_info") !== undefined) return this.#open(found, undefined);
+    const debug = debugFile?.object;
+    return debug?.section(".debug_info") === undefined ? undefined : this.#open(found, debug);
+  }
+}
+
+/** What a place is called: its functions, and the symbol it lies in. */
+export interface NamedAddress {
+  /** Innermost first, those inlined before the one they were inlined into. At least one. */
+  readonly frames: readonly SourceFrame[];
+  /** The linker's symbol, not demangled, and the distance from it. */
+  readonly symbol: { readonly name: string; readonly offset: number } | undefined;
+}
+
+/** A function as one source names it; the linker's name is that of the source where no other is known. */
+type FunctionNames = Pick<SourceFrame, "function" | "linkageName">;
+
+/**
+ * Whether the symbol table names a function better than debug information does. Code of assemblers has lines alone there;
+ * and gcc gives functions that no other file can call the name of their declaration, without namespaces and classes.
+ */
+function knowsMore(symbol: FunctionNames, described: FunctionNames): boolean {
+  if (described.function === undefined) return true;
+  return described.function === described.linkageName && symbol.function !== symbol.linkageName;
+}
+
+/** Names addresses of objects, each once. */
+export class FrameNamer {
+  readonly #known = new Map<NativeFile, Map<number, NamedAddress>>();
+  readonly #demangle: (name: string) => string;
+  readonly #prefer: PreferSymbol;
+  readonly #debugNamer: DebugNamer;
+
+  constructor(demangle: (name: string) => string, prefer: PreferSymbol, open: OpenSymbolizer) {
+    this.#demangle = demangle;
+    this.#prefer = prefer;
+    this.#debugNamer = new DebugNamer(demangle, open);
+  }
+
+  demangle(name: string): string {
+    return name.endsWith("@plt") ? `${this.#demangle(name.slice(0, -4))}@plt` : this.#demangle(name);
+  }
+
+  /** @param address in the object */
+  name(file: NativeFile, address: number): NamedAddress {
+    let known = this.#known.get(file);
+    if (known === undefined) {
+      known = new Map();
+      this.#known.set(file, known);
+    }
+    let named = known.get(address);
+    if (named === undefined) {
+      named = this.#nameAnew(file, address);
+      known.set(address, named);
+    }
+    return named;
+  }
+
+  #nameAnew(file: NativeFile, address: number): NamedAddress {
+    const versioned = symbolAt(file, address, this.#prefer);
+    const found = versioned && { ...versioned, name: withoutVersion(versioned.name) };
+    const symbol = found && { name: found.name, offset: address - found.address };
+    const frames = this.#debugNamer.frames(file, address);
+    const bySymbol = { function: found && this.demangle(found.name), linkageName: found?.name };
+    const outermost = frames.at(-1);
+    if (outermost === undefined) return { frames: [{ ...bySymbol, inlined: false }], symbol };
+    if (knowsMore(bySymbol, outermost)) frames[frames.length - 1] = { ...outermost, ...bySymbol };
+    return { frames, symbol };
+  }
+}
+
+/**
+ * The name of a demangled C++ function without its parameters: `Bomb::~Bomb()` becomes `Bomb::~Bomb`,
+ * `run(int)::'lambda'(int)::operator()(int) const` keeps what names the function.
+ */
+export function withoutParameters(whole: string): string {
+  // What compilers append, as in `run() (.cold)`.
+  const name = whole.replace(/(?: \(\.[^()]*\))+$/, "");
+  // A stub for calls of another object.
+  if (name.endsWith("@plt")) return `${withoutParameters(name.slice(0, -4))}@plt`;
+  const end = name.lastIndexOf(")");
+  // What may follow the parameters: qualifiers, and marks of compilers.
+  if (end < 0 || !/^(?: const| volatile| ?&{1,2})*$/.test(name.slice(end + 1))) return name;
+  let depth = 0;
+  for (let at = end; at >= 0; at--)
+    if (name[at] === ")") depth++;
+    else if (name[at] === "(" && --depth === 0) {
+      const before = name.slice(0, at);
+      return before.endsWith("operator") || before === "" ? name : before;
+    }
+  return name;
+}
+
+/** A namer with the demangler of this process. */
+export function loadFrameNamer(prefer: PreferSymbol, finder?: ObjectFinder): FrameNamer {
+  return new FrameNamer(loadDemangler(), prefer, (found, debug) =>
+    loadSymbolizer(found, { ...(debug && { debug }), ...(finder && { finder }) }),
+  );
+}

@@ -1,0 +1,371 @@
+import { FormatError, UserError } from "../../ground/bytes/errors.ts";
+import { type Check, count, flag, integer, list, optional, record, text } from "../model/check.ts";
+import type { HeapProfile, ResolvedFrame } from "../model/heap-profile.ts";
+import { type ImportedContext, importedHeapProfile, MOST_FRAMES } from "../model/imported-heap.ts";
+import type { Clock } from "../model/run.ts";
+import { framesOfSampleStack, type SampleFrame, type SampleProfile } from "../model/sample-profile.ts";
+import { exactAmount } from "./amounts.ts";
+import { FrameModules } from "./frame-modules.ts";
+import { jsonArray, jsonObject } from "./json-pieces.ts";
+
+/** The one version that readers take. */
+const DHAT_FILE_VERSION = 2;
+
+/** One value per sample: what each amount of a program point is, by its name in the file. */
+export interface DhatColumns {
+  /** Bytes and blocks in total. */
+  readonly tb: readonly number[];
+  readonly tbk: readonly number[];
+  /** Absent where nobody followed lives: all of them or none. */
+  readonly lives?: DhatLives | undefined;
+  /** Bytes read from the blocks and written to them; absent where that was not told apart. */
+  readonly accesses?: DhatAccesses | undefined;
+}
+
+interface DhatAccesses {
+  readonly rb: readonly number[];
+  readonly wb: readonly number[];
+}
+
+export interface DhatLives {
+  /** Sum of lifetimes. */
+  readonly tl: readonly number[];
+  /** Most bytes and blocks at a time. */
+  readonly mb: readonly number[];
+  readonly mbk: readonly number[];
+  /** At the moment when all points together had most. */
+  readonly gb: readonly number[];
+  readonly gbk: readonly number[];
+  /** At the end. */
+  readonly eb: readonly number[];
+  readonly ebk: readonly number[];
+}
+
+export interface DhatHeader {
+  /** What was profiled, shown at the top; some readers take "heap" alone. */
+  readonly mode: string;
+  /** Sentences that say what the numbers mean: no reader shows them. */
+  readonly notes: readonly string[];
+  /** What was done with the bytes, as in "Allocated at {". */
+  readonly verb: string;
+  readonly command: string;
+  /** Names of a byte, of bytes, and of what the number of blocks counts. */
+  readonly units: { readonly byte: string; readonly bytes: string; readonly blocks: string };
+  /** The clock: what it counts, a million of that, and its readings. */
+  readonly time: {
+    readonly unit: string;
+    readonly million: string;
+    readonly end: number;
+    /** When all points together had most. */
+    readonly peak: number;
+    /** Mean lifetimes up to here are short. */
+    readonly short: number;
+  };
+}
+
+/**
+ * A DHAT file, version 2, without accesses per offset. Samples of equal frames are one point, since readers refuse two.
+ *
+ * @throws UserError if a sum is negative or above 2^53
+ */
+export function* writeDhat(
+  profile: SampleProfile,
+  { mode, verb, command, units, time, notes }: DhatHeader,
+  columns: DhatColumns,
+): Generator<string> {
+  const { texts, points } = pointsOf(profile, columns);
+  yield* jsonObject({
+    dhatFileVersion: DHAT_FILE_VERSION,
+    mode,
+    verb,
+    bklt: columns.lives !== undefined,
+    bkacc: columns.accesses !== undefined,
+    bu: units.byte,
+    bsu: units.bytes,
+    bksu: units.blocks,
+    tu: time.unit,
+    Mtu: time.million,
+    ...(columns.lives && { tuth: time.short }),
+    cmd: command,
+    pid: 0,
+    te: exactAmount(time.end, "te"),
+    ...(columns.lives && { tg: exactAmount(time.peak, "tg") }),
+    notes,
+    pps: jsonArray(points),
+    ftbl: jsonArray(texts),
+  });
+  yield "\n";
+}
+
+/** A row of `pps`. */
+interface Point extends Amounts {
+  fs: readonly number[];
+}
+
+type Amounts = { tb: number; tbk: number } & { [Name in keyof DhatLives | keyof DhatAccesses]?: number };
+
+/** The rows of `pps`, and the texts of their frames. */
+function pointsOf(profile: SampleProfile, { tb, tbk, lives, accesses }: DhatColumns) {
+  const texts = ["[root]"];
+  const textIndex = new Map<string, number>();
+  const indexOf = profile.frames.map((frame) => {
+    const text = textOf(frame);
+    const known = textIndex.get(text);
+    if (known !== undefined) return known;
+    textIndex.set(text, texts.length);
+    return texts.push(text) - 1;
+  });
+  const columns = Object.entries({ tb, tbk, ...lives, ...accesses });
+  const points = new Map<string, Point>();
+  for (let row = 0; row < profile.samples.length; row++) {
+    const fs = framesOfSampleStack(profile, profile.samples.stack[row]!).map((frame) => indexOf[frame]!);
+    const amounts = Object.fromEntries(columns.map(([name, column]) => [name, column[row]!]));
+    const known = points.get(fs.join());
+    points.set(fs.join(), { ...together(amounts as Amounts, known), fs });
+  }
+  for (const { fs: _, ...amounts } of points.values())
+    for (const [name, value] of Object.entries(amounts)) exactAmount(value, name);
+  return { texts, points: points.values() };
+}
+
+/** Sums; most at a time is no sum, but at the peak and at the end all of a point were there together. */
+function together(one: Amounts, other: Amounts | undefined): Amounts {
+  if (other === undefined) return one;
+  const sum = (name: keyof Amounts) => (one[name] ?? 0) + (other[name] ?? 0);
+  const accesses = one.rb === undefined ? {} : { rb: sum("rb"), wb: sum("wb") };
+  const total = { tb: sum("tb"), tbk: sum("tbk"), ...accesses };
+  if (one.tl === undefined) return total;
+  const most = (name: "mb" | "mbk") => Math.max(one[name] ?? 0, other[name] ?? 0);
+  const [gb, gbk, eb, ebk] = [sum("gb"), sum("gbk"), sum("eb"), sum("ebk")];
+  return {
+    ...total,
+    tl: sum("tl"),
+    gb,
+    gbk,
+    eb,
+    ebk,
+    mb: Math.max(most("mb"), gb, eb),
+    mbk: Math.max(most("mbk"), gbk, ebk),
+  };
+}
+
+/** The shape that readers take apart: `0x1a2: parse (src/parse.c:88:5)`. */
+function textOf({ function: name, address = 0, file, line, column }: SampleFrame): string {
+  const place = [file, line || undefined, line ? column || undefined : undefined].filter(
+    (part) => part !== undefined,
+  );
+  const where = file === undefined ? "" : ` (${place.join(":")})`;
+  return `0x${address.toString(16).toUpperCase()}: ${name}${where}`;
+}
+
+/** The version of the file that is read here. */
+const VERSION = 2;
+const CONSTRUCT = "DHAT profile";
+/** The key that a file of DHAT begins with, give or take the order of keys. */
+const KEY = '"dhatFileVersion"';
+const START_CHARACTERS = 4096;
+
+interface DhatPoint {
+  tb: number;
+  tbk: number;
+  tl?: number | undefined;
+  mb?: number | undefined;
+  mbk?: number | undefined;
+  gb?: number | undefined;
+  gbk?: number | undefined;
+  eb?: number | undefined;
+  ebk?: number | undefined;
+  rb?: number | undefined;
+  wb?: number | undefined;
+  fs: number[];
+}
+
+interface DhatFile {
+  mode: string;
+  bklt: boolean;
+  bkacc: boolean;
+  tu: string;
+  cmd: string;
+  pps: DhatPoint[];
+  ftbl: string[];
+}
+
+const point = record<DhatPoint>({
+  tb: count,
+  tbk: count,
+  tl: optional(count),
+  mb: optional(count),
+  mbk: optional(count),
+  gb: optional(count),
+  gbk: optional(count),
+  eb: optional(count),
+  ebk: optional(count),
+  rb: optional(count),
+  wb: optional(count),
+  fs: list(count),
+});
+
+const dhat: Check<DhatFile> = record<DhatFile>({
+  mode: text,
+  bklt: flag,
+  bkacc: flag,
+  tu: text,
+  cmd: text,
+  pps: list(point),
+  ftbl: list(text),
+});
+
+/** Whether a text may be a file of DHAT, by its first characters. */
+export function isDhat(start: string): boolean {
+  return start.trimStart().startsWith("{") && start.slice(0, START_CHARACTERS).includes(KEY);
+}
+
+/**
+ * The heap profile that Valgrind's DHAT, or a library that writes its files, has made.
+ *
+ * @throws FormatError for other versions and modes, and for what is no whole file
+ */
+export function readDhat(json: string): HeapProfile {
+  const file = checked(parsed(json));
+  const modules = new FrameModules();
+  const program = programOf(file.cmd);
+  const frames = file.ftbl.map((entry) => frameOf(entry, modules, program));
+  const contexts = file.pps.map((each, index): ImportedContext => {
+    const { tb, tbk, tl, gb, gbk, eb, ebk, rb, wb, fs } = each;
+    return {
+      frames: withoutRuntime(fs.slice(0, 2 * MOST_FRAMES).map((entry) => frames[entry] ?? outside(index))),
+      allocated: { bytes: tb, blocks: tbk },
+      ...(file.bklt
+        ? {
+            totalLifetime: given(tl, index, "tl"),
+            peak: { bytes: given(gb, index, "gb"), blocks: given(gbk, index, "gbk") },
+            live: { bytes: given(eb, index, "eb"), blocks: given(ebk, index, "ebk") },
+          }
+        : {}),
+      ...(file.bkacc ? { accessed: { read: given(rb, index, "rb"), written: given(wb, index, "wb") } } : {}),
+    };
+  });
+  return importedHeapProfile({
+    contexts,
+    modules: modules.all,
+    program,
+    command: file.cmd === "" ? undefined : file.cmd.split(" "),
+    clock: clockOf(file.tu),
+    format: "DHAT",
+    version: VERSION,
+    readsAreKnown: file.bkacc,
+    notTracked: [
+      file.bkacc
+        ? "DHAT counts the bytes that were read and written, and not the accesses; which blocks nobody read is known only of call paths that read nothing at all."
+        : "Accesses were not recorded.",
+      ...(file.bklt ? [] : ["Lifetimes, the peak and what was live at the end were not recorded."]),
+    ],
+  });
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (error) {
+    const message = (error as Error).message;
+    const found = /position (\d+)/.exec(message)?.[1];
+    const isCut =
+      found === undefined ||
+      Number(found) >= json.length ||
+      /Unterminated/.test(message) ||
+      !/\}\s*$/.test(json.slice(-64));
+    const at = isCut ? json.length : Number(found);
+    throw new FormatError(
+      isCut ? "truncated" : "malformed",
+      at,
+      CONSTRUCT,
+      isCut ? "the file ends inside of its JSON" : "it is not JSON",
+    );
+  }
+}
+
+function checked(value: unknown): DhatFile {
+  try {
+    const { dhatFileVersion } = record<{ dhatFileVersion: number }>({ dhatFileVersion: integer })(value);
+    if (dhatFileVersion !== VERSION)
+      throw new FormatError(
+        "unsupported-version",
+        0,
+        CONSTRUCT,
+        `version ${dhatFileVersion}, not ${VERSION}`,
+      );
+    const file = dhat(value);
+    if (!HEAP_MODE.test(file.mode))
+      throw new FormatError(
+        "unsupported",
+        0,
+        CONSTRUCT,
+        `it has no heap: it was made in the mode ${JSON.stringify(file.mode)}`,
+      );
+    return file;
+  } catch (error) {
+    throw error instanceof UserError ? new FormatError("malformed", 0, CONSTRUCT, error.message) : error;
+  }
+}
+
+function given(value: number | undefined, index: number, key: string): number {
+  if (value !== undefined) return value;
+  throw new FormatError("malformed", 0, CONSTRUCT, `pps[${index}].${key} is missing`);
+}
+
+function outside(index: number): never {
+  throw new FormatError("malformed", 0, CONSTRUCT, `pps[${index}].fs names a frame that is not in ftbl`);
+}
+
+function programOf(command: string): string | undefined {
+  const [first = ""] = command.trim().split(/\s+/);
+  const name = first.slice(first.lastIndexOf("/") + 1);
+  return name === "" ? undefined : name;
+}
+
+/** Of Valgrind, of the crate dhat, and of memshade's exports, which say more behind it. */
+const HEAP_MODE = /^(?:rust-)?heap\b/;
+
+const REAL_UNITS = ["ns", "µs", "us", "ms", "s"];
+
+function clockOf(unit: string): Clock {
+  if (REAL_UNITS.includes(unit)) return { kind: "wall", unit };
+  return { kind: "virtual", unit: unit === "instrs" ? "instructions" : unit };
+}
+
+/** `0x10919D: leak (small.c:6)`, `0x48417B4: malloc (in /usr/lib/libc.so.6)`, or any text. */
+const FRAME = /^(?:0x([0-9A-Fa-f]{1,16}): )?(.*?)$/s;
+const PLACE = /^(.*) \((?:in (.+)|(.+?):(\d+)(?::(\d+))?)\)$/s;
+
+/** A frame of the table. All paths share its two forms: a file may have millions of paths. */
+interface DhatFrame {
+  readonly called: ResolvedFrame;
+  readonly inlined: ResolvedFrame;
+  /** Its function belongs to the profiler, which has taken the place of malloc. */
+  readonly isRuntime: boolean;
+}
+
+function frameOf(entry: string, modules: FrameModules, program: string | undefined): DhatFrame {
+  const [, address, rest = ""] = FRAME.exec(entry) ?? [];
+  const [, name = rest, object, file, line, column] = PLACE.exec(rest) ?? [];
+  const called = {
+    module: modules.of(object ?? program ?? "the program", object),
+    name: name === "???" ? undefined : name,
+    offset: address === undefined ? 0 : Number(BigInt(`0x${address}`)),
+    file,
+    line: line === undefined ? undefined : Number(line),
+    column: column === undefined ? undefined : Number(column),
+    inlined: false,
+  };
+  const isRuntime = /vgpreload_/.test(object ?? "") || /vg_replace_malloc\.c$/.test(file ?? "");
+  return { called, inlined: { ...called, inlined: true }, isRuntime };
+}
+
+/** A path without the functions of the profiler in front; those that share an address are inlined. */
+function withoutRuntime(frames: readonly DhatFrame[]): ResolvedFrame[] {
+  const first = frames.findIndex(({ isRuntime }) => !isRuntime);
+  const kept = first <= 0 ? frames : frames.slice(first);
+  return kept.map(({ called, inlined }, depth) =>
+    called.offset !== 0 && called.offset === kept[depth + 1]?.called.offset ? inlined : called,
+  );
+}

@@ -1,0 +1,486 @@
+import {
+  type ElfNote,
+  type ObjectSegment,
+  openObject,
+  PT_NOTE,
+  readNotes,
+  readString,
+} from "../../code/objects/index.ts";
+import type { ByteSource } from "../../ground/bytes/byte-source.ts";
+import { FormatError } from "../../ground/bytes/errors.ts";
+import { partitionPoint } from "../../ground/bytes/partition-point.ts";
+import {
+  type MappedFile,
+  type ProcessArchitecture,
+  type ProcessImage,
+  type ProcessThread,
+  REGISTER_COUNT,
+  type RegisterWords,
+} from "../model/process-image.ts";
+
+/** The memory of a process in a core dump, read page by page. */
+class CoreMemory {
+  readonly #source: ByteSource;
+  /** By address; what lies outside of the file is cut off. */
+  readonly #pieces: readonly MemoryPiece[];
+  /** Ranges that the process had, dumped or not, by address. */
+  readonly #ranges: readonly { start: number; end: number }[];
+
+  constructor(source: ByteSource, segments: readonly ObjectSegment[]) {
+    this.#source = source;
+    this.#pieces = segments
+      .map(({ address, fileOffset, fileSize }) => ({
+        start: address,
+        end: address + Math.min(fileSize, Math.max(0, source.size - fileOffset)),
+        fileOffset,
+      }))
+      .filter(({ start, end }) => end > start)
+      .sort((a, b) => a.start - b.start);
+    this.#ranges = segments
+      .map(({ address, memorySize }) => ({ start: address, end: address + memorySize }))
+      .sort((a, b) => a.start - b.start);
+  }
+
+  /** Where the memory ends that begins at or before an address and goes on without a gap, dumped or not. */
+  endOfRange(address: number): number {
+    let end = address;
+    for (const range of this.#ranges) {
+      if (range.start > end) break;
+      end = Math.max(end, range.end);
+    }
+    return end;
+  }
+
+  /** Where the dumped piece ends that holds an address; the address itself if none does. */
+  endOfPiece(address: number): number {
+    return this.#pieces[this.#pieceAt(address)]?.end ?? address;
+  }
+
+  /** Bytes at an address, up to the end of what was dumped there without a gap. */
+  read(address: number, length: number): Uint8Array {
+    const first = this.#pieceAt(address);
+    const piece = this.#pieces[first];
+    if (piece === undefined) return new Uint8Array(0);
+    if (address + length <= piece.end) return this.#readPiece(piece, address, length);
+    const parts: Uint8Array[] = [];
+    let at = address;
+    for (let index = first; index < this.#pieces.length && at < address + length; index++) {
+      const next = this.#pieces[index]!;
+      if (next.start > at || next.end <= at) break;
+      const part = this.#readPiece(next, at, Math.min(next.end, address + length) - at);
+      parts.push(part);
+      at += part.length;
+      if (at < next.end) break;
+    }
+    return join(parts, at - address);
+  }
+
+  #readPiece({ start, fileOffset }: MemoryPiece, address: number, length: number): Uint8Array {
+    return this.#source.read(fileOffset + address - start, length);
+  }
+
+  /** Index of the piece that holds an address, −1 if none does. */
+  #pieceAt(address: number): number {
+    const pieces = this.#pieces;
+    const last = partitionPoint(0, pieces.length, (index) => pieces[index]!.start <= address) - 1;
+    return last >= 0 && address < pieces[last]!.end ? last : -1;
+  }
+}
+
+interface MemoryPiece {
+  readonly start: number;
+  readonly end: number;
+  readonly fileOffset: number;
+}
+
+function join(parts: readonly Uint8Array[], length: number): Uint8Array {
+  if (parts.length === 1) return parts[0]!;
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+const LONGEST_PATH = 4096;
+
+/** The NUL-terminated text at an address. */
+function textAt(memory: CoreMemory, address: number | undefined): string {
+  if (address === undefined || address === 0) return "";
+  const bytes = memory.read(address, LONGEST_PATH);
+  const end = bytes.indexOf(0);
+  return end < 0 ? "" : new TextDecoder().decode(bytes.subarray(0, end));
+}
+
+const AT_PHDR = 3;
+const AT_PHENT = 4;
+const AT_PHNUM = 5;
+
+const PT_LOAD = 1;
+const PT_DYNAMIC = 2;
+const PT_PHDR = 6;
+const DT_DEBUG = 21;
+
+/** More objects than any program loads; the list may be damaged into a circle. */
+const MOST_OBJECTS = 10_000;
+
+interface ProgramHeader {
+  readonly type: number;
+  readonly fileOffset: number;
+  readonly address: number;
+  readonly memorySize: number;
+}
+
+/**
+ * The executable, and the libraries that the dynamic linker lists (`r_debug`, `link_map`), for dumps that do not name
+ * the files in memory. Ranges of libraries are known where their headers are in the dump.
+ */
+function loadedObjects(
+  memory: CoreMemory,
+  auxiliary: ReadonlyMap<number, number>,
+  executable: string,
+): MappedFile[] {
+  const address = auxiliary.get(AT_PHDR);
+  const headers = address === undefined ? [] : readHeaders(memory, address, auxiliary);
+  if (address === undefined) return [];
+  if (headers.length === 0) {
+    // Not dumped: all that is known is that the headers stand in the first page of the executable.
+    const start = pageStart(address);
+    const end = memory.endOfRange(start);
+    return end > start ? [{ start, end, fileOffset: 0, path: executable }] : [];
+  }
+  const own = headers.find(({ type }) => type === PT_PHDR);
+  const first = headers.find(({ type }) => type === PT_LOAD);
+  // Static executables often have no PT_PHDR: the headers stand behind the file header, at the start of the first load.
+  const bias = own ? address - own.address : first ? pageStart(address) - pageStart(first.address) : 0;
+  const files = rangesOf(headers, bias, executable);
+  const dynamic = headers.find(({ type }) => type === PT_DYNAMIC);
+  if (dynamic !== undefined) files.push(...librariesOf(memory, dynamic, bias));
+  return files;
+}
+
+function readHeaders(
+  memory: CoreMemory,
+  address: number,
+  auxiliary: ReadonlyMap<number, number>,
+): ProgramHeader[] {
+  const entrySize = auxiliary.get(AT_PHENT) ?? 56;
+  const count = Math.min(auxiliary.get(AT_PHNUM) ?? 0, 0xffff);
+  if (entrySize < 56) return [];
+  const bytes = memory.read(address, count * entrySize);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return Array.from({ length: Math.floor(bytes.length / entrySize) }, (_, index) => {
+    const at = index * entrySize;
+    return {
+      type: view.getUint32(at, true),
+      fileOffset: u64(view, at + 8),
+      address: u64(view, at + 16),
+      memorySize: u64(view, at + 40),
+    };
+  });
+}
+
+function rangesOf(headers: readonly ProgramHeader[], bias: number, path: string): MappedFile[] {
+  return headers
+    .filter(({ type }) => type === PT_LOAD)
+    .map(({ address, fileOffset, memorySize }) => ({
+      start: pageStart(bias + address),
+      end: pageStart(bias + address + memorySize + PAGE - 1),
+      fileOffset: pageStart(fileOffset),
+      path,
+    }));
+}
+
+/** Walks `link_map`: bias, name, dynamic section, next. */
+function librariesOf(memory: CoreMemory, dynamic: ProgramHeader, bias: number): MappedFile[] {
+  const debug = dynamicEntry(memory, bias + dynamic.address, dynamic.memorySize, DT_DEBUG);
+  // struct r_debug: version, then behind padding the first link_map.
+  let entry = debug ? word(memory, debug + 8) : 0;
+  const files: MappedFile[] = [];
+  for (let count = 0; entry !== 0 && count < MOST_OBJECTS; count++) {
+    const base = word(memory, entry);
+    const path = textAt(memory, word(memory, entry + 8));
+    // The first entry is the executable itself, without a name.
+    if (path !== "") files.push(...libraryRanges(memory, base, path));
+    entry = word(memory, entry + 24);
+  }
+  return files;
+}
+
+function libraryRanges(memory: CoreMemory, base: number, path: string): MappedFile[] {
+  const start = memory.read(base, 64);
+  const view = new DataView(start.buffer, start.byteOffset, start.byteLength);
+  if (start.length < 64 || view.getUint32(0, true) !== 0x464c457f)
+    return [{ start: base, end: base + PAGE, fileOffset: 0, path }];
+  const sizes = new Map([
+    [AT_PHENT, view.getUint16(54, true)],
+    [AT_PHNUM, view.getUint16(56, true)],
+  ]);
+  return rangesOf(readHeaders(memory, base + u64(view, 32), sizes), base, path);
+}
+
+function dynamicEntry(memory: CoreMemory, address: number, size: number, tag: number): number | undefined {
+  const bytes = memory.read(address, Math.min(size, 2 ** 16));
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = 0; at + 16 <= bytes.length; at += 16) if (u64(view, at) === tag) return u64(view, at + 8);
+  return undefined;
+}
+
+const PAGE = 4096;
+
+function pageStart(address: number): number {
+  return address - (address % PAGE);
+}
+
+function word(memory: CoreMemory, address: number): number {
+  const bytes = memory.read(address, 8);
+  return bytes.length < 8 ? 0 : u64(new DataView(bytes.buffer, bytes.byteOffset), 0);
+}
+
+function u64(view: DataView, offset: number): number {
+  return view.getUint32(offset + 4, true) * 2 ** 32 + view.getUint32(offset, true);
+}
+
+/** Types of notes that the kernel writes into core dumps (`linux/elf.h`). */
+const NoteType = {
+  Prstatus: 1,
+  Prpsinfo: 3,
+  Auxv: 6,
+  Siginfo: 0x53494749,
+  File: 0x46494c45,
+  ArmPacMask: 0x406,
+} as const;
+
+const SIGNAL = 12;
+const THREAD_ID = 32;
+const REGISTERS = 112;
+
+/** DWARF numbers in the order of `struct user_regs_struct`; −1 where unwinding has no use for the register. */
+const X86_64_ORDER = [15, 14, 13, 12, 6, 3, 11, 10, 9, 8, 0, 2, 1, 4, 5, -1, 16, -1, -1, 7];
+/** x0 to x30, sp, pc: the order of DWARF. */
+const AARCH64_ORDER = Array.from({ length: 33 }, (_, number) => number);
+
+interface ThreadStatus {
+  readonly lwp: number;
+  readonly signal: number;
+  readonly registers: RegisterWords;
+}
+
+/** Reads NT_PRSTATUS (`struct elf_prstatus`): a thread's id and registers. */
+function readThreadStatus(note: ElfNote, architecture: ProcessArchitecture): ThreadStatus {
+  const view = viewOf(note.content);
+  const order = architecture === "x86_64" ? X86_64_ORDER : AARCH64_ORDER;
+  const needed = REGISTERS + order.length * 8;
+  if (view.byteLength < needed) {
+    const detail = `${needed} bytes are needed, ${view.byteLength} are there`;
+    throw new FormatError("truncated", note.offset, "NT_PRSTATUS note", detail);
+  }
+  const registers = new Uint32Array(2 * REGISTER_COUNT[architecture]);
+  order.forEach((register, index) => {
+    if (register < 0) return;
+    registers[2 * register] = view.getUint32(REGISTERS + index * 8, true);
+    registers[2 * register + 1] = view.getUint32(REGISTERS + index * 8 + 4, true);
+  });
+  return { lwp: view.getInt32(THREAD_ID, true), signal: view.getUint16(SIGNAL, true), registers };
+}
+
+/** Reads NT_PRPSINFO (`struct elf_prpsinfo`): process id, name and the start of the command line. */
+function readProcessInfo({ content }: ElfNote): { pid: number; name: string; command: string } | undefined {
+  if (content.length < 136) return undefined;
+  return {
+    pid: viewOf(content).getInt32(24, true),
+    name: readString(content.subarray(40, 56), 0),
+    command: readString(content.subarray(56, 136), 0).trim(),
+  };
+}
+
+/** Reads NT_AUXV: values of the auxiliary vector by type (`AT_*`). */
+function readAuxiliaryVector({ content }: ElfNote): Map<number, number> {
+  const view = viewOf(content);
+  const values = new Map<number, number>();
+  for (let at = 0; at + 16 <= content.length; at += 16) {
+    const type = u64(view, at);
+    if (type === 0) break;
+    values.set(type, u64(view, at + 8));
+  }
+  return values;
+}
+
+/** Reads NT_FILE: which parts of which files were mapped. What does not fit is left out. */
+function readMappedFiles({ content }: ElfNote): MappedFile[] {
+  if (content.length < 16) return [];
+  const view = viewOf(content);
+  const pageSize = u64(view, 8);
+  const count = Math.min(u64(view, 0), Math.floor((content.length - 16) / 24));
+  const files: MappedFile[] = [];
+  let nameAt = 16 + count * 24;
+  for (let index = 0; index < count; index++) {
+    const at = 16 + index * 24;
+    const path = readString(content, nameAt);
+    const end = content.indexOf(0, nameAt);
+    if (end < 0) break;
+    nameAt = end + 1;
+    const [start, stop, page] = [u64(view, at), u64(view, at + 8), u64(view, at + 16)];
+    if (stop > start) files.push({ start, end: stop, fileOffset: page * pageSize, path });
+  }
+  return files.sort((a, b) => a.start - b.start);
+}
+
+/** Reads NT_ARM_PAC_MASK: the bits of code addresses that hold a signature. */
+function readCodeAddressMask({ content }: ElfNote): [number, number] | undefined {
+  if (content.length < 16) return undefined;
+  const view = viewOf(content);
+  return [view.getUint32(8, true), view.getUint32(12, true)];
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+const AT_SYSINFO_EHDR = 33;
+const AT_EXECFN = 31;
+const CLASS_32 = 1;
+const BIG_ENDIAN = 2;
+
+/** Whether a file starts like an ELF core dump. */
+export function isElfCore(source: ByteSource): boolean {
+  const start = source.read(0, 18);
+  const type = start[5] === BIG_ENDIAN ? start[17] : start[16];
+  return start.length === 18 && start[0] === 0x7f && start[1] === 0x45 && start[2] === 0x4c && type === 4;
+}
+
+/**
+ * Opens a core dump of a 64-bit process (x86-64, AArch64). Notes are read at once, memory when it is asked for; the
+ * source must stay open. A dump that was cut off is read as far as it goes.
+ *
+ * @throws FormatError if it is not such a dump, or has no thread
+ */
+export function readElfCore(source: ByteSource): ProcessImage {
+  const [, , , , elfClass, byteOrder] = source.read(0, 6);
+  if (byteOrder === BIG_ENDIAN)
+    throw new FormatError("unsupported", 5, "core dump", "dumps of big-endian machines are not supported");
+  const core = openObject(source);
+  const { architecture, type, programHeaders, segments } = core;
+  if (type !== "core")
+    throw new FormatError("bad-magic", 16, "core dump", "the file is an ELF object, not a dump");
+  if (architecture !== "x86_64" && architecture !== "aarch64")
+    throw new FormatError(
+      "unsupported",
+      18,
+      "core dump",
+      `dumps of ${architecture === "other" ? "these" : architecture} programs are not supported`,
+    );
+  if (elfClass === CLASS_32) {
+    const name = architecture === "x86_64" ? "x32" : "ILP32";
+    const detail = `dumps of ${name} programs (32-bit addresses on ${architecture}) are not supported`;
+    throw new FormatError("unsupported", 4, "core dump", detail);
+  }
+  const memory = new CoreMemory(source, segments);
+  const gaps = core.problems.map(({ message }) => message);
+  const lastByte = programHeaders.reduce((end, one) => Math.max(end, one.fileOffset + one.fileSize), 0);
+  if (lastByte > source.size)
+    gaps.push(`The dump was cut off: ${source.size} of ${lastByte} bytes are there.`);
+
+  const threads: ProcessThread[] = [];
+  const facts: CoreFacts = { files: undefined, auxiliary: new Map() };
+  for (const { fileOffset, fileSize } of programHeaders.filter((header) => header.type === PT_NOTE))
+    readNoteSegment(source.read(fileOffset, fileSize), architecture, threads, facts);
+  if (threads.length === 0) throw new FormatError("malformed", 0, "core dump", "the dump has no threads");
+  const files = mappedFiles(memory, facts, gaps);
+  return {
+    architecture,
+    pid: facts.pid,
+    command: facts.command,
+    signal: facts.signal,
+    threads,
+    files,
+    pointerAuthenticationMask: facts.mask,
+    readMemory: (address, length) => memory.read(address, length),
+    gaps,
+  };
+}
+
+interface CoreFacts {
+  pid?: number;
+  name?: string;
+  command?: string;
+  signal?: number;
+  mask?: readonly [number, number];
+  files: MappedFile[] | undefined;
+  auxiliary: Map<number, number>;
+}
+
+function readNoteSegment(
+  bytes: Uint8Array,
+  architecture: ProcessArchitecture,
+  threads: ProcessThread[],
+  facts: CoreFacts,
+): void {
+  for (const note of readNotes(bytes))
+    if (note.owner === "CORE") {
+      switch (note.type) {
+        case NoteType.Prstatus: {
+          const { lwp, signal, registers } = readThreadStatus(note, architecture);
+          if (threads.length === 0) facts.signal = signal;
+          threads.push({ lwp, registers });
+          break;
+        }
+        case NoteType.Prpsinfo:
+          Object.assign(facts, readProcessInfo(note));
+          break;
+        case NoteType.Auxv:
+          facts.auxiliary = readAuxiliaryVector(note);
+          break;
+        case NoteType.File:
+          facts.files = readMappedFiles(note);
+          break;
+      }
+    } else if (note.owner === "LINUX" && note.type === NoteType.ArmPacMask) {
+      const mask = readCodeAddressMask(note);
+      if (mask !== undefined) facts.mask = mask;
+    }
+}
+
+/** The files in the process's memory, with the build ids that the dump itself has, and the kernel's library. */
+function mappedFiles(
+  memory: CoreMemory,
+  { files, auxiliary, name, command }: CoreFacts,
+  gaps: string[],
+): MappedFile[] {
+  const found = files ? withBuildIds(files, memory) : [];
+  if (files === undefined) {
+    gaps.push(
+      "The dump does not say which files were mapped; the auxiliary vector and the linker's list do.",
+    );
+    const executable = textAt(memory, auxiliary.get(AT_EXECFN)) || command?.split(" ")[0] || name || "";
+    found.push(...loadedObjects(memory, auxiliary, executable));
+  }
+  const vdso = auxiliary.get(AT_SYSINFO_EHDR);
+  if (vdso !== undefined && memory.endOfPiece(vdso) > vdso)
+    found.push({ start: vdso, end: memory.endOfPiece(vdso), fileOffset: 0, path: "[vdso]" });
+  return found.sort((a, b) => a.start - b.start);
+}
+
+/** Adds build ids where the first page of a file, with its headers and notes, is in the dump. */
+function withBuildIds(files: readonly MappedFile[], memory: CoreMemory): MappedFile[] {
+  const buildIds = new Map<string, string | undefined>();
+  for (const { path, start, end, fileOffset } of files) {
+    if (fileOffset !== 0 || buildIds.has(path)) continue;
+    buildIds.set(path, buildIdInMemory(memory, start, end - start));
+  }
+  return files.map((file) => ({ ...file, buildId: buildIds.get(file.path) }));
+}
+
+function buildIdInMemory(memory: CoreMemory, start: number, size: number): string | undefined {
+  try {
+    return openObject({
+      size,
+      read: (offset, length) => memory.read(start + offset, Math.min(length, size - offset)),
+    }).buildId;
+  } catch (error) {
+    if (error instanceof FormatError) return undefined;
+    throw error;
+  }
+}

@@ -1,1 +1,0 @@
-export { isElfCore, readElfCore } from "./read.ts";

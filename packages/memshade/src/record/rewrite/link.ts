@@ -1,0 +1,416 @@
+import {
+  ACCESS_KIND,
+  AccessKind,
+  bytesOf,
+  decodeLocals,
+  decodeModule,
+  encodeConstantExpression,
+  type FuncType,
+  funcTypeAt,
+  functionTypeIndex,
+  I32,
+  IMMEDIATE_KIND,
+  ImmediateKind,
+  importsOf,
+  opcodeIdAt,
+  skipImmediates,
+  skipOpcode,
+  type ValType,
+  type WasmModule,
+  writeOpcode,
+} from "../../code/wasm/index.ts";
+import * as Op from "../../code/wasm/op.generated.ts";
+import { FormatError } from "../../ground/bytes/errors.ts";
+import { readU32Leb } from "../../ground/bytes/leb128.ts";
+import { ByteWriter } from "../../ground/bytes/writer.ts";
+import type { AppendedFunctions } from "./write/appended-functions.ts";
+import { BodyBuilder } from "./write/body-builder.ts";
+
+const HAS_MEMORY_INDEX = 0x40;
+
+/** Where relocated code lies in the instrumented module. */
+interface CodeSurroundings {
+  /** Memory index of the shadow memory in the instrumented module. */
+  shadowMemory: number;
+  /** Index the runtime's first own global gets. */
+  firstGlobal: number;
+}
+
+/** What stands for the runtime's functions and imported globals, by the index they have in the runtime. */
+interface RuntimePlaces {
+  /** New indices of functions, but for those with an instruction that takes a call's place. */
+  indices: readonly number[];
+  intrinsics: readonly (Uint8Array | undefined)[];
+  /** Values of imported globals, or code that pushes them. */
+  constants: readonly (number | Uint8Array)[];
+  /** Index of the global that holds the value of an imported one, −1 if none does. */
+  constantGlobal(global: number): number;
+  /** A call of the function is written. */
+  use(callee: number): void;
+}
+
+/** A body of the runtime as it stands in the instrumented module. */
+function relocateBody(
+  runtime: WasmModule,
+  body: number,
+  places: RuntimePlaces,
+  around: CodeSurroundings,
+): Uint8Array {
+  const { start, codeStart, end } = runtime.bodies[body];
+  const writer = new ByteWriter((end - start) * 2).range(runtime.bytes, start, codeStart);
+  writeCode(writer, runtime, body, places, around);
+  return writer.finish();
+}
+
+/**
+ * Writes a body's instructions, the last `end` included. With a `firstLocal`, for a block: it returns by leaving it, and
+ * leaves the one around it instead of calling.
+ */
+function writeCode(
+  writer: ByteWriter,
+  runtime: WasmModule,
+  body: number,
+  { indices, intrinsics, constants, constantGlobal, use }: RuntimePlaces,
+  around: CodeSurroundings,
+  firstLocal?: number,
+): void {
+  const { bytes } = runtime;
+  const { codeStart, end } = runtime.bodies[body];
+  let depth = 0;
+  for (let pos = codeStart; pos < end; ) {
+    const op = opcodeIdAt(bytes, pos);
+    const immediates = skipOpcode(bytes, pos);
+    const next = skipImmediates(bytes, immediates, IMMEDIATE_KIND[op]);
+    if (IMMEDIATE_KIND[op] === ImmediateKind.BlockType) depth++;
+    else if (op === Op.END) depth--;
+    if (firstLocal !== undefined && op === Op.RETURN) writer.u8(Op.BR).u32Leb(depth);
+    else if (firstLocal !== undefined && (op === Op.LOCAL_GET || op === Op.LOCAL_SET || op === Op.LOCAL_TEE))
+      writer.u8(op).u32Leb(firstLocal + readU32Leb(bytes, immediates));
+    else if (firstLocal !== undefined && op === Op.CALL) writer.u8(Op.BR).u32Leb(depth + 1);
+    else if (op === Op.CALL) {
+      const callee = readU32Leb(bytes, immediates);
+      const intrinsic = intrinsics[callee];
+      if (intrinsic === undefined) {
+        use(callee);
+        writer.u8(op).u32Leb(indices[callee]);
+      } else writer.bytes(intrinsic);
+    } else if (op === Op.GLOBAL_GET || op === Op.GLOBAL_SET) {
+      const global = readU32Leb(bytes, immediates);
+      const shared = firstLocal === undefined ? constantGlobal(global) : -1;
+      const constant = constants[global];
+      if (shared >= 0) writer.u8(op).u32Leb(shared);
+      else if (typeof constant === "number") writer.u8(Op.I32_CONST).s32Leb(constant | 0);
+      else if (constant !== undefined) writer.bytes(constant);
+      else writer.u8(op).u32Leb(around.firstGlobal + global - constants.length);
+    } else if (ACCESS_KIND[op] !== AccessKind.None) {
+      writer.range(bytes, pos, immediates);
+      writer.u8(bytes[immediates] | HAS_MEMORY_INDEX).u32Leb(around.shadowMemory);
+      writer.range(bytes, immediates + 1, next);
+    } else {
+      switch (IMMEDIATE_KIND[op]) {
+        case ImmediateKind.Memory:
+          writer.range(bytes, pos, immediates).u32Leb(around.shadowMemory);
+          break;
+        case ImmediateKind.TwoMemories:
+          writer.range(bytes, pos, immediates).u32Leb(around.shadowMemory).u32Leb(around.shadowMemory);
+          break;
+        case ImmediateKind.BlockType:
+          if (bytes[immediates] < 0x40)
+            throw new FormatError(
+              "unsupported",
+              pos,
+              "shadow runtime",
+              "a block type refers to the type section",
+            );
+          writer.range(bytes, pos, next);
+          break;
+        default:
+          writer.range(bytes, pos, next);
+      }
+    }
+    pos = next;
+  }
+}
+
+const EMPTY_BLOCK = 0x40;
+
+/**
+ * The code of an exported function of the common path to stand where a call of it would: its parameters and locals become the
+ * caller's, from `firstLocal` on, zero at first; the arguments are on the stack. For functions without results. Where the
+ * function calls `otherwise`, the code leaves the innermost block around it.
+ */
+export type InlineFunction = (name: string, firstLocal: number) => { locals: ValType[]; code: Uint8Array };
+
+/** The functions of a module whose imports are constants, and `otherwise`. */
+function inlineFunctions(
+  bytes: Uint8Array,
+  around: CodeSurroundings & { constants: Record<string, number | Uint8Array> },
+): InlineFunction {
+  const module = decodeModule(bytes);
+  const constants = importsOf(module, "global").map(({ field }) => around.constants[field]);
+  const imported = module.importedFunctionCount;
+  // The only function that it imports is `otherwise`.
+  const places: RuntimePlaces = {
+    indices: [],
+    intrinsics: [],
+    constants,
+    constantGlobal: () => -1,
+    use: () => {},
+  };
+  return (name, firstLocal) => {
+    const { index } = module.exports.find((entry) => entry.name === name) as { index: number };
+    const body = index - imported;
+    const { params } = funcTypeAt(module, functionTypeIndex(module, index));
+    const locals = [...params];
+    for (const { count, type } of decodeLocals(module, module.bodies[body]))
+      for (let i = 0; i < count; i++) locals.push(type);
+    const writer = new ByteWriter(1024);
+    for (let i = params.length - 1; i >= 0; i--) writer.u8(Op.LOCAL_SET).u32Leb(firstLocal + i);
+    writer.u8(Op.BLOCK).u8(EMPTY_BLOCK);
+    writeCode(writer, module, body, places, around, firstLocal);
+    return { locals, code: writer.finish() };
+  };
+}
+
+/** Body of a function that does what a hook writes out, and what else there is to do through function `otherwise`. */
+function hookFunction(
+  name: string,
+  { params }: FuncType,
+  otherwise: number,
+  inlined: InlineFunction | undefined,
+): Uint8Array {
+  const common = inlined?.(name, params.length);
+  const body = new BodyBuilder(common?.locals);
+  if (common !== undefined) {
+    body.open("block");
+    for (let i = 0; i < params.length - 1; i++) body.op("local.get", i);
+    body.instructions(common.code).op("return").end();
+  }
+  for (let i = 0; i < params.length; i++) body.op("local.get", i);
+  return body.op("return_call", otherwise).finish();
+}
+
+interface RuntimeSurroundings extends CodeSurroundings {
+  appended: AppendedFunctions;
+  /** Values of the imported constants, by name, or code that pushes them. */
+  constants: Record<string, number | Uint8Array>;
+  /** A module with the functions that may be written out instead of called. */
+  commonPath?: Uint8Array | undefined;
+  /** Whether constants with long encodings become globals, except in code that takes the place of a call. */
+  constantGlobals?: boolean;
+  /** Functions of the instrumented module that stand for imported ones, by name. Calls of others are left out. */
+  hosts: Record<string, number>;
+  /** Memory of the program, for the loads that runtimes import from `program`. */
+  programMemory?: number;
+  /** Its addresses are i64, those of the runtime i32 all the same. */
+  programMemory64?: boolean;
+  /** Global with its stack pointer, an i32, for runtimes that import `stack`; −1 or absent: none is known. */
+  stackPointer?: number;
+  /** Memory of a shadow stack, and the global with its newest frame, for runtimes that import `frames`; absent: there is none. */
+  frames?: { memory: number; global: number } | undefined;
+  /** Memories of tables, by the name that runtimes import their accesses from; others are in the shadow memory. */
+  tables?: Readonly<Record<string, number>>;
+}
+
+export interface MergedRuntime {
+  functions: RuntimeFunctions;
+  /** The runtime's own globals: type byte and initial expression; mutable unless it says otherwise. */
+  globals: { type: ValType; initial: Uint8Array; mutable?: boolean }[];
+  /** Undefined without a `commonPath`. */
+  inlined: InlineFunction | undefined;
+}
+
+/** Indices in the instrumented module of the runtime's functions, by exported name. What nobody asks for stays out. */
+export interface RuntimeFunctions {
+  get(name: string): number | undefined;
+}
+
+/**
+ * Puts the compiled shadow runtime's functions behind the module's own. Its memory becomes the shadow memory, its
+ * imported constants become constants, its imported functions those of `hosts`.
+ */
+export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundings): MergedRuntime {
+  const runtime = decodeModule(runtimeBytes);
+  const constants = importsOf(runtime, "global").map(({ field }) => around.constants[field]);
+  const imports = importsOf(runtime, "function");
+  const imported = imports.length;
+  const exported = new Map(
+    runtime.exports.filter(({ kind }) => kind === "function").map(({ name, index }) => [name, index]),
+  );
+  const inlined = around.commonPath && inlineFunctions(around.commonPath, around);
+  const used = new UsedFunctions(
+    runtime,
+    imports.map((entry) => (entry.module === "hook" ? (exported.get(`${entry.field}Rarely`) as number) : -1)),
+  );
+  const indices: number[] = imports.map(({ field }, index) => {
+    const rarely = used.instead[index];
+    if (rarely < 0) return around.hosts[field];
+    const type = funcTypeAt(runtime, functionTypeIndex(runtime, index));
+    return around.appended.addLate(around.appended.typeIndexOf(type), () =>
+      used.has(index) ? hookFunction(field, type, indices[rarely], inlined) : TRAP,
+    );
+  });
+  const intrinsics = imports.map((entry, index) =>
+    MEMORIES.has(entry.module)
+      ? INTRINSICS[entry.field](
+          entry.module === "program"
+            ? (around.programMemory ?? 0)
+            : (around.tables?.[entry.module] ?? around.shadowMemory),
+          entry.module === "program" && around.programMemory64 === true,
+        )
+      : entry.module === "stack"
+        ? stackAccess(entry.field === "set", around.stackPointer ?? -1)
+        : entry.module === "frames"
+          ? frameAccess(entry.field === "newest", around.frames)
+          : indices[index] === undefined
+            ? NOTHING
+            : undefined,
+  );
+  const long = constants.flatMap((value, global) =>
+    around.constantGlobals === true && typeof value === "number" && Math.abs(value | 0) >= LONG_CONSTANT
+      ? [global]
+      : [],
+  );
+  const firstConstant = around.firstGlobal + runtime.globals.length;
+  const places: RuntimePlaces = {
+    indices,
+    intrinsics,
+    constants,
+    constantGlobal: (global) => (long.includes(global) ? firstConstant + long.indexOf(global) : -1),
+    use: (callee) => used.add(callee),
+  };
+  runtime.bodies.forEach((_, i) => {
+    const type = funcTypeAt(runtime, functionTypeIndex(runtime, imported + i));
+    indices.push(
+      around.appended.addLate(around.appended.typeIndexOf(type), () =>
+        used.has(imported + i) ? relocateBody(runtime, i, places, around) : TRAP,
+      ),
+    );
+  });
+  return {
+    functions: {
+      get: (name) => {
+        const index = exported.get(name);
+        if (index === undefined) return undefined;
+        used.add(index);
+        return indices[index];
+      },
+    },
+    globals: [
+      ...runtime.globals.map(({ type, initial }) => ({ type, initial: bytesOf(runtime, initial) })),
+      ...long.map((global) => ({
+        type: I32,
+        initial: encodeConstantExpression(I32, (constants[global] as number) | 0),
+        mutable: false,
+      })),
+    ],
+    inlined,
+  };
+}
+
+/** Constants from here on take four bytes and more, so a global takes less. */
+const LONG_CONSTANT = 2 ** 20;
+/** Body of a function that nobody calls: no locals, `unreachable`, `end`. */
+const TRAP = new Uint8Array([0, 0x00, Op.END]);
+
+/** Functions of the runtime that are called, and all that they call. */
+class UsedFunctions {
+  readonly #runtime: WasmModule;
+  readonly #used = new Set<number>();
+  /** By imported function: the function that is called where the written-out path of that one does not do; −1 for most. */
+  readonly instead: readonly number[];
+
+  constructor(runtime: WasmModule, instead: readonly number[]) {
+    this.#runtime = runtime;
+    this.instead = instead;
+  }
+
+  has(index: number): boolean {
+    return this.#used.has(index);
+  }
+
+  add(index: number): void {
+    if (this.#used.has(index)) return;
+    this.#used.add(index);
+    const { bytes, bodies, importedFunctionCount } = this.#runtime;
+    if (index < importedFunctionCount) {
+      if (this.instead[index] >= 0) this.add(this.instead[index]);
+      return;
+    }
+    const { codeStart, end } = bodies[index - importedFunctionCount];
+    for (let pos = codeStart; pos < end; ) {
+      const op = opcodeIdAt(bytes, pos);
+      const immediates = skipOpcode(bytes, pos);
+      if (op === Op.CALL) this.add(readU32Leb(bytes, immediates));
+      pos = skipImmediates(bytes, immediates, IMMEDIATE_KIND[op]);
+    }
+  }
+}
+
+const NOTHING = new Uint8Array(0);
+
+/** What stands for a memory where runtimes import functions that are instructions. */
+const MEMORIES: ReadonlySet<string> = new Set(["program", "shadow", "writers", "readers"]);
+
+/** What a call of an imported function of this name becomes: an instruction on a memory. */
+const INTRINSICS: Readonly<Record<string, (memory: number, is64: boolean) => Uint8Array>> = {
+  pages: (memory, is64) => {
+    const size = instruction(Op.MEMORY_SIZE).u32Leb(memory);
+    return (is64 ? size.u8(Op.I32_WRAP_I64) : size).finish();
+  },
+  load8: (memory, is64) => access(Op.I32_LOAD8_U, memory, is64),
+  load32: (memory, is64) => access(Op.I32_LOAD, memory, is64),
+  // Writes without changing anything, and without a look at what is there before.
+  claim: (memory, is64) => {
+    const code = new ByteWriter(16);
+    if (is64) code.u8(Op.I64_EXTEND_I32_U);
+    code.u8(Op.I32_CONST).u8(0).u8(Op.I32_CONST).u8(0);
+    writeOpcode(code, Op.I32_ATOMIC_RMW_CMPXCHG);
+    return writeMemarg(code, 2, memory).u8(Op.DROP).finish();
+  },
+  load64: (memory, is64) => access(Op.I64_LOAD, memory, is64),
+  load128: (memory) => access(Op.V128_LOAD, memory),
+  store32: (memory) => access(Op.I32_STORE, memory),
+  store128: (memory) => access(Op.V128_STORE, memory),
+  copy: (memory) => instruction(Op.MEMORY_COPY).u32Leb(memory).u32Leb(memory).finish(),
+  fill: (memory) => instruction(Op.MEMORY_FILL).u32Leb(memory).finish(),
+};
+
+function instruction(op: number): ByteWriter {
+  const writer = new ByteWriter(16);
+  writeOpcode(writer, op);
+  return writer;
+}
+
+/** What reads or sets the program's stack pointer; where none is known, it is 0. */
+function stackAccess(sets: boolean, global: number): Uint8Array {
+  if (global >= 0)
+    return instruction(sets ? Op.GLOBAL_SET : Op.GLOBAL_GET)
+      .u32Leb(global)
+      .finish();
+  return sets ? instruction(Op.DROP).finish() : instruction(Op.I32_CONST).s32Leb(0).finish();
+}
+
+/** What reads the shadow stack: the address of its newest frame, or a word of it; where there is none, 0. */
+function frameAccess(isNewest: boolean, frames: RuntimeSurroundings["frames"]): Uint8Array {
+  if (frames === undefined) {
+    const zero = instruction(Op.I32_CONST).s32Leb(0).finish();
+    return isNewest ? zero : new Uint8Array([Op.DROP, ...zero]);
+  }
+  return isNewest
+    ? instruction(Op.GLOBAL_GET).u32Leb(frames.global).finish()
+    : access(Op.I32_LOAD, frames.memory);
+}
+
+/** A load or store without displacement or alignment; `is64` for loads only. */
+function access(op: number, memory: number, is64 = false): Uint8Array {
+  const writer = is64 ? instruction(Op.I64_EXTEND_I32_U) : new ByteWriter(16);
+  writeOpcode(writer, op);
+  return writeMemarg(writer, 0, memory).finish();
+}
+
+function writeMemarg(writer: ByteWriter, align: number, memory: number): ByteWriter {
+  if (memory === 0) writer.u8(align);
+  else writer.u8(HAS_MEMORY_INDEX | align).u32Leb(memory);
+  return writer.u32Leb(0);
+}

@@ -1,0 +1,177 @@
+import {
+  bareName,
+  codeOffset,
+  functionInWords,
+  shortPlace,
+} from "../../explain/analyses/frames/place-names.ts";
+import type { FindingDiff } from "../../explain/diff/finding-diff.ts";
+import { type RenamedFunctions, toldNames } from "../../explain/diff/renamed-functions.ts";
+import type { FindingPlace, PlaceFrame } from "../../explain/findings/finding-kind.ts";
+import { type Finding, sentenceOf } from "../../explain/findings/index.ts";
+import { formatBytes, formatCount, plural } from "../../profile/model/format.ts";
+import { shortenName } from "./terminal/common/names.ts";
+import type { Screen } from "./terminal/common/screen.ts";
+import { cutEnd, cutMiddle, displayWidth, padLeft, padRight, printable } from "./terminal/common/text.ts";
+import { around, ESTIMATED } from "./terminal/heap/site-rows.ts";
+
+const NO_FINDINGS = "No findings";
+const MARGIN_TEXT = "  ";
+const MARGIN = MARGIN_TEXT.length;
+/** With less room, the library behind a place is left out, then its function where a line is known. */
+const LEAST_NAME = 8;
+
+/** Prints the findings of a run below the head of its report: a line each, or one that says that there are none. */
+export function printFindings(screen: Screen, findings: readonly Finding[]): void {
+  screen.print("");
+  if (findings.length === 0) {
+    screen.print(screen.paint.faint(NO_FINDINGS));
+    return;
+  }
+  screen.print(screen.paint.heading("Summary"));
+  screen.print(...findingLines(screen, findings, screen.width - MARGIN).map((line) => MARGIN_TEXT + line));
+}
+
+/** Prints the findings that came or went from one run to another. */
+export function printFindingDiff(screen: Screen, { new: fresh, gone, renamed }: FindingDiff): void {
+  const { heading, faint } = screen.paint;
+  printRenamed(screen, renamed);
+  if (fresh.length + gone.length === 0) screen.print("", faint("No findings came or went"));
+  for (const [title, findings] of [
+    ["New findings", fresh],
+    ["Findings that are gone", gone],
+  ] as const) {
+    if (findings.length === 0) continue;
+    screen.print("", heading(title));
+    screen.print(...findingLines(screen, findings, screen.width - MARGIN).map((line) => MARGIN_TEXT + line));
+  }
+}
+
+/** Names that a screen has room for. */
+const MOST_RENAMED = 10;
+
+/** Functions that are the same ones by another name. */
+export function printRenamed(screen: Screen, all: RenamedFunctions): void {
+  const renamed = toldNames(all);
+  if (renamed.size === 0) return;
+  const { heading, faint } = screen.paint;
+  screen.print("", heading(`Renamed: ${plural(renamed.size, "function")}`));
+  const shown = [...renamed].slice(0, screen.isWide ? undefined : MOST_RENAMED);
+  for (const [old, now] of shown) {
+    // Parameters are told where they are what has changed.
+    const told = bareName(old) === bareName(now) ? [old, now] : [bareName(old), bareName(now)];
+    const text = told.map(printable).join(" is ").concat(" now");
+    screen.print(MARGIN_TEXT + screen.shorten(text, cutMiddle(text, screen.width - MARGIN)));
+  }
+  const left = renamed.size - shown.length;
+  if (left > 0) screen.print(faint(`${MARGIN_TEXT}… and ${left} more: --wide shows them`));
+}
+
+/** A line of at most `width` columns for each finding: kind, number, sentence with its place. */
+export function findingLines(screen: Screen, findings: readonly Finding[], width: number): string[] {
+  const rows = findings.map((finding) => ({ finding, amount: amountOf(finding) }));
+  const kindWidth = Math.max(...rows.map(({ finding }) => finding.kind.length));
+  const amountWidth = Math.max(...rows.map(({ amount }) => displayWidth(amount)));
+  const { strong, amount: number, faint } = screen.paint;
+  const room = width - kindWidth - 2 - amountWidth - 2;
+  return rows.map(({ finding, amount }) => {
+    const lead = `${padRight(finding.kind, kindWidth)}  ${number(padLeft(amount, amountWidth))}`;
+    const { start, end } = aroundPlace(screen, finding, room);
+    const { name, place } = placeInWords(screen, finding.place, room - widthOf(start, end));
+    return `${lead}  ${start} ${strong(name)}${faint(place)} ${end}`;
+  });
+}
+
+/** What stands before and after a place where both have some columns: the place's file and line come first, then its function. */
+function aroundPlace(screen: Screen, finding: Finding, room: number): { start: string; end: string } {
+  const { before, after: whole, short = before, shortAfter = whole } = sentenceOf(finding);
+  if (screen.isWide) return { start: before, end: whole };
+  // `300 of 1,000 blocks of`, `300 blocks of`, `of`: the number in front says the most.
+  const shortest = short.slice(short.lastIndexOf(" ") + 1);
+  const own = finding.place.path[0]!;
+  const name = displayWidth(functionInWords(own));
+  const line = displayWidth(lineOf(own));
+  const after = name + line <= room - widthOf(short, whole) ? whole : shortAfter;
+  const startFor = (width: number, starts = [before, short, shortest]): string | undefined =>
+    starts.find((text) => width <= room - widthOf(text, after));
+  const bare = displayWidth(printable(shortPlace(own) ?? ""));
+  const start =
+    startFor(name + line) ?? startFor(Math.min(LEAST_NAME, name) + line, [shortest]) ?? startFor(bare);
+  if (start !== undefined) return { start, end: after };
+  screen.isShortened = true;
+  return { start: shortest, end: cutEnd(after, Math.max(0, room - widthOf(shortest, "") - bare)) };
+}
+
+/** Of what stands around a place, the spaces included. */
+function widthOf(before: string, after: string): number {
+  return displayWidth(before) + displayWidth(after) + 2;
+}
+
+/** A finding's sentence with all that is known of its place; `isShort`: the file without its folders. */
+export function findingInWords(
+  finding: Finding,
+  {
+    isShort = false,
+    locate = (file) => file,
+  }: { readonly isShort?: boolean; readonly locate?: (file: string) => string } = {},
+): string {
+  const { before, after } = sentenceOf(finding);
+  const { path, via } = finding.place;
+  const { file: recorded, line } = path[0]!;
+  const file = recorded === undefined ? undefined : locate(recorded);
+  const full = file === undefined || line === undefined ? file : `${file}:${line}`;
+  const at = isShort ? shortPlace(path[0]!) : full;
+  const where = at === undefined ? offsetOf(path[0]!) : ` (${at})`;
+  const called = via === undefined ? "" : ` via ${functionInWords(via)}`;
+  return `${before} ${functionInWords(path[0]!)}${where}${called} ${after}`;
+}
+
+/** The number that a finding stands with: `1.2 MiB`, `300` blocks or accesses, `≈1.2 MiB ±80 KiB` where it is an estimate. */
+function amountOf({ amount, unit, place }: Finding): string {
+  const estimated = place.isSampled === true ? ESTIMATED : "";
+  const { margins } = place;
+  switch (unit) {
+    case "bytes":
+      return estimated + formatBytes(amount) + around(margins?.bytes, formatBytes);
+    case "blocks":
+      return estimated + formatCount(amount) + around(margins?.blocks, formatCount);
+    case "accesses":
+    case "calls":
+      return estimated + formatCount(amount);
+    default:
+      throw new RangeError(`no such unit: ${unit satisfies never}`);
+  }
+}
+
+/** `parse (parse.c:88) via std::string` in at most `width` columns, as long as its line fits. */
+function placeInWords(
+  screen: Screen,
+  { path, via }: FindingPlace,
+  width: number,
+): { name: string; place: string } {
+  const own = path[0]!;
+  const full = functionInWords(own);
+  const place = lineOf(own);
+  const called = via === undefined ? "" : functionInWords(via);
+  if (screen.isWide) return { name: full, place: place + (called === "" ? "" : ` via ${called}`) };
+  const room = width - displayWidth(place);
+  const forVia = room - displayWidth(full) - " via ".length;
+  const isViaShown = called !== "" && forVia >= Math.min(LEAST_NAME, displayWidth(called));
+  if (called !== "" && !isViaShown) screen.isShortened = true;
+  const behind = isViaShown ? ` via ${screen.shorten(called, shortenName(called, forVia))}` : "";
+  const forName = room - displayWidth(behind);
+  const line = shortPlace(own);
+  if (line !== undefined && forName < Math.min(LEAST_NAME, displayWidth(full))) {
+    screen.isShortened = true;
+    return { name: cutMiddle(printable(line), Math.max(1, width)), place: "" };
+  }
+  return { name: screen.shorten(full, shortenName(full, Math.max(1, forName))), place: place + behind };
+}
+
+function lineOf(frame: PlaceFrame): string {
+  const line = shortPlace(frame);
+  return line === undefined ? offsetOf(frame) : ` (${printable(line)})`;
+}
+
+function offsetOf({ address }: PlaceFrame): string {
+  return address === undefined ? "" : ` (${codeOffset(address)})`;
+}
