@@ -5,9 +5,9 @@ import { randomInt } from "node:crypto";
 import { packageFile, ROOT } from "./tools.ts";
 
 const SEARCHES = [
-  "test/record/tools/random-modules.slow.test.ts",
+  "test/record/tools/random-modules.long.test.ts",
   "test/record/rewrite/translate-to-fuzz.slow.test.ts",
-  "test/record/contexts/entered-modules.slow.test.ts",
+  "test/record/contexts/entered-modules.long.test.ts",
 ];
 
 const [minutes = "10", seed = String(randomInt(2 ** 30))] = process.argv.slice(2);

@@ -91,7 +91,7 @@ export const OF_OBJECTS: Whole = { short: "of objects' bytes", long: "of the byt
 
 /**
  * Least part of a finding that is reported. The planted problems of test/findings/planted.ts are to be among the first findings of
- * their programs, and the sound programs of test/findings/sound.slow.test.ts are to have none: these two hold all thresholds.
+ * their programs, and the sound programs of test/findings/sound.long.test.ts are to have none: these two hold all thresholds.
  */
 export const LEAST_PART = 0.01;
 
