@@ -34,7 +34,11 @@ function pageOfThreads(dump: Dump & { kind: "image" }, options: UnwindOptions): 
   const stacks = unwoundImage(dump, options);
   const namer = loadFrameNamer(preferAsGdb, finderOf(options));
   const named = nameImageStacks(stacks, namer, { registers: false });
-  const page = samplePage(profileOfImage(stacks, namer), missingInWords(named.missing), []);
+  const page = samplePage(profileOfImage(stacks, namer), {
+    gaps: missingInWords(named.missing),
+    command: [],
+    binaryPath: options.binaryPath,
+  });
   return { page, text: [...nativeStacksText(named)].join("") };
 }
 
@@ -43,12 +47,19 @@ async function pageOfRecording(dump: Dump & { kind: "perf" }, options: UnwindOpt
   const { lost, notes, missing, command } = recording;
   const lostInWords =
     lost === 0 ? [] : [`${counted(lost, "sample was", "samples were")} lost while recording.`];
-  const page = samplePage(profile, [...notes, ...lostInWords, ...missingInWords(missing)], command);
+  const gaps = [...notes, ...lostInWords, ...missingInWords(missing)];
+  const page = samplePage(profile, { gaps, command, binaryPath: options.binaryPath });
   return { page, text: perfProfileText(profile, events, recording, { rows: ROWS, width: COLUMNS }) };
 }
 
-function samplePage(profile: SampleProfile, gaps: readonly string[], command: readonly string[]): PageData {
-  const read = sourceFiles([], undefined);
+interface OfSamples {
+  readonly binaryPath: readonly string[] | undefined;
+  readonly gaps: readonly string[];
+  readonly command: readonly string[];
+}
+
+function samplePage(profile: SampleProfile, { gaps, command, binaryPath }: OfSamples): PageData {
+  const read = sourceFiles([], undefined, binaryPath);
   return pageOfSamples(profile, { rules: new FrameRules(), sources: "lines", read, gaps, command });
 }
 

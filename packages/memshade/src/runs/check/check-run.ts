@@ -1,4 +1,3 @@
-import fs from "node:fs";
 import path from "node:path";
 import type { FrameRules } from "../../explain/analyses/frames/frame-rules.ts";
 import type { RecordedTools } from "../../explain/analyses/recorded-tools.ts";
@@ -12,8 +11,9 @@ import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import type { CheckedRunReport, ReportedLimit } from "../../show/report/limits/checked.ts";
 import { endInWords } from "../../show/report/terminal/common/header.ts";
 import { assertProfile, loadTools, REPORTED_TOOLS, recordedTools } from "../recorded-tools.ts";
-import { runAround, runOf } from "../run-of-folder.ts";
+import { modulePathsOf, runAround } from "../run-of-folder.ts";
 import type { ReportedTool } from "../shelves.ts";
+import { moduleFolders } from "../source.ts";
 import type { GivenLimits } from "./limits.ts";
 import { repositoryPaths } from "./locate.ts";
 
@@ -57,7 +57,11 @@ export async function checkRun(
       return { ...each, reason, written };
     }),
     notes: [...notesOf(run.tools), ...suppressionsOfNothing(given, checked)],
-    locate: repositoryPaths(process.cwd(), pathMaps, foldersOfModules(input)),
+    locate: repositoryPaths(
+      process.cwd(),
+      pathMaps,
+      moduleFolders({ modules: modulePathsOf(input), binaryPaths: places.binaryPaths }),
+    ),
   };
 }
 
@@ -65,12 +69,6 @@ export async function checkRun(
 function factsOf(input: string): RunFacts {
   const run = runAround(input);
   return { end: run?.end, bounds: run?.bounds };
-}
-
-function foldersOfModules(input: string): string[] {
-  const folder = fs.statSync(input, { throwIfNoEntry: false })?.isDirectory() ? input : path.dirname(input);
-  const paths = (runOf(folder)?.modules ?? []).flatMap((module) => module.path ?? []);
-  return [...new Set(paths.map((file) => path.dirname(file)))];
 }
 
 /** What was recorded by other tools need not be read. */
