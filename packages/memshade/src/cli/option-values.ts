@@ -1,4 +1,6 @@
+import { existsSync } from "node:fs";
 import { InvalidArgumentError } from "commander";
+import { UserError } from "../ground/bytes/errors.ts";
 
 /** `--interval`: a length in accesses, or in nanoseconds of time. */
 export interface Interval {
@@ -61,4 +63,12 @@ export function parsePositive(text: string): number {
   if (!Number.isSafeInteger(value) || value < 1)
     throw new InvalidArgumentError("It must be a positive integer.");
   return value;
+}
+
+/** Of an option that names files and folders to look in: each must be there, or what is looked for goes missing without a word. */
+export function assertPlaces(option: string): (places: readonly string[] | undefined) => void {
+  return (places = []) => {
+    const missing = places.find((place) => !existsSync(place));
+    if (missing !== undefined) throw new UserError(`${option} ${missing}: there is no such file or folder`);
+  };
 }

@@ -2,6 +2,7 @@ import { UserError } from "../../ground/bytes/errors.ts";
 import { type PathMap, parsePathMap } from "../../names/symbolize/path-map.ts";
 import { collect } from "../collect.ts";
 import type { OptionDescription } from "../commands/add-options.ts";
+import { assertPlaces } from "../option-values.ts";
 import { parseAddress, parseBuildId } from "./requests.ts";
 import type { OutputStyle } from "./styles.ts";
 
@@ -91,6 +92,7 @@ export const SYMBOLIZE_OPTIONS: readonly OptionDescription[] = [
     flags: "--debug-file-directory <dir>",
     description: "where to look for debug files; may be given several times",
     parse: collect,
+    check: assertPlaces("--debug-file-directory"),
     initial: [],
   },
   { flags: "--obj <file>" },

@@ -53,7 +53,7 @@ export async function runUnwind(input: string, options: UnwindOptions): Promise<
 }
 
 function checkOptions(options: UnwindOptions): void {
-  const { binaryPath = [], sysroot, addresses, event, format, html, open, samples, out, stats } = options;
+  const { sysroot, addresses, event, format, html, open, samples, out, stats } = options;
   if (
     (html !== undefined || open) &&
     (format !== "text" || samples || addresses || stats || out !== undefined)
@@ -65,8 +65,6 @@ function checkOptions(options: UnwindOptions): void {
     throw new UserError("--addresses prints text; --samples --format json has them too");
   if (event !== undefined && (addresses || stats))
     throw new UserError("--event goes with what names samples, not with --addresses or --stats");
-  for (const place of binaryPath)
-    if (!existsSync(place)) throw new UserError(`--binary-path ${place}: there is no such file or folder`);
   if (sysroot !== undefined && !existsSync(sysroot))
     throw new UserError(`--sysroot ${sysroot}: there is no such folder`);
 }
