@@ -25,3 +25,42 @@ describe("places where nothing is", () => {
     );
   });
 });
+
+describe("empty names", () => {
+  it.each(
+    "report view top tree check export waste-print unwind run node browser".split(" ").map((verb) => [verb]),
+  )("are told by %s as what they are", async (verb) => {
+    expect(await refusal(verb, "")).toMatch(
+      /^memshade: the argument <(run|file|input|program|script\.js|url)> is "", which names nothing\n$/,
+    );
+  });
+
+  it.each([
+    [["diff", "", "run"], "the argument <old>"],
+    [["diff", "run", ""], "the argument <new>"],
+    [["merge", "run", "", "-o", "merged"], "the argument <input>"],
+    [["merge", "run", "-o", ""], "--output"],
+    [["instrument", "", "-o", "out.wasm"], "the argument <in.wasm>"],
+    [["store", "add", "", "--to", "store"], "the argument <run>"],
+    [["store", "trend", ""], "the argument <store>"],
+    [["store", "add", "run", "--to", ""], "--to"],
+    [["report", "run", "--suppressions", ""], "--suppressions"],
+    [["report", "run", "--binary-path", ""], "--binary-path"],
+    [["report", "run", "--html", ""], "--html"],
+    [["check", "run", "--limit", "left=0", "--budget", ""], "--budget"],
+    [["check", "run", "--limit", "left<+1", "--baseline", ""], "--baseline"],
+    [["check", "--list", "-o", ""], "--output"],
+    [["export", "run", "--format", "pprof", "-o", ""], "--out"],
+    [["symbolize", "--binary", "", "0x1"], "--binary"],
+    [["unwind", "core", "--sysroot", ""], "--sysroot"],
+    [["run", "--out", "", "program.wasm"], "--out"],
+    [["run", "--dir", "", "program.wasm"], "--dir"],
+  ])("are told with what they are given for: %j", async (args, named) => {
+    expect(await refusal(...args)).toBe(`memshade: ${named} is "", which names nothing\n`);
+  });
+
+  it("go to the program as they are", async () => {
+    const { stdout, code } = await memshade(["run", "--quiet", "printf", "[%s]", "", "b"], { cwd });
+    expect({ stdout, code }).toEqual({ stdout: "[][b]", code: 0 });
+  });
+});
