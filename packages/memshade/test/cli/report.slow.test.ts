@@ -127,7 +127,7 @@ describe("mistakes", () => {
 
   it("of a measure that there is not, with those most like it", async () => {
     await expect(memshade("top", "x", "--by", "peek")).rejects.toThrow(
-      /^--by takes one of bytes, peak, left, .*, not "peek"; most like it are peak, /,
+      /^--by takes one of bytes, peak, left, .* that memshade top --help lists, not "peek"; most like it is peak$/,
     );
   });
 

@@ -1,5 +1,5 @@
 import { UserError } from "../../ground/bytes/errors.ts";
-import { nearest } from "../analyses/nearest-words.ts";
+import { likeIt, nearest } from "../analyses/nearest-words.ts";
 import type { RecordedTools } from "../analyses/recorded-tools.ts";
 import { MEASURES, measure, stacksOf, wordsOf } from "../measures/index.ts";
 import type { Measure } from "../measures/measure.ts";
@@ -31,7 +31,7 @@ export function limitMeasure(word: string): LimitMeasure {
   if (found !== undefined) return found;
   const names = LIMIT_MEASURES.flatMap(({ id, also }) => [id, ...also].map((name) => ({ word: name, name })));
   throw new UserError(
-    `"${word}" is no measure; most like it are ${nearest(word, names).slice(0, 3).join(", ")}; memshade check --list has all of them`,
+    `"${word}" is no measure${likeIt(nearest(word, names).slice(0, 3))}; memshade check --list has all of them`,
   );
 }
 
