@@ -77,6 +77,11 @@ export function runSymbolize(addresses: readonly string[], options: SymbolizeOpt
     if (isBinaryMissing) throw new UserError(BINARY_MISSING);
   } else {
     if (addresses.some(needsBinary)) throw new UserError(BINARY_MISSING);
+    const unknown = addresses.find((address) => symbolization.isUnknown(address));
+    if (unknown !== undefined)
+      throw new UserError(
+        `"${unknown}" is neither an address, such as 0x1a2b, nor the name of a symbol that ${binary ?? "its file"} has`,
+      );
     const answers = addresses.map((address) => symbolization.answer(address));
     writeOutput(style === "JSON" ? `[${answers.join(",")}]\n` : answers.join(""));
   }
