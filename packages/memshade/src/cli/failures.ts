@@ -1,6 +1,6 @@
 import { FormatError, UserError } from "../ground/bytes/errors.ts";
 import { describeSystemError } from "../ground/bytes/system-errors.ts";
-import { dieBySignal, EndedBySignal } from "../record/host/run/die-by-signal.ts";
+import { beforeRecording, dieBySignal, EndedBySignal } from "../record/host/run/die-by-signal.ts";
 import { signalNumber } from "../record/host/run/signal-names.ts";
 import { say, sayLines } from "../record/host/run/terminal-line.ts";
 
@@ -17,6 +17,7 @@ export function explainFailure(error: unknown): number {
     return USER_MISTAKE;
   }
   if (error instanceof EndedBySignal) {
+    say(beforeRecording(error.signal));
     dieBySignal(error.signal);
     return SIGNAL_BASE + signalNumber(error.signal);
   }
