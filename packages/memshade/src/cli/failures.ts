@@ -1,6 +1,11 @@
 import { FormatError, UserError } from "../ground/bytes/errors.ts";
 import { describeSystemError } from "../ground/bytes/system-errors.ts";
-import { dieBySignal, EndedBySignal, signalNumber } from "../record/host/run/die-by-signal.ts";
+import {
+  beforeRecording,
+  dieBySignal,
+  EndedBySignal,
+  signalNumber,
+} from "../record/host/run/die-by-signal.ts";
 import { say, sayLines } from "../record/host/run/terminal-line.ts";
 
 /** Exit codes of memshade's own failures; otherwise the exit code is the program's. */
@@ -16,6 +21,7 @@ export function explainFailure(error: unknown): number {
     return USER_MISTAKE;
   }
   if (error instanceof EndedBySignal) {
+    say(beforeRecording(error.signal));
     dieBySignal(error.signal);
     return SIGNAL_BASE + signalNumber(error.signal);
   }

@@ -1,8 +1,13 @@
 import { compiledCodeFolder } from "../record/host/run/cache-folder.ts";
+import { endEarly } from "../record/host/run/die-by-signal.ts";
 import { takeInherited } from "../record/host/run/inherited.ts";
 import { isSuitable } from "./node-version.ts";
 
+/** Those that run a program. */
+const RECORDING_COMMANDS: readonly string[] = ["run", "node", "browser", "demo"];
+
 takeInherited();
+if (RECORDING_COMMANDS.includes(process.argv[2] ?? "")) endEarly();
 if (isSuitable(process.versions.node)) {
   await start();
 } else {

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { UserError } from "../ground/bytes/errors.ts";
 import { quoteForShell } from "../profile/model/shell-words.ts";
 import { MEMSHADE_VERSION } from "../profile/model/version.ts";
+import { refuseEmptyNames } from "./empty-names.ts";
 import { verbFor } from "./kind-of-program.ts";
 import { endWithReader, hideStandardStreams } from "./standard-streams.ts";
 
@@ -99,6 +100,7 @@ export async function createProgram(args: readonly string[]): Promise<Command> {
   program.hook("preAction", (_program, command) => {
     if (RUNNING_COMMANDS.includes(command.name())) hideStandardStreams();
     else endWithReader();
+    refuseEmptyNames(command);
   });
   return program;
 }

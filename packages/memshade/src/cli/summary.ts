@@ -77,7 +77,8 @@ function liveLines({ heap }: RecordedTools, folder: string): string[] {
 
 /** Whoever waits for a program should not wait for its findings: the line says what shows them. */
 function laterLine(folder: string, bytes: number): string {
-  return `findings: memshade report ${runInShell(folder)} (not told here: ${formatBytes(bytes)} of profile and modules take a while)`;
+  const why = `reading ${formatBytes(bytes)} of profile and modules takes a while`;
+  return `findings were not looked for (${why}): memshade report ${runInShell(folder)} tells whether there are any`;
 }
 
 function runInShell(folder: string): string {

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { UserError } from "../ground/bytes/errors.ts";
 import { learnedFile } from "../record/host/learned-runs.ts";
@@ -376,4 +377,12 @@ function collectTools(text: string, previous: readonly ToolName[] = []): ToolNam
     if (!tools.includes(tool)) tools.push(tool);
   }
   return tools;
+}
+
+/** Of an option that names files and folders to look in: each must be there, or what is looked for goes missing without a word. */
+export function assertPlaces(option: string): (places: readonly string[] | undefined) => void {
+  return (places = []) => {
+    const missing = places.find((place) => !existsSync(place));
+    if (missing !== undefined) throw new UserError(`${option} ${missing}: there is no such file or folder`);
+  };
 }

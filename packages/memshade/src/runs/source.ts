@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { dirname, isAbsolute, join, resolve } from "node:path";
+import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { readRegular } from "../names/load/file.ts";
 import { mapPath, type PathMap } from "../names/symbolize/path-map.ts";
 import type { SourceReader } from "../show/report/terminal/common/source-report.ts";
@@ -7,18 +7,26 @@ import type { SourceReader } from "../show/report/terminal/common/source-report.
 /** Larger files are not source that a person wrote. */
 const LARGEST_SOURCE = 16 * 1024 * 1024;
 
+/** Modules that may be built from source files. */
+export interface ModulePlaces {
+  /** Where they lay when they were recorded. */
+  readonly modules?: readonly string[];
+  /** Files and folders that the user names, where modules lie now. */
+  readonly binaryPaths?: readonly string[] | undefined;
+}
+
 /**
- * Where a recorded source file may lie here, the likeliest place first: where it was recorded or is mapped to, then what of its path
- * is there below a module's folder, or with a folder of its own below the working directory. It may have been built anywhere, on Windows too.
- *
- * @param folders those of the modules that may be built from it
+ * Where a recorded source file may lie here, the likeliest place first: where it was recorded or is mapped to, as far from the module as
+ * then, then what of its path is there below a module's folder, or with a folder of its own below the working directory. It may have
+ * been built anywhere, on Windows too.
  */
 export function sourceCandidates(
   file: string,
   maps: readonly PathMap[],
-  folders: readonly string[],
+  places: ModulePlaces,
 ): readonly string[] {
   const place = mapPath(file, maps);
+  const folders = moduleFolders(places);
   const parts = place
     .replace(/^([a-z][a-z0-9+.-]+:\/\/|[A-Za-z]:)/, "")
     .split(/[\\/]/)
@@ -27,19 +35,36 @@ export function sourceCandidates(
   const [name] = ends.slice(-1);
   const inFolders = ends.slice(0, -1);
   return [
-    ...(isAbsolute(place) ? [place] : [resolve(place), ...folders.map((from) => resolve(from, place))]),
+    ...(isAbsolute(place)
+      ? [place, ...movedWithModule(file, places)]
+      : [resolve(place), ...folders.map((from) => resolve(from, place))]),
     ...inFolders.flatMap((end) => folders.map((from) => join(from, end))),
     ...inFolders.map((end) => resolve(end)),
     ...(name === undefined ? [] : folders.map((from) => join(from, name))),
   ];
 }
 
+/** Folders of modules, those that the user names first. */
+export function moduleFolders({ modules = [], binaryPaths = [] }: ModulePlaces): string[] {
+  return [...new Set([...binaryPaths.map(folderOf), ...modules.map((path) => dirname(path))])];
+}
+
+function movedWithModule(file: string, { modules = [], binaryPaths = [] }: ModulePlaces): string[] {
+  const before = [...new Set(modules.filter(isAbsolute).map((path) => dirname(path)))];
+  return binaryPaths.flatMap((place) =>
+    before.map((folder) => resolve(folderOf(place), relative(folder, file))),
+  );
+}
+
+function folderOf(place: string): string {
+  return statSync(place, { throwIfNoEntry: false })?.isFile() === true ? dirname(place) : place;
+}
+
 /** Reads source files of this machine: where they were recorded or are mapped to, or else beside one of the modules. */
-export function createSourceReader(maps: readonly PathMap[], modules: readonly string[] = []): SourceReader {
-  const folders = [...new Set(modules.map((path) => dirname(path)))];
+export function createSourceReader(maps: readonly PathMap[], places: ModulePlaces = {}): SourceReader {
   const known = new Map<string, readonly string[] | undefined>();
   return (file) => {
-    if (!known.has(file)) known.set(file, firstLines(sourceCandidates(file, maps, folders)));
+    if (!known.has(file)) known.set(file, firstLines(sourceCandidates(file, maps, places)));
     return known.get(file);
   };
 }

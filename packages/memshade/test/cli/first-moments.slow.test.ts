@@ -44,6 +44,31 @@ describe.skipIf(!isBuilt || !isNative)("the first moments of a run", () => {
     expect(readdirSync(folder).filter((entry) => /ended|^memshade-/.test(entry))).toEqual([]);
   });
 
+  const SHOP = fileURLToPath(new URL("../../demo/shop.wasm", import.meta.url));
+  const NATIVE = ["alloc", "heap", "waste", "workingset"].map((tool) => [tool, "/bin/echo"]);
+  const OF_WASM = ["heap", "waste", "workingset"].map((tool) => [tool, SHOP]);
+
+  it.each([...NATIVE, ...OF_WASM])("end with a line at a signal: %s of %s", (tool, program) => {
+    writeFileSync(
+      join(folder, "listened.cjs"),
+      `process.once("newListener", function look(name) {
+         if (name !== "SIGTERM") return process.once("newListener", look);
+         queueMicrotask(() => process.kill(process.pid, name));
+       });`,
+    );
+    const { signal, stderr, stdout } = spawnSync(
+      process.execPath,
+      ["--require", "./listened.cjs", MEMSHADE, "run", "--tool", tool!, "--out", "ended", "--", program!],
+      { cwd: folder, encoding: "utf8", env: { ...process.env, TMPDIR: folder }, timeout: 100_000 },
+    );
+    expect({ signal, stdout, stderr }).toEqual({
+      signal: "SIGTERM",
+      stdout: "",
+      stderr: "memshade: ended by SIGTERM before anything was recorded\n",
+    });
+    expect(readdirSync(folder).filter((entry) => /ended|^memshade-/.test(entry))).toEqual([]);
+  });
+
   /** Runs a program where only the standard streams are open, and a limit is in force. */
   function limited(limit: string, program: string) {
     const close = `for fd in /proc/$$/fd/*; do [ "\${fd##*/}" -le 2 ] || eval "exec \${fd##*/}>&-"; done`;

@@ -5,6 +5,7 @@ import { Command } from "commander";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { addReportCommand } from "../../src/cli/commands/report.ts";
 import { addTopCommand } from "../../src/cli/commands/top.ts";
+import { runWastePrint } from "../../src/cli/report/waste-print.ts";
 import { UserError } from "../../src/ground/bytes/errors.ts";
 import type { WorkingSetProfile } from "../../src/profile/model/working-set/working-set.ts";
 import { store, wasteOf } from "../explain/analyses/waste/waste-picture.ts";
@@ -125,9 +126,24 @@ describe("mistakes", () => {
     await expect(memshade("top", nowhere, "--by", "dead")).rejects.toThrow(new UserError(message));
   });
 
+  it("of a print of waste that the run was recorded without, given by its folder or a file in it", () => {
+    for (const input of [run, path.join(run, "waste.json"), path.join(run, "run.json")])
+      expect(() => runWastePrint(input, 5)).toThrow(
+        new UserError(
+          `${input} has no dead stores, silent stores or silent loads: record the program with --tool waste`,
+        ),
+      );
+  });
+
+  it("of pairs that the run was recorded without, by their own name", async () => {
+    await expect(memshade("top", run, "--by", "dead-pairs")).rejects.toThrow(
+      /^--by dead-pairs needs a run with --tool waste .*: .* has heap$/,
+    );
+  });
+
   it("of a measure that there is not, with those most like it", async () => {
     await expect(memshade("top", "x", "--by", "peek")).rejects.toThrow(
-      /^--by takes one of bytes, peak, left, .*, not "peek"; most like it are peak, /,
+      /^--by takes one of bytes, peak, left, .* that memshade top --help lists, not "peek"; most like it is peak$/,
     );
   });
 
@@ -263,7 +279,7 @@ describe("runs with a working set", () => {
       /^--by misses needs a run of a WebAssembly program with --tool workingset --locality: .* has workingset, new, /,
     );
     await expect(memshade("top", run, "--by", "lines")).rejects.toThrow(
-      /^--by lines needs a run with --tool workingset .*: .* was recorded with --tool heap$/,
+      /^--by lines needs a run with --tool workingset .*: .* has heap$/,
     );
   });
 

@@ -19,6 +19,22 @@ describe("memshade symbolize", () => {
     expect(lines.stdout).toBe(`${TS_RANGE_EDIT}??\n??:0:0\n\n${TS_RANGE_EDIT}`);
   });
 
+  it.each(["nothing", "nothing+0x10", "12zz", "", "0x"])(
+    "refuses %j as an argument: it is no address, and no symbol",
+    async (word) => {
+      const { stdout, stderr, code } = await memshade(["symbolize", "-e", MODULE, "0x1000", word], { cwd });
+      expect({ stdout, code }).toEqual({ stdout: "", code: 2 });
+      expect(stderr).toBe(
+        `memshade: "${word}" is neither an address, such as 0x1a2b, nor the name of a symbol that ${MODULE} has\n`,
+      );
+    },
+  );
+
+  it("takes the names of symbols as arguments", async () => {
+    const { stderr, code } = await memshade(["symbolize", "-e", MODULE, "ts_range_edit"], { cwd });
+    expect({ stderr, code }).toEqual({ stderr: "", code: 0 });
+  });
+
   it("prints JSON, with paths as they are here", async () => {
     const { stdout } = await memshade(
       ["symbolize", "-e", MODULE, "--json", "--path-map", "/src/lib=lib", "0x1000"],

@@ -145,13 +145,13 @@ describe("memshade run --tool workingset", () => {
     const bytes = await memshade(["top", "bare", "--by", "bytes"], { cwd });
     expect([bytes.code, bytes.stderr]).toEqual([
       2,
-      "memshade: --by bytes needs a run with --tool heap or alloc: bare was recorded with --tool workingset\n",
+      "memshade: --by bytes needs a run with --tool heap or alloc: bare has workingset\n",
     ]);
     await memshade(["run", "--out", "heap", "bintree.wasm", "6"], { cwd });
     const lines = await memshade(["top", "heap", "--by", "new"], { cwd });
     expect([lines.code, lines.stderr]).toEqual([
       2,
-      "memshade: --by new needs a run with --tool workingset (for WebAssembly programs, --tool heap,workingset records both): heap was recorded with --tool heap\n",
+      "memshade: --by new needs a run with --tool workingset (for WebAssembly programs, --tool heap,workingset records both): heap has heap\n",
     ]);
     const misses = await memshade(["top", "bare", "--by", "misses", "--group", "path"], { cwd });
     expect([misses.code, misses.stderr]).toEqual([

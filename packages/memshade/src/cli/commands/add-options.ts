@@ -9,15 +9,19 @@ export interface OptionDescription {
   /** The value that a text stands for, from it and the value before. @throws UserError in one line */
   readonly parse?: (text: string, previous: never) => unknown;
   readonly initial?: unknown;
+  /** Looks at the value before the command does anything, at what was not given too. @throws UserError in one line */
+  readonly check?: (value: never) => void;
 }
 
 /** Tells commander of options; those without a description are not in the help. */
 export function addOptions(command: Command, options: readonly OptionDescription[]): void {
-  for (const { flags, description, parse, initial } of options) {
+  for (const { flags, description, parse, initial, check } of options) {
     const option = command.createOption(flags, description);
     if (parse !== undefined) option.argParser(parse as (text: string, previous: unknown) => unknown);
     if (initial !== undefined) option.default(initial);
     if (description === undefined) option.hideHelp();
     command.addOption(option);
+    if (check !== undefined)
+      command.hook("preAction", () => check(command.getOptionValue(option.attributeName()) as never));
   }
 }

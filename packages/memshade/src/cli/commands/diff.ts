@@ -88,11 +88,15 @@ export function addDiffCommand(program: Command): void {
       if (html === undefined) print(text);
       else {
         const file = pagePath(html, inputs.new[0]!, "diff");
-        await writePage(pageOfDiff(both, { sources: options.htmlSources }), text, {
-          file,
-          inputs: [...inputs.old, ...inputs.new],
-          open: options.open,
-        });
+        await writePage(
+          pageOfDiff(both, { sources: options.htmlSources, binaryPaths: options.binaryPath }),
+          text,
+          {
+            file,
+            inputs: [...inputs.old, ...inputs.new],
+            open: options.open,
+          },
+        );
       }
       for (const sentence of exceeded) say(sentence);
       if (exceeded.length > 0) process.exitCode = LIMIT_EXCEEDED;

@@ -39,10 +39,9 @@ function listWords(): string {
 function explain(asked: string): string {
   const entry = glossaryEntry(asked);
   if (entry !== undefined) return entryText(entry);
-  const near = nearestWords(asked).join(", ");
-  throw new UserError(
-    `"${asked}" is no word of the glossary: perhaps ${near}; memshade explain lists all words`,
-  );
+  const near = nearestWords(asked);
+  const perhaps = near.length === 0 ? "" : `: perhaps ${near.join(", ")}`;
+  throw new UserError(`"${asked}" is no word of the glossary${perhaps}; memshade explain lists all words`);
 }
 
 function entryText({ word, also, text, advice, more }: GlossaryEntry): string {

@@ -15,6 +15,7 @@ import type { SourcesKept } from "../../show/report/page/data/sources.ts";
 import { type ColorChoice, createPaint, wantsColors } from "../../show/report/terminal/common/paint.ts";
 import { type ScreenOptions, USUAL_CALLER_LINES } from "../../show/report/terminal/common/screen.ts";
 import { collect } from "../collect.ts";
+import { assertPlaces } from "../tool-options.ts";
 import { addOptions, type OptionDescription } from "./add-options.ts";
 
 const COLOR_CHOICES: readonly ColorChoice[] = ["auto", "always", "never"];
@@ -95,6 +96,7 @@ const SHARED_OPTIONS = {
     flags: "--binary-path <dir>",
     description: "folder or file of original modules or native programs, looked at first; can be repeated",
     parse: collect,
+    check: assertPlaces("--binary-path"),
   },
   color: {
     flags: "--color <when>",

@@ -170,7 +170,10 @@ function* runSourceReport(
     throw new UserError(
       "--source shows lines of the heap, of waste, of working sets and of objects: --html has those of samples",
     );
-  const read = createSourceReader(options.pathMap ?? [], modulePathsOf(input));
+  const read = createSourceReader(options.pathMap ?? [], {
+    modules: modulePathsOf(input),
+    binaryPaths: options.binaryPath,
+  });
   const { rows } = options;
   if (options.json !== true) {
     const screen = screenOptions(options, terminal);

@@ -143,12 +143,12 @@ async function lackingTool(word: string, input: string): Promise<UserError> {
 
 /** Error that says what a run needs for a ranking, and what it has instead. */
 function lacking(word: string, input: string, profiles?: MeasuredProfiles): UserError {
-  const { tool, needs, needsForPlaces } = measureOfTop(word);
+  const { tool, needs, needsForPlaces } = measureOfTop(Object.hasOwn(PAIRS, word) ? "dead" : word);
   const needed =
     needsForPlaces === undefined || profiles === undefined ? needs : `${needs}, and ${needsForPlaces}`;
   const has =
     profiles === undefined
-      ? `was recorded with --tool ${recordedTools(input).join(", ")}`
+      ? `has ${recordedTools(input).join(", ")}`
       : `has ${
           knownMeasures(tool, profiles)
             .map(({ id }) => id)
@@ -171,7 +171,7 @@ function isMerged(input: string, { heap }: MeasuredProfiles = {}): boolean {
 async function topPairs(input: string, by: string, options: TopOptions, terminal: Terminal): Promise<string> {
   const { table, title } = PAIRS[by]!;
   const { rows, json, reverse } = options;
-  if (!recordedTools(input).includes("waste")) throw await lackingTool("dead", input);
+  if (!recordedTools(input).includes("waste")) throw await lackingTool(by, input);
   const { waste } = await loadPart(input, "waste", readOptions(options));
   if (waste!.pairs === undefined)
     throw new UserError(

@@ -76,7 +76,7 @@ async function loadContents(input: string, options: ViewOptions): Promise<ViewCo
   if (hasNativeStacks(input)) {
     if (tool !== undefined) throw new UserError(`${input} has stacks of a native program: leave out --tool`);
     const stacks = [await stacksOfDump(input, { binaryPaths })];
-    return { input, findings: [], stacks, readSource: createSourceReader(pathMap) };
+    return { input, findings: [], stacks, readSource: createSourceReader(pathMap, { binaryPaths }) };
   }
   const tools: RecordedTools = await loadTools(
     input,
@@ -85,7 +85,7 @@ async function loadContents(input: string, options: ViewOptions): Promise<ViewCo
   );
   return {
     input,
-    readSource: createSourceReader(pathMap, modulePathsOf(input)),
+    readSource: createSourceReader(pathMap, { modules: modulePathsOf(input), binaryPaths }),
     findings: runFindings(tools, Number.POSITIVE_INFINITY),
     stacks: stacksOfTools(tools),
   };

@@ -173,7 +173,9 @@ function comparedTools(
       .join(", ")}`;
   const count = all.length === 2 ? ["the two", "both"] : ["the runs", "all"];
   const what =
-    wanted === undefined ? `${count[0]} have no tool in common` : `${count[1]} need ${SHELVES[wanted].whole}`;
+    wanted === undefined
+      ? `${count[0]} have no tool in common`
+      : `${count[1]} need ${SHELVES[wanted].whole}, of --tool ${wanted}`;
   throw new UserError(`nothing to compare: ${what}; ${[...new Set(all)].map(has).join(", ")}`);
 }
 

@@ -7,11 +7,17 @@ import type { Compared } from "../diff/run-diff.ts";
 /** A comparison of one run with another as a page. Sources are those of today, which the newer run is nearer to. */
 export function pageOfDiff(
   { inputs, old, new: now, found, findings, gaps }: Compared,
-  { sources }: { readonly sources: SourcesKept | undefined },
+  {
+    sources,
+    binaryPaths,
+  }: { readonly sources: SourcesKept | undefined; readonly binaryPaths: readonly string[] | undefined },
 ): PageData {
   const page = diffPage(
-    { page: pageOf(old[0]!, inputs.old[0]!, found.old, { sources: "none" }), findings: found.old },
-    { page: pageOf(now[0]!, inputs.new[0]!, found.new, { sources }), findings: found.new },
+    {
+      page: pageOf(old[0]!, inputs.old[0]!, found.old, { sources: "none", binaryPaths }),
+      findings: found.old,
+    },
+    { page: pageOf(now[0]!, inputs.new[0]!, found.new, { sources, binaryPaths }), findings: found.new },
     findings,
   );
   return { ...page, head: { ...page.head, notTracked: [...gaps, ...page.head.notTracked] } };

@@ -1,10 +1,12 @@
-import { statSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import type { Command } from "commander";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { describeSystemError } from "../../ground/bytes/system-errors.ts";
 import { readInput } from "../../names/load/file.ts";
 import { readDeadstores } from "../../profile/formats/deadstores.ts";
+import { RUN_FILE } from "../../profile/model/run.ts";
+import { runOf } from "../../runs/run-of-folder.ts";
 import { printDeadstores } from "../../show/report/terminal/waste.ts";
 import { print } from "../line-input.ts";
 
@@ -49,9 +51,23 @@ export function runWastePrint(input: string, rows: number): string {
   }
 }
 
+/** The file that is printed: of a run, the one of its waste. */
+function fileOf(input: string): string {
+  const isFolder = statSync(input, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (!isFolder && ![RUN_FILE, WASTE_FILE].includes(basename(input))) return input;
+  const folder = isFolder ? input : dirname(input);
+  const file = join(folder, WASTE_FILE);
+  const run = existsSync(file) ? undefined : runOf(folder);
+  if (run === undefined) return file;
+  throw new UserError(
+    run.files.waste === undefined
+      ? `${input} has no dead stores, silent stores or silent loads: record the program with --tool waste`
+      : `${input} is incomplete: ${WASTE_FILE} is missing`,
+  );
+}
+
 function textOf(input: string): string {
-  const isRun = statSync(input, { throwIfNoEntry: false })?.isDirectory() === true;
-  const path = isRun ? join(input, WASTE_FILE) : input;
+  const path = fileOf(input);
   try {
     return readInput(path).toString();
   } catch (error) {

@@ -9,6 +9,7 @@ import { say } from "../../record/host/run/terminal-line.ts";
 import { collect } from "../collect.ts";
 import type { OptionDescription } from "../commands/add-options.ts";
 import { forEachInputLine, OutputBuffer, writeOutput } from "../line-input.ts";
+import { assertPlaces } from "../tool-options.ts";
 import {
   type OutputStyle,
   parseAddress,
@@ -103,6 +104,7 @@ export const SYMBOLIZE_OPTIONS: readonly OptionDescription[] = [
     flags: "--debug-file-directory <dir>",
     description: "where to look for debug files; may be given several times",
     parse: collect,
+    check: assertPlaces("--debug-file-directory"),
     initial: [],
   },
   { flags: "--obj <file>" },
@@ -224,6 +226,11 @@ export function runSymbolize(addresses: readonly string[], options: SymbolizeOpt
     if (isBinaryMissing) throw new UserError(BINARY_MISSING);
   } else {
     if (addresses.some(needsBinary)) throw new UserError(BINARY_MISSING);
+    const unknown = addresses.find((address) => symbolization.isUnknown(address));
+    if (unknown !== undefined)
+      throw new UserError(
+        `"${unknown}" is neither an address, such as 0x1a2b, nor the name of a symbol that ${binary ?? "its file"} has`,
+      );
     const answers = addresses.map((address) => symbolization.answer(address));
     writeOutput(style === "JSON" ? `[${answers.join(",")}]\n` : answers.join(""));
   }

@@ -349,6 +349,18 @@ export class Symbolization {
     return [...this.#complaints, ...new Set(ofFiles), ...stale];
   }
 
+  /** Whether a line has neither an address nor a symbol of its file, which is there and can be read. */
+  isUnknown(line: string): boolean {
+    const { binary } = this.#options;
+    const { file, buildId, address, symbol } = parseInputLine(line, binary !== undefined);
+    if (address !== undefined) return false;
+    const module = file ?? buildId?.toUpperCase() ?? binary ?? "";
+    const symbolizer = this.#symbolizerOf(module, buildId);
+    if (typeof symbolizer === "string") return false;
+    const name = symbol ?? "";
+    return name === "" || !hasSymbol(symbolizer, name);
+  }
+
   /** The answer to one line; lines that ask for nothing known get `??`. */
   answer(line: string): string {
     const { binary } = this.#options;
@@ -459,6 +471,11 @@ function placesOf({ symbolizer }: FileSymbolizer, symbol: string, offset: number
     if (place.file !== undefined) places.push(place);
   }
   return places;
+}
+
+function hasSymbol({ symbolizer }: FileSymbolizer, name: string): boolean {
+  for (const symbol of symbolizer.object.symbols()) if (symbol.name === name) return true;
+  return false;
 }
 
 /** Reads sources once each; those that are not there are no lines. */

@@ -139,7 +139,11 @@ function pageOfThreads(dump: Dump & { kind: "image" }, options: UnwindOptions): 
   const stacks = unwoundImage(dump, options);
   const namer = loadFrameNamer(preferAsGdb, finderOf(options));
   const named = nameImageStacks(stacks, namer, { registers: false });
-  const page = samplePage(profileOfImage(stacks, namer), missingInWords(named.missing), []);
+  const page = samplePage(profileOfImage(stacks, namer), {
+    gaps: missingInWords(named.missing),
+    command: [],
+    binaryPath: options.binaryPath,
+  });
   return { page, text: [...nativeStacksText(named)].join("") };
 }
 
@@ -148,12 +152,19 @@ async function pageOfRecording(dump: Dump & { kind: "perf" }, options: UnwindOpt
   const { lost, notes, missing, command } = recording;
   const lostInWords =
     lost === 0 ? [] : [`${counted(lost, "sample was", "samples were")} lost while recording.`];
-  const page = samplePage(profile, [...notes, ...lostInWords, ...missingInWords(missing)], command);
+  const gaps = [...notes, ...lostInWords, ...missingInWords(missing)];
+  const page = samplePage(profile, { gaps, command, binaryPath: options.binaryPath });
   return { page, text: perfProfileText(profile, events, recording, { rows: ROWS, width: COLUMNS }) };
 }
 
-function samplePage(profile: SampleProfile, gaps: readonly string[], command: readonly string[]): PageData {
-  const read = sourceFiles([], undefined);
+interface OfSamples {
+  readonly binaryPath: readonly string[] | undefined;
+  readonly gaps: readonly string[];
+  readonly command: readonly string[];
+}
+
+function samplePage(profile: SampleProfile, { gaps, command, binaryPath }: OfSamples): PageData {
+  const read = sourceFiles([], undefined, binaryPath);
   return pageOfSamples(profile, { rules: new FrameRules(), sources: "lines", read, gaps, command });
 }
 
@@ -200,7 +211,7 @@ export async function runUnwind(input: string, options: UnwindOptions): Promise<
 }
 
 function checkOptions(options: UnwindOptions): void {
-  const { binaryPath = [], sysroot, addresses, event, format, html, open, samples, out, stats } = options;
+  const { sysroot, addresses, event, format, html, open, samples, out, stats } = options;
   if (
     (html !== undefined || open) &&
     (format !== "text" || samples || addresses || stats || out !== undefined)
@@ -212,8 +223,6 @@ function checkOptions(options: UnwindOptions): void {
     throw new UserError("--addresses prints text; --samples --format json has them too");
   if (event !== undefined && (addresses || stats))
     throw new UserError("--event goes with what names samples, not with --addresses or --stats");
-  for (const place of binaryPath)
-    if (!existsSync(place)) throw new UserError(`--binary-path ${place}: there is no such file or folder`);
   if (sysroot !== undefined && !existsSync(sysroot))
     throw new UserError(`--sysroot ${sysroot}: there is no such folder`);
 }

@@ -4,6 +4,7 @@ import { SAMPLE_FORMATS, type SampleFormat } from "../../show/exports/sample-for
 import { collect } from "../collect.ts";
 import type { OptionDescription } from "../commands/add-options.ts";
 import { parseChoice, parseRows } from "../commands/report-options.ts";
+import { assertPlaces } from "../tool-options.ts";
 
 const FORMATS = ["text", "json", ...(Object.keys(SAMPLE_FORMATS) as SampleFormat[])] as const;
 
@@ -33,12 +34,14 @@ export const UNWIND_OPTIONS: readonly OptionDescription[] = [
     flags: "--binary-path <dir>",
     description: "where objects lie (a folder or a file); may be repeated",
     parse: collect,
+    check: assertPlaces("--binary-path"),
   },
   { flags: "--sysroot <dir>", description: "root of the file system on which the program ran" },
   {
     flags: "--debug-file-directory <dir>",
     description: "root of separate debug files; may be repeated (default: /usr/lib/debug)",
     parse: collect,
+    check: assertPlaces("--debug-file-directory"),
   },
   {
     flags: "--format <format>",

@@ -1,12 +1,18 @@
-/** The words whose names are most like a text first, each once. */
+/** Words whose names are like a text as mistyped ones are, the likest first, each once. */
 export function nearest(
   text: string,
   names: readonly { readonly word: string; readonly name: string }[],
 ): string[] {
   const near = names
-    .map(({ word, name }) => ({ word, distance: distance(text, name) }))
+    .map(({ word, name }) => ({ word, name, distance: distance(text, name) }))
+    .filter(({ name, distance }) => distance <= mostMistakes(text, name))
     .sort((a, b) => a.distance - b.distance);
   return [...new Set(near.map(({ word }) => word))];
+}
+
+/** Of three letters one may be wrong; words that differ in more are other ones. */
+function mostMistakes(text: string, name: string): number {
+  return Math.max(1, Math.floor(Math.min(text.length, name.length) / 3));
 }
 
 /** Letters to change, add and leave out; little where one is in the other. */
@@ -20,4 +26,9 @@ function distance(a: string, b: string): number {
     row = next;
   }
   return row[b.length]!;
+}
+
+/** The end of a sentence that refuses a word. */
+export function likeIt(near: readonly string[]): string {
+  return near.length === 0 ? "" : `; most like it ${near.length === 1 ? "is" : "are"} ${near.join(", ")}`;
 }

@@ -2,6 +2,7 @@ import { UserError } from "../../ground/bytes/errors.ts";
 import { parseAmount } from "../analyses/amount.ts";
 import { findMeasure, isAdditive, MEASURES } from "../measures/index.ts";
 import type { Measure } from "../measures/measure.ts";
+import { someMeasures } from "../measures/some-measures.ts";
 import { type Change, isTotalWithinSpread, type OldAndNew } from "./changes.ts";
 
 /** How much a total may grow: `bytes+10%`, `peak+1MiB`, `left+0`. */
@@ -18,11 +19,10 @@ export function parseGrowthLimit(text: string): GrowthLimit {
   const [, name = "", number = ""] = /^([a-z-]+)\+(.+)$/.exec(text) ?? [];
   const measure = findMeasure(name, "diff");
   const amount = parseAmount(number);
+  const ids = MEASURES.filter(isAdditive).map(({ id }) => id);
   if (measure === undefined || typeof measure.combine === "object" || amount === undefined)
     throw new UserError(
-      `--fail-on takes one of ${MEASURES.filter(isAdditive)
-        .map(({ id }) => id)
-        .join(", ")} and how much it may grow, such as bytes+10% or peak+1MiB, not "${text}"`,
+      `--fail-on takes one of ${someMeasures(ids, "diff")} and how much it may grow, such as bytes+10% or peak+1MiB, not "${text}"`,
     );
   return { text, measure, amount: amount.value, isPercent: amount.isPercent };
 }

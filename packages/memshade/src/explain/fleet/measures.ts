@@ -2,6 +2,7 @@ import { UserError } from "../../ground/bytes/errors.ts";
 import { parseAmount } from "../analyses/amount.ts";
 import { findMeasure, isAdditive, MEASURES, measure } from "../measures/index.ts";
 import type { Measure } from "../measures/measure.ts";
+import { someMeasures } from "../measures/some-measures.ts";
 
 /** Where a store has a measure that older stores have in a column, too. */
 interface StoredColumn {
@@ -90,9 +91,10 @@ export function parseStepLimit(text: string): StepLimit {
   const [, name = "", number = ""] = /^([a-z-]+)\+(.+)$/.exec(text) ?? [];
   const measure = findFleetMeasure(name);
   const amount = parseAmount(number);
+  const keys = FLEET_MEASURES.map(({ key }) => key);
   if (measure === undefined || amount === undefined)
     throw new UserError(
-      `--fail-on takes one of ${FLEET_MEASURES.map(({ key }) => key).join(", ")} and how much it may grow from one build to the next, such as peak+5% or bytes+1MiB, not "${text}"`,
+      `--fail-on takes one of ${someMeasures(keys, "store trend")} and how much it may grow from one build to the next, such as peak+5% or bytes+1MiB, not "${text}"`,
     );
   return { text, measure, amount: amount.value, isPercent: amount.isPercent };
 }

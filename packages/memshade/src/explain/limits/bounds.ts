@@ -17,7 +17,7 @@ import type {
 } from "../../profile/model/working-set/working-set.ts";
 import { areAccessesCut } from "../analyses/granule-accesses.ts";
 import { isUseKnown, whyHeapUnknown } from "../analyses/heap.ts";
-import { nearest } from "../analyses/nearest-words.ts";
+import { likeIt, nearest } from "../analyses/nearest-words.ts";
 import { findsAnything, type RecordedTools } from "../analyses/recorded-tools.ts";
 import { heapTotals } from "../analyses/totals.ts";
 import type { FindingKind, FindingSource } from "../findings/finding-kind.ts";
@@ -263,7 +263,7 @@ export function limitMeasure(word: string): LimitMeasure {
   if (found !== undefined) return found;
   const names = LIMIT_MEASURES.flatMap(({ id, also }) => [id, ...also].map((name) => ({ word: name, name })));
   throw new UserError(
-    `"${word}" is no measure; most like it are ${nearest(word, names).slice(0, 3).join(", ")}; memshade check --list has all of them`,
+    `"${word}" is no measure${likeIt(nearest(word, names).slice(0, 3))}; memshade check --list has all of them`,
   );
 }
 

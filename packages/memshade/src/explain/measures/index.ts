@@ -1,7 +1,8 @@
 import { UserError } from "../../ground/bytes/errors.ts";
-import { nearest } from "../analyses/nearest-words.ts";
+import { likeIt, nearest } from "../analyses/nearest-words.ts";
 import type { Measure, MeasuredProfiles, MeasureView } from "./measure.ts";
 import type { MeasuredStacks, MeasuredTool, RecordingTool } from "./measured-stacks.ts";
+import { someMeasures } from "./some-measures.ts";
 import { TOOLS } from "./tools.ts";
 
 export const MEASURED_TOOLS = Object.keys(TOOLS) as readonly MeasuredTool[];
@@ -77,6 +78,9 @@ export function nearestMeasures(word: string, among: readonly Measure[], view: M
   return nearest(word, names).slice(0, 3);
 }
 
+/** Of views that are called otherwise. */
+const COMMANDS: Partial<Record<MeasureView, string>> = { trend: "store trend" };
+
 /** @throws UserError for words that are none, with those most like it */
 export function measureOfWord(
   word: string,
@@ -89,10 +93,11 @@ export function measureOfWord(
 ): Measure {
   const found = findMeasure(word, view, tool);
   if (found !== undefined && isOffered(found)) return found;
-  const among = MEASURES.filter(isOffered);
+  const among = (tool === undefined ? MEASURES : measuresOfTool(tool)).filter(isOffered);
   const near = nearestMeasures(word, among, view);
+  const ids = among.map(({ id }) => id);
   throw new UserError(
-    `${option} takes one of ${among.map(({ id }) => id).join(", ")}, not "${word}"; most like it are ${near.join(", ")}`,
+    `${option} takes one of ${someMeasures(ids, COMMANDS[view] ?? view)}, not "${word}"${likeIt(near)}`,
   );
 }
 

@@ -25,8 +25,9 @@ import type { Suppression } from "../../profile/model/suppression.ts";
 import type { CheckedRunReport, ReportedLimit } from "../../show/report/limits/checked.ts";
 import { endInWords } from "../../show/report/terminal/common/header.ts";
 import { assertProfile, loadTools, REPORTED_TOOLS, recordedTools } from "../recorded-tools.ts";
-import { runAround, runOf } from "../run-of-folder.ts";
+import { modulePathsOf, runAround } from "../run-of-folder.ts";
 import type { ReportedTool } from "../shelves.ts";
+import { moduleFolders } from "../source.ts";
 import { loadSuppressions } from "../suppressions.ts";
 
 /** How runs are read. */
@@ -69,7 +70,11 @@ export async function checkRun(
       return { ...each, reason, written };
     }),
     notes: [...notesOf(run.tools), ...suppressionsOfNothing(given, checked)],
-    locate: repositoryPaths(process.cwd(), pathMaps, foldersOfModules(input)),
+    locate: repositoryPaths(
+      process.cwd(),
+      pathMaps,
+      moduleFolders({ modules: modulePathsOf(input), binaryPaths: places.binaryPaths }),
+    ),
   };
 }
 
@@ -77,12 +82,6 @@ export async function checkRun(
 function factsOf(input: string): RunFacts {
   const run = runAround(input);
   return { end: run?.end, bounds: run?.bounds };
-}
-
-function foldersOfModules(input: string): string[] {
-  const folder = fs.statSync(input, { throwIfNoEntry: false })?.isDirectory() ? input : path.dirname(input);
-  const paths = (runOf(folder)?.modules ?? []).flatMap((module) => module.path ?? []);
-  return [...new Set(paths.map((file) => path.dirname(file)))];
 }
 
 /** What was recorded by other tools need not be read. */

@@ -36,7 +36,7 @@ export function pageOf(
     findings,
     presence: presenceOf(input),
     sources,
-    read: sourceFiles(pathMaps, recordedAt),
+    read: sourceFiles(pathMaps, recordedAt, binaryPaths),
     instructions: runInstructions(input, { binaryPaths }),
   });
 }

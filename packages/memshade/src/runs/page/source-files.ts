@@ -1,8 +1,8 @@
 import { realpathSync, statSync } from "node:fs";
-import { dirname, extname, isAbsolute, relative, resolve, sep } from "node:path";
+import { extname, isAbsolute, relative, resolve, sep } from "node:path";
 import type { PathMap } from "../../names/symbolize/path-map.ts";
 import type { ReadSource } from "../../show/report/page/data/sources.ts";
-import { createSourceReader, sourceCandidates } from "../source.ts";
+import { createSourceReader, moduleFolders, sourceCandidates } from "../source.ts";
 
 /** Files that people write programs in. Names of files come from modules: a page that is sent on carries no others. */
 const SOURCE_EXTENSIONS = new Set(
@@ -13,18 +13,24 @@ const SOURCE_EXTENSIONS = new Set(
 );
 
 /**
- * Reads the source files of a program for a page: those below the working directory, beside the module or below its folder, and
- * where `--path-map` says that they lie. Nothing else on this machine is put into a file that people send on.
+ * Reads the source files of a program for a page: those below the working directory, beside the module or below its folder, those
+ * of the user's binary paths too, and where `--path-map` says that they lie. Nothing else on this machine is put into a file that people send on.
  *
  * @param recordedAt milliseconds; later changes of a file are told
  */
-export function sourceFiles(maps: readonly PathMap[], recordedAt: number | undefined): ReadSource {
+export function sourceFiles(
+  maps: readonly PathMap[],
+  recordedAt: number | undefined,
+  binaryPaths: readonly string[] = [],
+): ReadSource {
   const readLines = createSourceReader([]);
   const mapped = maps.map(({ to }) => to);
   return (file, module) => {
-    const folder = module === undefined ? [] : [dirname(module)];
-    const roots = [process.cwd(), ...folder, ...mapped].flatMap((root) => realPath(resolve(root)) ?? []);
-    for (const candidate of sourceCandidates(file, maps, folder)) {
+    const places = { modules: module === undefined ? [] : [module], binaryPaths };
+    const roots = [process.cwd(), ...moduleFolders(places), ...mapped].flatMap(
+      (root) => realPath(resolve(root)) ?? [],
+    );
+    for (const candidate of sourceCandidates(file, maps, places)) {
       const real = realPath(candidate);
       if (real === undefined || !isSource(real) || !roots.some((root) => isVisibleBelow(root, real)))
         continue;

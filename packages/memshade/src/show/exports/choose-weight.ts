@@ -1,4 +1,5 @@
 import { findMeasure, isMeasured, recordedWith } from "../../explain/measures/index.ts";
+import { someMeasures } from "../../explain/measures/some-measures.ts";
 import { TOOLS } from "../../explain/measures/tools.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { canBeDhat, type ToolProfile, toolExport } from "./dhat.ts";
@@ -34,17 +35,14 @@ export function chooseWeight(
     throw new UserError(
       `dhat files of ${TOOLS[tool].whole} have all that they can hold: leave out ${option}`,
     );
-  const keys = (fitting = weights): string =>
-    fitting
-      .toReversed()
-      .map(({ key }) => key)
-      .join(", ");
+  const keysOf = (fitting = weights) => fitting.toReversed().map(({ key }) => key);
+  const keys = (fitting = weights): string => someMeasures(keysOf(fitting), "export");
   const isOf = (one: ToolProfile["tool"]) =>
     weightsOf(one).some(({ key, type }) => by === type || key === keyOf(by, one));
   const word = keyOf(by, tool);
   const index = by === undefined ? shown : weights.findIndex(({ key, type }) => word === key || by === type);
   if (index < 0) {
-    if (isOf(tool)) throw new UserError(`${input} does not know ${by}: it has ${keys()}`);
+    if (isOf(tool)) throw new UserError(`${input} does not know ${by}: it has ${keysOf().join(", ")}`);
     const other = EXPORTED_TOOLS.find(isOf);
     throw new UserError(
       other === undefined

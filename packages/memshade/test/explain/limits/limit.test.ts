@@ -73,6 +73,9 @@ describe("measures", () => {
     for (const { partOf } of LIMIT_MEASURES) if (partOf !== undefined) expect(words).toContain(partOf);
     expect(limitMeasure("live").id).toBe("left");
     expect(() => limitMeasure("toString")).toThrow(/^"toString" is no measure/);
-    expect(() => limitMeasure("peek")).toThrow(/^"peek" is no measure; most like it are peak, /);
+    expect(() => limitMeasure("zzz")).toThrow(/^"zzz" is no measure; memshade check --list has all of them$/);
+    expect(() => limitMeasure("peek")).toThrow(
+      /^"peek" is no measure; most like it is peak; memshade check --list /,
+    );
   });
 });

@@ -70,6 +70,14 @@ describe("the source files that a page may carry", () => {
     expect(firstLine("/build/../built/shop.c", read)).toBe("of built/shop.c");
   });
 
+  it("lie beside the module that --binary-path names, too", () => {
+    const named = join(folder, "elsewhere");
+    expect(sourceFiles([], undefined, [named])("/gone/secret.c", "/gone/app.wasm")?.lines[0]).toBe(
+      "of elsewhere/secret.c",
+    );
+    expect(sourceFiles([], undefined)("/gone/secret.c", "/gone/app.wasm")).toBeUndefined();
+  });
+
   it("tell when they are newer than the run", () => {
     const recordedAt = Date.now() - 60_000;
     expect(sourceFiles([], recordedAt)("src/app.c", module)).toMatchObject({ isNewer: true });

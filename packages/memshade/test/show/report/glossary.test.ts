@@ -47,6 +47,7 @@ describe("the glossary", () => {
     expect(glossaryEntry("ACC/B")?.word).toBe("accesses");
     expect(glossaryEntry("frobnicate")).toBeUndefined();
     expect(nearestWords("redundent")[0]).toBe("redundant");
-    expect(nearestWords("peek")).toContain("peak");
+    expect(nearestWords("peek")).toEqual(["peak"]);
+    for (const unlike of ["zzz", "frobnicate", ""]) expect(nearestWords(unlike), unlike).toEqual([]);
   });
 });

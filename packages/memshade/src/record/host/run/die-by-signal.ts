@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { constants } from "node:os";
 import { isatty } from "node:tty";
 import { isIgnored } from "./inherited.ts";
+import { say } from "./terminal-line.ts";
 
 /** SIGRTMIN of the C library, which keeps the two before it. */
 const FIRST_REAL_TIME = 34;
@@ -30,10 +31,40 @@ export function signalNumber(name: string): number {
 /** Some send a signal to a process and to its group: within this time it is one signal. */
 export const SAME_SIGNAL_MS = 500;
 
-/** Listens to signals, but not to those that this process is to ignore. Returns a function that stops listening. */
-export function onSignals(
-  handlers: Partial<Record<NodeJS.Signals, (signal: NodeJS.Signals) => unknown>>,
-): () => void {
+const ENDS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/**
+ * Before anybody listens to signals that end programs, they end this process with a line. What comes while the thread is busy is met by
+ * whoever listens then: without any listener in between, Node would forget it.
+ */
+export function endEarly(): void {
+  for (const signal of ENDS) process.on(signal, endUnheard);
+}
+
+function endUnheard(signal: NodeJS.Signals): void {
+  if (process.listenerCount(signal) > 1) return;
+  say(beforeRecording(signal));
+  dieBySignal(signal);
+}
+
+/** What is said where a signal comes before there is anything to be written. */
+export function beforeRecording(signal: NodeJS.Signals): string {
+  return `ended by ${signal} before anything was recorded`;
+}
+
+/**
+ * Listens to signals from here to the end of what runs, but not to those that this process is to ignore. Returns a function that stops
+ * listening.
+ */
+export function onSignals(handlers: SignalHandlers): () => void {
+  const stop = listenTo(handlers);
+  for (const signal of ENDS) if (handlers[signal] !== undefined) process.off(signal, endUnheard);
+  return stop;
+}
+
+type SignalHandlers = Partial<Record<NodeJS.Signals, (signal: NodeJS.Signals) => unknown>>;
+
+function listenTo(handlers: SignalHandlers): () => void {
   const all = Object.entries(handlers) as [NodeJS.Signals, (signal: NodeJS.Signals) => void][];
   const entries = all.filter(([signal]) => !isIgnored(signal));
   for (const [signal, handler] of entries) process.on(signal, handler);
@@ -62,13 +93,19 @@ export async function unlessSignalled<T>(prepare: () => Promise<T>): Promise<T> 
   let stop = (): void => {};
   const signalled = new Promise<never>((_done, failed) => {
     const end = (signal: NodeJS.Signals): void => failed(new EndedBySignal(signal));
-    stop = onSignals({ SIGINT: end, SIGTERM: end, SIGHUP: end });
+    stop = listenTo({ SIGINT: end, SIGTERM: end, SIGHUP: end });
   });
   try {
-    return await Promise.race([prepare(), signalled]);
+    return await Promise.race([prepare().then(metSignals), signalled]);
   } finally {
     stop();
   }
+}
+
+/** Node looks for signals once in a turn; the one that goes on here may have looked already. */
+async function metSignals<T>(prepared: T): Promise<T> {
+  for (let turns = 0; turns < 2; turns++) await new Promise((done) => setImmediate(done));
+  return prepared;
 }
 
 /** Whether a signal comes from a terminal's key, probably: then all processes in the foreground have got it. */

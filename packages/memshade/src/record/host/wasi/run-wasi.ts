@@ -18,7 +18,7 @@ import { moduleTypes } from "../module/module-types.ts";
 import { nativeSha256 } from "../module/native-sha256.ts";
 import { removeLeftControlFolders } from "../node/control-folder.ts";
 import { addressShortage } from "../run/address-room.ts";
-import { dieBySignal, onSignals, SAME_SIGNAL_MS } from "../run/die-by-signal.ts";
+import { beforeRecording, dieBySignal, onSignals, SAME_SIGNAL_MS } from "../run/die-by-signal.ts";
 import { assertFolderWritable, FolderClaim } from "../run/folder-claim.ts";
 import { takeRun } from "../run/measured.ts";
 import { NOT_WRITTEN, sayInterrupted, sayNotWritten } from "../run/profile-failure.ts";
@@ -242,7 +242,9 @@ class WasiSupervisor {
     if (end === undefined) {
       // Wait for the last messages, but not for a program that sits in a blocking read.
       await Promise.race([worker.terminate(), new Promise((done) => setTimeout(done, STOP_WITHIN_MS))]);
-      await this.#write({ kind: "signal", signal: this.#signal!.name });
+      const { name } = this.#signal!;
+      if (this.#handle === undefined) say(beforeRecording(name));
+      else await this.#write({ kind: "signal", signal: name });
     } else {
       // Without an instance nothing was recorded.
       const shortage =

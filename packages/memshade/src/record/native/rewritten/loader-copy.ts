@@ -12,6 +12,7 @@ import { exitWith, systemCall } from "../start/system-calls.ts";
 import { putHeapBehindProgram } from "./heap-start.ts";
 import { TABLE_BYTES } from "./original-files.ts";
 import { callOfRedirection, LEAST_TABLE_BYTES, redirectedSites, redirections } from "./redirections.ts";
+import { beginAgainWithStackLimit, restoreStackLimit } from "./stack-limit.ts";
 import { SYMBOL, watchingCode } from "./watch-system-calls.ts";
 
 const PAGE_BYTES = 0x1000;
@@ -32,7 +33,7 @@ const OBJECTS = "_r_debug";
 
 /** Written by a process that finds no room. */
 const NO_ROOM =
-  "memshade: what counts accesses finds no room at its addresses, 0x7ff00000 and up: they are taken (ulimit -s unlimited has libraries there), limited (ulimit -v), or the system gives out no more than it has (vm.overcommit_memory=2)\n";
+  "memshade: what counts accesses finds no room at its addresses, 0x7ff00000 and up: they are taken, limited (ulimit -v), or the system gives out no more than it has (vm.overcommit_memory=2)\n";
 
 /** The ranges that inserted code uses: a page of words, those of slow paths first, and those of the tool. */
 export function mappedRanges({ shadows }: Pick<NativeTool, "shadows">): ShadowRange[] {
@@ -161,10 +162,12 @@ function mappingCode(tool: Pick<NativeTool, "shadows" | "slowPaths">) {
   }
   asm.put("lea", 8, RAX, relative(WATCHING));
   asm.put("mov", 8, place(undefined, WATCH_WORD), RAX);
+  restoreStackLimit(asm);
   putHeapBehindProgram(asm);
   asm.put("xor", 4, RDX, RDX);
   asm.jump(done);
   asm.bind(failed);
+  beginAgainWithStackLimit(asm);
   const text = new TextEncoder().encode(NO_ROOM);
   asm.put("mov", 4, RDI, STDERR);
   asm.put("lea", 8, RSI, relative(asm.literal(text)));

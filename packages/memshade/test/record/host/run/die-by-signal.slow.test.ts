@@ -23,6 +23,28 @@ describe.skipIf(process.platform === "win32")("a process that dies by the signal
     expect({ signal, stderr }).toEqual({ signal: name, stderr: "" });
   });
 
+  it.each([
+    [
+      "what was prepared is given up",
+      "unlessSignalled(busy).catch(() => console.error('given up'))",
+      "given up",
+    ],
+    ["whoever listens next meets it", "busy(); onSignals({ SIGTERM: () => console.error('met') })", "met"],
+    ["nobody listens, and it says so", "busy()", "memshade: ended by SIGTERM before anything was recorded"],
+  ])("meets one that came while its thread was busy: %s", (_who, statements, said) => {
+    const source = `
+      import { endEarly, onSignals, unlessSignalled } from ${JSON.stringify(MODULE)};
+      // Node has not looked for signals when that is done.
+      const busy = async () => void process.kill(process.pid, "SIGTERM");
+      endEarly();
+      ${statements};
+      setTimeout(() => {}, 300);`;
+    const { stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", source], {
+      encoding: "utf8",
+    });
+    expect(stderr).toBe(`${said}\n`);
+  });
+
   it.skipIf(process.platform !== "linux")(
     "leaves no core, which would be in the place of the program's",
     () => {

@@ -26,6 +26,9 @@ const LINKER = "/lib64/ld-linux-x86-64.so.2";
 const isThere = process.platform === "linux" && process.arch === "x64" && existsSync(LINKER);
 if (!isThere) console.warn("SKIPPED: there is no dynamic linker of glibc on x86-64 here");
 
+const canBeUnlimited = isThere && spawnSync("sh", ["-c", "ulimit -s unlimited"]).status === 0;
+if (!canBeUnlimited) console.warn("SKIPPED: the stack of a process must have a limit here");
+
 const SHADOW = { address: 0x7fff8000, bytes: 2 ** 46 };
 
 describe.skipIf(!isThere)("a copy of the dynamic linker", () => {
@@ -42,6 +45,28 @@ describe.skipIf(!isThere)("a copy of the dynamic linker", () => {
     expect(stdout).toContain("7ff00000-7ff01000 rw-p");
     expect(stdout).toContain("7fff8000-40007fff8000 rw-p");
   });
+
+  it.skipIf(!canBeUnlimited)(
+    "finds room where a stack without a limit has libraries in the middle of the addresses",
+    () => {
+      write({ shadows: [SHADOW], slowPaths: 0 });
+      const script = 'ulimit -s unlimited; exec "$@"';
+      const words = [
+        path,
+        "/bin/sh",
+        "-c",
+        'ulimit -s; printf "[%s]" "$@"; cat /proc/self/maps',
+        "sh",
+        "a b",
+        "",
+      ];
+      const { stdout, stderr, status } = spawnSync("sh", ["-c", script, "sh", ...words], {
+        encoding: "utf8",
+      });
+      expect({ stderr, status }).toEqual({ stderr: "", status: 0 });
+      expect(stdout).toMatch(/^unlimited\n\[a b\]\[\]/);
+    },
+  );
 
   it("does all else that the original does", () => {
     write({ shadows: [SHADOW], slowPaths: 0 });

@@ -98,6 +98,28 @@ describe.skipIf(!hasChromium)("texts that do not fit", () => {
     }
   });
 
+  it.each(["light", "dark"] as const)(
+    "are no heads of figures in a narrow Sites table: %s",
+    async (colorScheme) => {
+      const page = await browser.open(DATA, "tab=sites", {
+        viewport: { width: 320, height: 700 },
+        colorScheme,
+      });
+      const heads = await page.locator(".table .heads .cell").all();
+      const boxOf = async (of: (typeof heads)[number]) => (await of.boundingBox())!;
+      const table = await boxOf(page.locator(".table"));
+      const name = await boxOf(heads[0]!);
+      expect(heads.length).toBeGreaterThan(5);
+      for (const head of heads.slice(1)) {
+        await head.scrollIntoViewIfNeeded();
+        // The names stay at the left edge, and cover what is scrolled behind them.
+        expect((await boxOf(head)).width, (await head.textContent())!).toBeLessThanOrEqual(
+          table.width - name.width,
+        );
+      }
+    },
+  );
+
   it("are no numbers of a comparison", async () => {
     const data = madeUpPage({ contexts: 400, diff: true });
     for (const clock of ["allocations", "accesses", "ms"]) {

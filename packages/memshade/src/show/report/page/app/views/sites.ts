@@ -62,7 +62,8 @@ export function Sites({ model, state, change }: ViewProps) {
     {
       id: NAME,
       label: GROUP_NAMES[state.group],
-      width: isPrinted ? "minmax(0, 1fr)" : "minmax(17rem, 1fr)",
+      // It stays where others are scrolled: narrow screens have room for a figure beside it.
+      width: isPrinted ? "minmax(0, 1fr)" : "minmax(min(17rem, 40vw), 1fr)",
       isNumber: false,
     },
     ...(model.life
