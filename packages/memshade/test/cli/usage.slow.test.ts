@@ -110,7 +110,7 @@ describe("the command line", () => {
     [["help", "frobnicate"], "unknown command 'frobnicate': memshade --help lists the commands"],
     [
       ["explain", "leek"],
-      '"leek" is no word of the glossary: perhaps leak, peak, left; memshade explain lists all words',
+      '"leek" is no word of the glossary: perhaps leak; memshade explain lists all words',
     ],
     [["rprot", "memshade.out/app.4711"], "unknown command 'rprot' (Did you mean report?)"],
     [["node", "nowhere.js"], "nowhere.js: no such file"],
