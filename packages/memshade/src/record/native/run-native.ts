@@ -4,12 +4,12 @@ import { UserError } from "../../ground/bytes/errors.ts";
 import { type LoadedObject, loadObject } from "../../names/load/objects.ts";
 import { counted } from "../../profile/model/counted.ts";
 import type { RunEnd } from "../../profile/model/run.ts";
-import { dieBySignal, onSignals, unlessSignalled } from "../host/run/die-by-signal.ts";
-import { assertFolderWritable, FolderClaim } from "../host/run/folder-claim.ts";
+import { onSignals, unlessSignalled } from "../host/run/die-by-signal.ts";
 import { programEnvironment } from "../host/run/inherited.ts";
 import { NOT_WRITTEN } from "../host/run/profile-failure.ts";
 import { Progress } from "../host/run/progress.ts";
-import { defaultOutTemplate, programName, RunFolders } from "../host/run/run-folder.ts";
+import { programName, type RunFolders } from "../host/run/run-folder.ts";
+import { type RunOutcome, type RunPlace, supervise } from "../host/run/supervise.ts";
 import { say } from "../host/run/terminal-line.ts";
 import { childLines } from "./collect/child-lines.ts";
 import { ChildProcesses } from "./collect/child-processes.ts";
@@ -117,11 +117,18 @@ export async function runNative(asked: NativeRun): Promise<number> {
   if (isLeftAlone) say(`${run.path} ${GO}`);
   checkSanitizer(program, run.tool !== undefined);
   checkLimits(undefined, run.tool && shadowBytes(run.tool));
-  const template = run.out ?? defaultOutTemplate(process.cwd(), programName(run.path));
-  const folders = new RunFolders(template, run.out === undefined);
-  const folder = folders.next(false);
-  if (run.out === undefined) assertFolderWritable(folder);
-  const claim = run.out === undefined ? undefined : FolderClaim.take(folder);
+  const { out, onWritten } = run;
+  return supervise({ out, program: programName(run.path), isHeld: out !== undefined, onWritten }, (place) =>
+    recordProgram(run, executed, program, place),
+  );
+}
+
+async function recordProgram(
+  run: NativeRun,
+  executed: ExecutedProgram,
+  program: NativeProgram,
+  { folders, folder, claim }: RunPlace,
+): Promise<RunOutcome> {
   let ended: ProgramEnd;
   const recording = new NativeRecording(run);
   const killed = killedForMemory();
@@ -135,17 +142,19 @@ export async function runNative(asked: NativeRun): Promise<number> {
     const full = ended.signal === "SIGBUS" ? recording.fullFolder : undefined;
     if (full !== undefined) say(`${full} ${FULL}`);
     // Why it was not started is thrown, or it has said it itself.
-    if (recording.isRefused(ended)) return REFUSED_BY_US;
+    if (recording.isRefused(ended)) return { code: REFUSED_BY_US };
     await recording.write({ folder, claim, what: "profile" }, recorded, endOf(ended));
   } finally {
     recording.close();
-    claim?.release();
   }
   await run.onOthersWritten?.(recording.writer.folders.filter((other) => other !== folder));
-  if (recording.isWritten) await run.onWritten?.(folder);
   if (recording.areChildrenRunning) say(STILL_RUNNING);
-  if (ended.signal !== null) dieBySignal(ended.signal);
-  return recording.isWritten && recording.writer.isComplete ? (ended.code ?? 0) : NOT_WRITTEN;
+  const isComplete = recording.isWritten && recording.writer.isComplete;
+  return {
+    code: isComplete ? (ended.code ?? 0) : NOT_WRITTEN,
+    signal: ended.signal,
+    written: recording.isWritten ? folder : undefined,
+  };
 }
 
 /** That takes seconds for large objects, once. */

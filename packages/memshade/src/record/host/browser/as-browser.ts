@@ -4,9 +4,8 @@ import { resolve } from "node:path";
 import type { Writable } from "node:stream";
 import { UserError } from "../../../ground/bytes/errors.ts";
 import type { ToolOptions } from "../../tools/run-options.ts";
-import { onSignals } from "../run/die-by-signal.ts";
-import { FolderClaim } from "../run/folder-claim.ts";
-import { defaultOutTemplate, programName, RunFolders } from "../run/run-folder.ts";
+import { programName } from "../run/run-folder.ts";
+import { EndSignals, type RunOutcome, type RunPlace, supervise } from "../run/supervise.ts";
 import type { BrowserSession } from "./browser-session.ts";
 import { type CdpEvent, type CdpPipe, type CdpValues, onMessages } from "./cdp-pipe.ts";
 import { type Chromium, findChromium, launchChromium } from "./launch-chromium.ts";
@@ -40,18 +39,12 @@ const ENDING = ["Browser.close", "Page.close", "Target.closeTarget", "Target.dis
  */
 export async function runAsBrowser(run: ClientRun): Promise<number> {
   assertPipe(run.args);
-  const template = run.out === undefined ? null : resolve(run.out);
-  const folders = new RunFolders(
-    template ?? defaultOutTemplate(process.cwd(), programName(run.browser)),
-    template === null,
-  );
+  const { out, onWritten } = run;
+  const program = programName(run.browser);
   // Runs of a client come one after the other, and all of them stay.
-  const claim = FolderClaim.take(folders.next(false));
-  try {
-    return await new Relay(run, folders, claim).run();
-  } finally {
-    claim.release();
-  }
+  return supervise({ out: out && resolve(out), program, isHeld: true, onWritten }, (place) =>
+    new Relay(run, place).run(),
+  );
 }
 
 function assertPipe(args: readonly string[]): void {
@@ -95,21 +88,19 @@ class Relay {
     this.#end = done;
   });
 
-  constructor(run: ClientRun, folders: RunFolders, claim: FolderClaim) {
+  constructor(run: ClientRun, place: RunPlace) {
     this.#run = run;
     this.#recording = new BrowserRecording({
       tools: run.tools,
       command: [run.browser, ...run.args],
-      folders,
-      claim,
+      place,
       program: programName(run.browser),
       isQuiet: run.isQuiet === true,
-      onWritten: run.onWritten,
       beforeLine: () => {},
     });
   }
 
-  async run(): Promise<number> {
+  async run(): Promise<RunOutcome> {
     const { args, origins, bypassesPolicies } = this.#run;
     // A name alone is one of those that are looked for.
     const browser = this.#run.browser === "chromium" ? findChromium(undefined) : this.#run.browser;
@@ -141,19 +132,17 @@ class Relay {
     onMessages(fromClient, (text) => this.#takeFromClient(text));
     fromClient.on("error", () => this.#end());
     fromClient.on("close", () => this.#end());
-    const stop = () => this.#end();
-    const stopListening = onSignals({
-      SIGINT: stop,
-      SIGTERM: stop,
-      SIGHUP: stop,
-      SIGUSR2: () => void this.#recording.dump(),
-    });
+    const signals = new EndSignals(
+      () => this.#end(),
+      () => {},
+    );
+    const stopListening = signals.listen(() => void this.#recording.dump());
     await this.#ended;
     await this.#recording.collect(true);
     await this.#chromium.close();
-    const code = await this.#recording.finish({ kind: "exit", exitCode: 0 });
+    const outcome = this.#recording.finish({ kind: "exit", exitCode: 0 });
     stopListening();
-    return code;
+    return outcome;
   }
 
   /** What the client says: before it ends something, what is there is read. */

@@ -11,12 +11,12 @@ import type { RunEnd } from "../../../profile/model/run.ts";
 import type { ToolOptions } from "../../tools/run-options.ts";
 import { LearnedRuns } from "../learned-runs.ts";
 import { ScriptFrames } from "../module/script-frames.ts";
-import { dieBySignal, onSignals, SAME_SIGNAL_MS, unlessSignalled } from "../run/die-by-signal.ts";
-import { FolderClaim, writeRunFolder } from "../run/folder-claim.ts";
+import { unlessSignalled } from "../run/die-by-signal.ts";
+import { writeRunFolder } from "../run/folder-claim.ts";
 import { takeRun } from "../run/measured.ts";
 import { NOT_WRITTEN, sayNotWritten } from "../run/profile-failure.ts";
 import { type ProfileFile, Recorder } from "../run/recorder.ts";
-import { defaultOutTemplate, RunFolders } from "../run/run-folder.ts";
+import { EndSignals, type RunOutcome, type RunPlace, supervise } from "../run/supervise.ts";
 import { say, sayWritten } from "../run/terminal-line.ts";
 import { type AgentScripts, BrowserSession, type SessionSettings } from "./browser-session.ts";
 import type { CdpEvent, CdpPipe, CdpValues } from "./cdp-pipe.ts";
@@ -30,11 +30,8 @@ interface RecordingOptions {
   /** What was asked for, and its short name. */
   command: readonly string[];
   program: string;
-  folders: RunFolders;
-  claim: FolderClaim;
+  place: RunPlace;
   isQuiet: boolean;
-  /** Is told of the folder of the profile, when everything else has been said. */
-  onWritten?: ((folder: string) => Promise<void>) | undefined;
   /** Makes room for a line. */
   beforeLine(): void;
 }
@@ -125,7 +122,7 @@ export class BrowserRecording {
       this.#say("nothing to dump yet: no WebAssembly module has been instantiated");
       return;
     }
-    const folder = this.#options.folders.next(true);
+    const folder = this.#options.place.folders.next(true);
     this.#options.beforeLine();
     try {
       this.#write(folder, this.#take({ kind: "dump" }).files);
@@ -142,23 +139,24 @@ export class BrowserRecording {
 
   /** Where dumps are numbered as the run is, the first of them has the folder that was claimed. */
   #write(folder: string, files: readonly ProfileFile[]): void {
-    const { claim } = this.#options;
-    if (folder === claim.folder) {
+    const { claim } = this.#options.place;
+    if (folder === claim?.folder) {
       this.#isClaimUsed = true;
       claim.write(files);
     } else writeRunFolder(folder, files);
   }
 
-  /** Writes the profile. @returns the exit code */
-  async finish(end: RunEnd): Promise<number> {
-    const { claim, folders, tools, isQuiet, onWritten } = this.#options;
+  /** Writes the profile. */
+  finish(end: RunEnd): RunOutcome {
+    const { place, tools, isQuiet } = this.#options;
     const { mistake } = this.#modules.allocatorOption;
     if (mistake !== undefined) this.#note(mistake);
+    const code = mistake === undefined ? 0 : 2;
     if (this.#recorder.instanceCount === 0) {
       say("no WebAssembly module was instantiated; nothing was written");
-      return mistake === undefined ? 0 : 2;
+      return { code };
     }
-    const folder = this.#isClaimUsed ? folders.next(false) : claim.folder;
+    const folder = this.#isClaimUsed ? place.folders.next(false) : place.folder;
     let isLearned = true;
     try {
       const { profile, files } = this.#take(end);
@@ -167,12 +165,10 @@ export class BrowserRecording {
       isLearned = new LearnedRuns(tools.learn).keep(profile.siteRuns);
     } catch (error) {
       sayNotWritten(folder, process.cwd(), error);
-      return NOT_WRITTEN;
+      return { code: NOT_WRITTEN };
     }
     if (!isQuiet) sayWritten(folder, process.cwd(), "profile");
-    await onWritten?.(folder);
-    if (!isLearned) return NOT_WRITTEN;
-    return mistake === undefined ? 0 : 2;
+    return { code: isLearned ? code : NOT_WRITTEN, written: folder };
   }
 }
 
@@ -280,17 +276,10 @@ export interface BrowserRun {
  */
 export async function runBrowser(run: BrowserRun): Promise<number> {
   const url = pageAddress(run.url);
-  const template = run.out === undefined ? null : resolve(run.out);
-  const folders = new RunFolders(
-    template ?? defaultOutTemplate(process.cwd(), pageName(url)),
-    template === null,
+  const { out, onWritten } = run;
+  return supervise({ out: out && resolve(out), program: pageName(url), isHeld: true, onWritten }, (place) =>
+    new BrowserSupervisor(run, url, place).run(),
   );
-  const claim = FolderClaim.take(folders.next(false));
-  try {
-    return await new BrowserSupervisor(run, url, folders, claim).run();
-  } finally {
-    claim.release();
-  }
 }
 
 /**
@@ -328,7 +317,6 @@ class BrowserSupervisor {
   readonly #run: BrowserRun;
   readonly #url: string;
   readonly #recording: BrowserRecording;
-  readonly #claim: FolderClaim;
   #chromium: Chromium | undefined;
   #session!: BrowserSession;
   #status: StatusLine | undefined;
@@ -338,43 +326,31 @@ class BrowserSupervisor {
     this.#end = done;
   });
 
-  /** When the end began. Whoever gives a signal behind that has no patience. */
-  #signalled: number | undefined;
   #hurry!: () => void;
   readonly #hurried = new Promise<false>((done) => {
     this.#hurry = () => done(false);
   });
 
-  constructor(run: BrowserRun, url: string, folders: RunFolders, claim: FolderClaim) {
+  constructor(run: BrowserRun, url: string, place: RunPlace) {
     this.#run = run;
     this.#url = url;
-    this.#claim = claim;
     this.#recording = new BrowserRecording({
       tools: run.tools,
       command: [run.url],
       program: pageName(url),
-      folders,
-      claim,
+      place,
       isQuiet: run.isQuiet === true,
-      onWritten: run.onWritten,
       beforeLine: () => this.#status?.clear(),
     });
   }
 
-  async run(): Promise<number> {
+  async run(): Promise<RunOutcome> {
     const recording = this.#recording;
-    const onSignal = (signal: NodeJS.Signals): void => {
-      if (this.#signalled === undefined) {
-        this.#signalled = performance.now();
-        this.#end({ kind: "signal", signal });
-      } else if (performance.now() - this.#signalled > SAME_SIGNAL_MS) this.#hurry();
-    };
-    const stopListening = onSignals({
-      SIGINT: onSignal,
-      SIGTERM: onSignal,
-      SIGHUP: onSignal,
-      SIGUSR2: () => void recording.dump(),
-    });
+    const signals = new EndSignals(
+      (signal) => this.#end({ kind: "signal", signal }),
+      () => this.#hurry(),
+    );
+    const stopListening = signals.listen(() => void recording.dump());
     try {
       await this.#open();
     } catch (error) {
@@ -383,26 +359,23 @@ class BrowserSupervisor {
     }
     const stopKeys = onKeys(
       { d: () => void recording.dump(), r: () => void recording.reset(), q: () => this.#end(ENDED) },
-      () => onSignal("SIGINT"),
+      () => signals.take("SIGINT"),
     );
     this.#status = new StatusLine(() => this.#statusText(), this.#run.isQuiet !== true);
     const { forMs } = this.#run;
     const timer = forMs === undefined ? undefined : setTimeout(() => this.#end(ENDED), forMs);
     const end = await this.#ended;
-    this.#signalled ??= performance.now();
     clearTimeout(timer);
     const isRead = await Promise.race([recording.collect(true).then(() => true), this.#hurried]);
     if (!isRead) recording.giveUp();
     this.#status.stop();
     stopKeys();
     await this.#chromium?.close();
-    const code = await recording.finish(end);
+    const outcome = recording.finish(end);
     stopListening();
-    if (end.kind === "signal" && end.signal !== "SIGINT" && code === 0) {
-      this.#claim.release();
-      dieBySignal(end.signal as NodeJS.Signals);
-    }
-    return code;
+    // Control-C is how such a run ends as a rule.
+    const isEnded = end.kind === "signal" && end.signal !== "SIGINT" && outcome.code === 0;
+    return isEnded ? { ...outcome, signal: end.signal } : outcome;
   }
 
   async #open(): Promise<void> {

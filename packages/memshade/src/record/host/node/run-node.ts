@@ -2,21 +2,14 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer, type Server, type Socket } from "node:net";
-import { constants } from "node:os";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { UserError } from "../../../ground/bytes/errors.ts";
 import { describeSystemError } from "../../../ground/bytes/system-errors.ts";
 import type { ToolOptions } from "../../tools/run-options.ts";
 import { memoryWarning, watchMemory } from "../memory-need.ts";
-import {
-  dieBySignal,
-  isFromTerminal,
-  onSignals,
-  SAME_SIGNAL_MS,
-  unlessSignalled,
-} from "../run/die-by-signal.ts";
-import { assertFolderWritable, FolderClaim, settleLeftovers } from "../run/folder-claim.ts";
+import { isFromTerminal, onSignals, unlessSignalled } from "../run/die-by-signal.ts";
+import { type FolderClaim, settleLeftovers } from "../run/folder-claim.ts";
 import {
   assertPlacesForInherited,
   closeInherited,
@@ -25,7 +18,8 @@ import {
 } from "../run/inherited.ts";
 import { ownIdentity } from "../run/process-identity.ts";
 import { NOT_WRITTEN, sayInterrupted } from "../run/profile-failure.ts";
-import { defaultOutTemplate, hasPlaceHolder, programName, RunFolders } from "../run/run-folder.ts";
+import { hasPlaceHolder, programName } from "../run/run-folder.ts";
+import { EndSignals, type RunOutcome, supervise } from "../run/supervise.ts";
 import { say, sayWritten } from "../run/terminal-line.ts";
 import { siblingModule } from "../sibling-module.ts";
 import { readLines } from "./control-client.ts";
@@ -144,20 +138,14 @@ export async function runNode(run: NodeRun): Promise<number> {
   assertThere(run.command[0]);
   assertPlacesForInherited();
   const template = run.out === undefined ? null : resolve(run.out);
-  const folder = new RunFolders(
-    template ?? defaultOutTemplate(process.cwd(), programName(run.command[0])),
-    template === null,
-  ).next(false);
-  // A name with the id of the process that is about to start is nobody else's.
   removeLeftControlFolders();
-  const isKnown = template !== null && !hasPlaceHolder(template, "p");
-  if (!isKnown) assertFolderWritable(folder);
-  const claim = isKnown ? FolderClaim.take(folder) : undefined;
-  try {
-    return await new NodeSupervisor().run(run, template, claim);
-  } finally {
-    claim?.release();
-  }
+  // A name with the id of the process that is about to start is nobody else's.
+  const isHeld = template !== null && !hasPlaceHolder(template, "p");
+  const { onWritten } = run;
+  const program = programName(run.command[0]);
+  return supervise({ out: template ?? undefined, program, isHeld, onWritten }, ({ claim }) =>
+    new NodeSupervisor().run(run, template, claim),
+  );
 }
 
 /** Finds a script as Node does, which may leave out `.js`. `-` is standard input. */
@@ -178,9 +166,7 @@ function assertThere(script: string): void {
 interface Writing {
   folder: string;
   /** What began it, or came meanwhile. */
-  signal: NodeJS.Signals | undefined;
-  /** When that was, as by `performance.now()`. */
-  since: number;
+  signals: EndSignals;
 }
 
 /** What the program's processes have told so far. */
@@ -207,7 +193,7 @@ class NodeSupervisor {
   /** The folder of the profile of the process that was started. */
   #written: string | undefined;
 
-  async run(run: NodeRun, template: string | null, claim: FolderClaim | undefined): Promise<number> {
+  async run(run: NodeRun, template: string | null, claim: FolderClaim | undefined): Promise<RunOutcome> {
     this.#isQuiet = run.isQuiet === true;
     const opening = ControlServer.open((message, from) => this.#onMessage(message, from));
     try {
@@ -225,10 +211,11 @@ class NodeSupervisor {
       throw new UserError(`cannot start Node: ${describeSystemError(error)}`);
     }
     const stopWatching = watchMemory(run.tools, say);
+    const passOn = (signal: NodeJS.Signals): void => this.#passOn(signal);
     const stopListening = onSignals({
-      SIGINT: (signal) => this.#passOn(signal),
-      SIGTERM: (signal) => this.#passOn(signal),
-      SIGHUP: (signal) => this.#passOn(signal),
+      SIGINT: passOn,
+      SIGTERM: passOn,
+      SIGHUP: passOn,
       SIGUSR2: () => this.#requestDumps(),
     });
     const ended = await waitForEnd(this.#child);
@@ -237,7 +224,6 @@ class NodeSupervisor {
     // Of a killed process there may be something left.
     if (this.#writing !== undefined && !this.#isProfileSettled)
       settleLeftovers(dirname(this.#writing.folder));
-    claim?.release();
     stopWatching();
     stopListening();
 
@@ -254,15 +240,13 @@ class NodeSupervisor {
       say(`the program was killed, perhaps for want of memory: ${warning}`);
     const { mistake } = this.#allocatorOption;
     if (mistake !== undefined) say(mistake);
-    if (this.#written !== undefined) await run.onWritten?.(this.#written);
-    if (!this.#isComplete) return NOT_WRITTEN;
-    if (signal === null) return mistake === undefined ? (ended.code ?? 1) : 2;
-    dieBySignal(signal);
-    return 128 + (constants.signals[signal] ?? 0);
+    const written = this.#written;
+    if (!this.#isComplete) return { code: NOT_WRITTEN, written };
+    return { code: mistake === undefined ? (ended.code ?? 1) : 2, signal, written };
   }
 
   #endSignal(ended: ChildEnd): NodeJS.Signals | null {
-    const noted = this.#writing?.signal;
+    const noted = this.#writing?.signals.signal;
     if (this.#isInterrupted) return noted ?? ended.signal;
     if (ended.signal === "SIGKILL") return this.#dyingBySignal ?? ended.signal;
     return ended.signal ?? noted ?? this.#dyingBySignal ?? null;
@@ -324,12 +308,7 @@ class NodeSupervisor {
         this.#request(message.pid, signalRequest(message.signal, true));
         return;
       case "writing":
-        if (from.pid === this.#child.pid)
-          this.#writing = {
-            folder: message.folder,
-            signal: message.signal ?? undefined,
-            since: performance.now(),
-          };
+        if (from.pid === this.#child.pid) this.#beginWriting(message.folder, message.signal ?? undefined);
         return;
       case "not-written":
         this.#isComplete = false;
@@ -356,7 +335,7 @@ class NodeSupervisor {
    */
   #passOn(signal: NodeJS.Signals): void {
     if (this.#writing !== undefined && !this.#isProfileSettled) {
-      this.#onSignalWhileWriting(signal, this.#writing);
+      this.#writing.signals.take(signal);
       return;
     }
     const pid = this.#child.pid ?? 0;
@@ -373,14 +352,16 @@ class NodeSupervisor {
   }
 
   /** The program is over: the first signal lets its profile be finished, and a later one does not. */
-  #onSignalWhileWriting(signal: NodeJS.Signals, writing: Writing): void {
-    if (writing.signal === undefined) {
-      writing.signal = signal;
-      writing.since = performance.now();
-    } else if (performance.now() - writing.since >= SAME_SIGNAL_MS) {
-      this.#isInterrupted = true;
-      this.#child.kill("SIGKILL");
-    }
+  #beginWriting(folder: string, signal: NodeJS.Signals | undefined): void {
+    const signals = new EndSignals(
+      () => {},
+      () => {
+        this.#isInterrupted = true;
+        this.#child.kill("SIGKILL");
+      },
+    );
+    if (signal !== undefined) signals.begin(signal);
+    this.#writing = { folder, signals };
   }
 
   /** Asks a process for something, now or when its recording thread has started. */

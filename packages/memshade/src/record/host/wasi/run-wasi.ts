@@ -18,12 +18,13 @@ import { moduleTypes } from "../module/module-types.ts";
 import { nativeSha256 } from "../module/native-sha256.ts";
 import { removeLeftControlFolders } from "../node/control-folder.ts";
 import { addressShortage } from "../run/address-room.ts";
-import { beforeRecording, dieBySignal, onSignals, SAME_SIGNAL_MS } from "../run/die-by-signal.ts";
-import { assertFolderWritable, FolderClaim } from "../run/folder-claim.ts";
+import { beforeRecording } from "../run/die-by-signal.ts";
+import { FolderClaim } from "../run/folder-claim.ts";
 import { takeRun } from "../run/measured.ts";
 import { NOT_WRITTEN, sayInterrupted, sayNotWritten } from "../run/profile-failure.ts";
 import { Recorder } from "../run/recorder.ts";
-import { defaultOutTemplate, programName, RunFolders } from "../run/run-folder.ts";
+import { programName } from "../run/run-folder.ts";
+import { EndSignals, type RunOutcome, type RunPlace, supervise } from "../run/supervise.ts";
 import { say, sayWritten } from "../run/terminal-line.ts";
 import { threadMs } from "../run/thread-time.ts";
 import { watchCounters } from "../run/watch-counters.ts";
@@ -152,11 +153,6 @@ export interface WasiRun {
  */
 export async function runWasi(run: WasiRun): Promise<number> {
   const name = basename(run.path);
-  const isNamed = run.out !== undefined;
-  const folders = new RunFolders(
-    run.out ?? defaultOutTemplate(process.cwd(), programName(run.path)),
-    !isNamed,
-  );
   const program = await loadWasiModule(run.path, name, run.tools, run.invoke);
   if (program.kind === "reactor" && run.invoke === undefined)
     say(
@@ -175,14 +171,11 @@ export async function runWasi(run: WasiRun): Promise<number> {
     typesOf: moduleTypes,
   });
   removeLeftControlFolders();
-  if (!isNamed) assertFolderWritable(folders.next(false));
-  const claim = isNamed ? FolderClaim.take(folders.next(false)) : undefined;
-  try {
+  const { out, onWritten } = run;
+  return supervise({ out, program: programName(run.path), isHeld: out !== undefined, onWritten }, (place) => {
     watchCounters(recorder);
-    return await new WasiSupervisor(run, program, recorder, folders, claim).run();
-  } finally {
-    claim?.release();
-  }
+    return new WasiSupervisor(run, program, recorder, place).run();
+  });
 }
 
 /** Watches over the program's thread, and writes what was recorded of it. */
@@ -191,60 +184,41 @@ class WasiSupervisor {
   readonly #name: string;
   readonly #program: WasiModule;
   readonly #recorder: Recorder;
-  readonly #folders: RunFolders;
-  /** The folder that is held for the whole run. */
-  readonly #claim: FolderClaim | undefined;
+  readonly #place: RunPlace;
   #handle: InstanceHandle | undefined;
   /** One profile is written after the other. */
   #writing: Promise<void> = Promise.resolve();
   #isComplete = true;
-  #signal: { name: NodeJS.Signals; time: number } | undefined;
   #isInterrupted = false;
   /** The folder of the profile that ended the run. */
   #written: string | undefined;
 
-  constructor(
-    run: WasiRun,
-    program: WasiModule,
-    recorder: Recorder,
-    folders: RunFolders,
-    claim: FolderClaim | undefined,
-  ) {
+  constructor(run: WasiRun, program: WasiModule, recorder: Recorder, place: RunPlace) {
     this.#run = run;
     this.#name = basename(run.path);
     this.#program = program;
     this.#recorder = recorder;
-    this.#folders = folders;
-    this.#claim = claim;
+    this.#place = place;
   }
 
-  async run(): Promise<number> {
+  async run(): Promise<RunOutcome> {
     const worker = startProgram(this.#run, this.#name, this.#program);
     let stop!: () => void;
     const stopped = new Promise<undefined>((resolve) => {
       stop = () => resolve(undefined);
     });
-    const onSignal = (signal: NodeJS.Signals): void => {
-      const time = performance.now();
-      this.#signal ??= { name: signal, time };
-      // A second one wants an end without a profile.
-      if (time - this.#signal.time >= SAME_SIGNAL_MS) this.#isInterrupted = true;
-      stop();
-    };
-    const stopWatching = watchMemory(this.#run.tools, say);
-    const stopListening = onSignals({
-      SIGINT: onSignal,
-      SIGTERM: onSignal,
-      SIGHUP: onSignal,
-      SIGUSR2: () => this.#write({ kind: "dump" }),
+    const signals = new EndSignals(stop, () => {
+      this.#isInterrupted = true;
     });
+    const stopWatching = watchMemory(this.#run.tools, say);
+    const stopListening = signals.listen(() => this.#write({ kind: "dump" }));
     const end = await Promise.race([this.#endOf(worker), stopped]);
     if (end === undefined) {
       // Wait for the last messages, but not for a program that sits in a blocking read.
       await Promise.race([worker.terminate(), new Promise((done) => setTimeout(done, STOP_WITHIN_MS))]);
-      const { name } = this.#signal!;
-      if (this.#handle === undefined) say(beforeRecording(name));
-      else await this.#write({ kind: "signal", signal: name });
+      const signal = signals.signal!;
+      if (this.#handle === undefined) say(beforeRecording(signal));
+      else await this.#write({ kind: "signal", signal });
     } else {
       // Without an instance nothing was recorded.
       const shortage =
@@ -258,15 +232,10 @@ class WasiSupervisor {
     }
     stopWatching();
     stopListening();
-    if (this.#written !== undefined) await this.#run.onWritten?.(this.#written);
-    if (!this.#isComplete && !this.#isInterrupted) return NOT_WRITTEN;
-    if (this.#signal !== undefined) {
-      this.#claim?.release();
-      dieBySignal(this.#signal.name);
-      // It takes a moment; nothing else is to be said.
-      await new Promise(() => {});
-    }
-    return exitCodeOf(end!);
+    const written = this.#written;
+    if (!this.#isComplete && !this.#isInterrupted) return { code: NOT_WRITTEN, written };
+    const { signal } = signals;
+    return { code: signal === undefined ? exitCodeOf(end!) : 0, signal, written };
   }
 
   #endOf(worker: Worker): Promise<RunEnd> {
@@ -306,8 +275,8 @@ class WasiSupervisor {
     const isDump = end.kind === "dump";
     let folder = "its folder";
     try {
-      folder = this.#folders.next(isDump);
-      const held = this.#claim?.folder === folder ? this.#claim : undefined;
+      folder = this.#place.folders.next(isDump);
+      const held = this.#place.claim?.folder === folder ? this.#place.claim : undefined;
       const claim = held ?? FolderClaim.take(folder);
       try {
         await this.#writeInto(claim, end);
