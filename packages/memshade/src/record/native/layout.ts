@@ -346,6 +346,9 @@ export const MOST_MAPPINGS = 65536;
 const shapes = HEADER_BYTES + CONTROL_BYTES;
 const { tablesEnd, ...tables } = placeTables(shapes, CONTEXTS + 1);
 
+/** Bytes of what a process has mapped when it exits that are kept. */
+export const MAPS_BYTES = 2 ** 18;
+
 /** Where the tables begin. */
 export const Place = {
   control: HEADER_BYTES,
@@ -366,6 +369,8 @@ export const Place = {
   /** A `Mapping` for each range that the program has mapped itself, by address. */
   mappings: 1463 * MIB,
   threads: 1464 * MIB,
+  /** What the process has mapped when it exits, as the kernel tells it: lines, and zeros behind them. */
+  maps: 1592 * MIB,
   /** u32 per part of the address space: its distance from the first one; 0 for that one, which has no regions. */
   directory: 1600 * MIB,
   /** The first part, then parts and slots as they are needed. */

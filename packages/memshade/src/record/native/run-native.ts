@@ -188,6 +188,7 @@ function markedProcess(
     marks: `${memoryOf(pid)}.counts`,
     start: () => Number(memory.start()),
     stackTop: () => memory.u64(Header.stackTop),
+    maps: () => memory.maps(),
     objects: () => memory.objects(),
   };
 }

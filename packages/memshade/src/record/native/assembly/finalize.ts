@@ -1,10 +1,9 @@
-// What a program with a tool's code in it has loaded meanwhile: it may have run as it is, and nothing else tells of objects that allocate
-// nothing.
-import { keepMaps } from "../tools/waste/assembly/mapped";
+// What a program with a tool's code in it has loaded and mapped meanwhile: objects may have run as they are, and nothing else tells of those
+// that allocate nothing.
 import { Thread } from "./layout.generated";
 import { lock, unlock } from "./lock";
+import { keepMaps } from "./mapped";
 import { takeLoaded } from "./modules";
-import { isWaste } from "./hooks";
 import { isInserted, isOpen } from "./open";
 import { currentThread } from "./threads";
 
@@ -12,7 +11,7 @@ import { currentThread } from "./threads";
 export function finalize(): void {
   if (!isOpen() || !isInserted()) return;
   takeLater();
-  if (isWaste()) keepMaps();
+  keepMaps();
 }
 
 /** Takes the objects that are loaded by now. */

@@ -18,6 +18,7 @@ import {
   HEADER_MAGIC,
   HEADER_VERSION,
   Header,
+  MAPS_BYTES,
   MODULE_BYTES,
   MOST_MODULES,
   MOST_PROGRAM_BYTES,
@@ -143,6 +144,11 @@ export class MemoryFile {
     const bytes = Buffer.alloc(Math.min(length, MOST_PROGRAM_BYTES));
     readSync(this.#descriptor, bytes, 0, bytes.length, MEMORY_AT + at);
     return bytes.toString();
+  }
+
+  /** What the process had mapped when it exited; empty: it has not, or was ended. */
+  maps(): string {
+    return this.bytes(Place.maps, MAPS_BYTES).toString("latin1").replace(/\0+$/, "");
   }
 
   /** When it began, nanoseconds of the monotonic clock. */

@@ -178,7 +178,7 @@ export class MemoryWatch {
       names: this.#threads.names,
       samples: this.#samples?.file(memory),
       replacedBy: this.#replaced?.path,
-      maps: this.#maps.text,
+      maps: memory.maps() || this.#maps.text,
       counts: existsSync(countsOf(this.#path)) ? countsOf(this.#path) : undefined,
     };
   }

@@ -25,15 +25,12 @@ export const SLOT_OF_ID = DEALLOCATED + WORD_TABLE_BYTES;
 export const NEXT_ID = SLOT_OF_ID + IDS * 4;
 /** A u64: system calls of which nobody knows what memory they reach. */
 export const UNKNOWN_CALLS = NEXT_ID + 8;
-/** What the process has mapped when it exits, as the kernel tells it: lines, and zeros behind them. */
-export const MAPS_BYTES = 2 ** 18;
-export const MAPS = DEAD - MAPS_BYTES;
 /**
  * Blocks that were sampled, by the context they ran in: a head, a table of places by a hash, and one `Sampled` for each. Places are distances from
  * here.
  */
 export const SAMPLED_BYTES = 2 ** 26;
-export const SAMPLED = MAPS - SAMPLED_BYTES;
+export const SAMPLED = DEAD - SAMPLED_BYTES;
 export const SampledHead = {
   /** u32: bytes that are taken, and ids. */
   next: 0,

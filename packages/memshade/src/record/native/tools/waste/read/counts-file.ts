@@ -6,8 +6,6 @@ import {
   DEALLOCATED,
   FIRST_ID,
   LAST_ID,
-  MAPS,
-  MAPS_BYTES,
   NEXT_ID,
   OVERFLOW,
   SLOT_BYTES,
@@ -53,11 +51,6 @@ export class CountsFile {
   words(start: number, end: number): Uint16Array {
     const at = TABLES_END + 2 * (start % 2 ** ADDRESS_BITS);
     return new Uint16Array(this.#read(at, 2 * (end - start)).buffer);
-  }
-
-  /** What the process has had mapped when it exited; empty: it has not, or was ended. */
-  maps(): string {
-    return Buffer.from(this.#read(MAPS, MAPS_BYTES)).toString("latin1").replace(/\0+$/, "");
   }
 
   /** By ids. */

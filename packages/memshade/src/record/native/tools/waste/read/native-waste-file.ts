@@ -151,9 +151,8 @@ export function nativeWaste(
 ): NativeWaste {
   const file = new CountsFile(counts);
   try {
-    const maps = file.maps() || how.maps;
     const isStackFollowed = how.includeStack === true;
-    const unread = unreadBytes(counts, { ...how, maps, isStackFollowed });
+    const unread = unreadBytes(counts, { ...how, isStackFollowed });
     const maker = new WasteFileMaker(file, unread, how);
     return { file: maker.make(command, files), bounds: maker.bounds() };
   } finally {

@@ -222,6 +222,8 @@ export interface MarkedProcess {
   start(): number;
   /** Address near the upper end of its first stack; 0: not known. */
   stackTop(): number;
+  /** What it had mapped when it exited, as the kernel tells it; empty before. */
+  maps(): string;
   /** Where objects are mapped, by their paths; the program's own is empty. */
   objects(): readonly (AddressRange & { name: string })[];
 }
@@ -370,7 +372,7 @@ export class NativeWorkingSetSession {
 
   #findRanges(): Ranges {
     const known = this.#known!;
-    this.#maps = mapsOf(known.pid) || this.#maps;
+    this.#maps = mapsOf(known.pid) || known.maps() || this.#maps;
     return {
       objects: known.objects(),
       stackTop: known.stackTop(),
