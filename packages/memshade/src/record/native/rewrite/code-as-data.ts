@@ -106,10 +106,19 @@ function registersRead(code: Code, i: number, imported: ReadonlyMap<number, stri
   decode(code.bytes, code.offsets[i], instruction);
   const { access, base, index, opcode, displacement, operandSize } = instruction;
   if (opcode === MOVS || opcode === MOVS_BYTES) return [RSI.number];
+  if (becomesStack()) return [31 - Math.clz32(instruction.reads & 0xffff)];
   if ((access & READ) === 0 || base === INSTRUCTION_POINTER) return [];
   // A pointer to a virtual member of a class is its place in a table, plus one.
   if (index >= 0 && displacement === -1 && operandSize === 8) return [];
   return [base, index].filter((register) => register >= 0 && register !== RSP.number);
+}
+
+/** Whether the instruction that was decoded last makes what a register leads to the stack, whose bytes are read then. */
+function becomesStack(): boolean {
+  const { access, opcode, writes } = instruction;
+  return (
+    access === 0 && (opcode === OPCODE.movTo || opcode === OPCODE.movFrom) && (writes & bit(RSP.number)) !== 0
+  );
 }
 
 /** Registers that lead to what a call reads. */

@@ -11,6 +11,7 @@ import { canCompile, compileProgram, memshadeRun, runIn } from "../support/recor
 const hasNamespaces = spawnSync("unshare", ["--mount", "true"]).status === 0;
 if (canCompile && !hasNamespaces)
   console.warn("SKIPPED: there are no mount namespaces here: no rewritten program is started");
+const hasGathers = readFileSync("/proc/cpuinfo", "utf8").includes(" avx2");
 const outside = sharedPath("fixtures/outside/native");
 const HAS_READ =
   /^memshade: the program has read its own code as data \(program\), .* may be wrong; the next run has that file as it is\n$/;
@@ -35,6 +36,20 @@ describe.skipIf(!canCompile || !hasNamespaces)("a rewritten program that uses it
     expect(alone.stdout).toMatch(/^1122334455667788 7 2\n/);
     const { status, stdout, stderr } = run(tool);
     expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: alone.stdout, stderr: "" });
+  });
+
+  it.each([
+    ["heap", "xlat"],
+    ["waste", "pop"],
+    ["heap", "moved"],
+    ["workingset", "gather"],
+  ])("finds a function as it is by rare instructions (%s, %s)", (tool, how) => {
+    if (how === "gather" && !hasGathers) return console.warn("SKIPPED: this processor has no gathers");
+    compileProgram("../rewritten/programs/rare-reads.c", program, ["-O1"]);
+    const alone = spawnSync(program, [how], { encoding: "utf8" });
+    const { status, stdout, stderr } = run(tool, how);
+    expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: alone.stdout, stderr: "" });
+    expect(alone.stdout).toMatch(/ 14\n$/);
   });
 
   it.each([
