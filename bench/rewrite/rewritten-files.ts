@@ -3,11 +3,11 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, writeF
 import { basename, join } from "node:path";
 import { openObject } from "../../packages/memshade/src/code/objects/index.ts";
 import { FormatError } from "../../packages/memshade/src/ground/bytes/errors.ts";
+import type { PlanBlock } from "../../packages/memshade/src/record/native/rewrite/plan.ts";
 import {
   type Rewritten,
   rewriteFile,
-} from "../../packages/memshade/src/record/native/rewrite/patch-entries.ts";
-import type { PlanBlock } from "../../packages/memshade/src/record/native/rewrite/plan.ts";
+} from "../../packages/memshade/src/record/native/rewrite/rewrite-file.ts";
 
 const PT_INTERP = 3;
 

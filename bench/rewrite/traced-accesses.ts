@@ -21,7 +21,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { COUNTERS, WRITES, WRITES_BIT } from "../../packages/memshade/src/record/native/layout.ts";
-import { rewriteFile } from "../../packages/memshade/src/record/native/rewrite/patch-entries.ts";
+import { rewriteFile } from "../../packages/memshade/src/record/native/rewrite/rewrite-file.ts";
 import { loaderCopy } from "../../packages/memshade/src/record/native/rewritten/loader-copy.ts";
 import { nativeHeap } from "../../packages/memshade/src/record/native/tools/heap.ts";
 import { loadedFiles } from "./rewritten-files.ts";

@@ -9,7 +9,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { rewriteFile } from "../../packages/memshade/src/record/native/rewrite/patch-entries.ts";
+import { rewriteFile } from "../../packages/memshade/src/record/native/rewrite/rewrite-file.ts";
 import { loaderCopy } from "../../packages/memshade/src/record/native/rewritten/loader-copy.ts";
 import { SLOTS_END } from "../../packages/memshade/src/record/native/tools/waste/layout.ts";
 import { nativeWaste, WastePlan } from "../../packages/memshade/src/record/native/tools/waste/plan-waste.ts";

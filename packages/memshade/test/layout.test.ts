@@ -261,6 +261,27 @@ describe("the wings of src/", () => {
       expect(readme, folder).toMatch(new RegExp(`^# ${folder.split("/").at(-1)}\n`));
     }
   });
+
+  it("have READMEs that name only files and folders that exist", () => {
+    const paths = readdirSync(SOURCE, { recursive: true, withFileTypes: true }).map((entry) => {
+      const path = relative(SOURCE, join(entry.parentPath, entry.name)).replaceAll(sep, "/");
+      return entry.isDirectory() ? `/${path}/` : `/${path}`;
+    });
+    const readmes = paths.filter((path) => path.endsWith("/README.md"));
+    expect(readmes.length).toBeGreaterThan(1);
+    const wrong = readmes.flatMap((readme) => {
+      const named = readFileSync(join(SOURCE, readme), "utf8").matchAll(/`([\w./-]+(?:\.tsx?|\/))`/g);
+      // A name alone is that of a file nearby; one with its folder may be of another room.
+      return [...named]
+        .map(([, name]) => ({ name, around: name.includes("/") ? "/" : `${dirname(readme)}/` }))
+        .filter(({ name }) => !existsSync(join(PACKAGE, name)))
+        .filter(
+          ({ name, around }) => !paths.some((path) => path.startsWith(around) && path.endsWith(`/${name}`)),
+        )
+        .map(({ name }) => `${readme} names ${name}`);
+    });
+    expect(wrong).toEqual([]);
+  });
 });
 
 describe("the package", () => {

@@ -46,6 +46,176 @@ import type { OwnCode } from "./own-code.ts";
 import { loadRun } from "./run-of-folder.ts";
 import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
 
+const DEFAULT_HEAP_FILE = "heap.memprofraw";
+
+/** A recorded run with its heap profile. */
+export interface LoadedHeap {
+  /** What the user named. */
+  readonly input: string;
+  readonly profile: HeapProfile;
+  /** Absent for a raw file without a run.json beside it. */
+  readonly run: Run | undefined;
+}
+
+/**
+ * Reads the heap profile of a run's directory, of its `run.json`, of a MemProf file (raw, indexed, YAML or memshade), or of DHAT, pprof
+ * or heaptrack.
+ * A raw file that the run.json beside it names is read with that run. Lines come from the original modules, if they are found again.
+ *
+ * @param places where to look for the original modules besides where they were
+ * @throws UserError in one line: nothing there, not a run, damaged, no heap profile in it
+ */
+export async function loadHeap(
+  input: string,
+  { rules, suppressions = [], ...places }: OriginalPlaces & OwnCode = {},
+): Promise<LoadedHeap> {
+  const loaded = await loadPlain(input, places);
+  const profile = suppressLeaks(loaded.profile, suppressions);
+  return { ...loaded, profile: rules === undefined ? profile : withOwnSites(profile, rules) };
+}
+
+async function loadPlain(input: string, places: OriginalPlaces): Promise<LoadedHeap> {
+  if (statusOf(input).isDirectory()) return loadDirectory(input, input, places);
+  if (path.basename(input) === RUN_FILE) return loadDirectory(input, path.dirname(input), places);
+  return loadFile(input, places);
+}
+
+/** @throws UserError in one line where nothing is there */
+export function statusOf(input: string): fs.Stats {
+  const status = fs.statSync(input, { throwIfNoEntry: false });
+  if (status === undefined) throw new UserError(`${input}: there is no such file or directory`);
+  return status;
+}
+
+/** Whether a run's directory or `run.json` says that it has a heap profile; true for other files, which may be one. */
+export function hasHeap(input: string): boolean {
+  const runFile = fs.statSync(input, { throwIfNoEntry: false })?.isDirectory()
+    ? path.join(input, RUN_FILE)
+    : input;
+  if (path.basename(runFile) !== RUN_FILE) return path.extname(runFile) !== ".json";
+  return !fs.existsSync(runFile) || loadRun(runFile).tools.heap !== undefined;
+}
+
+async function loadDirectory(input: string, directory: string, places: OriginalPlaces): Promise<LoadedHeap> {
+  const runFile = path.join(directory, RUN_FILE);
+  if (!fs.existsSync(runFile))
+    throw new UserError(`${input} is not a memshade run: no ${RUN_FILE} in it${suggestRuns(directory)}`);
+  const run = loadRun(runFile);
+  if (run.tools.heap === undefined)
+    throw new UserError(`${input} has no heap profile: it was recorded without the heap tool`);
+  const heapFile = path.join(directory, run.files.heap ?? DEFAULT_HEAP_FILE);
+  if (!fs.existsSync(heapFile))
+    throw new UserError(`${input} is incomplete: ${path.basename(heapFile)} is missing`);
+  const profile = await profileOf(heapFile, run, places);
+  return { input, run, profile: { ...profile, overTime: overTimeOf(input, directory, run) } };
+}
+
+/**
+ * The heap over time of a run's directory; undefined where nobody recorded it.
+ *
+ * @throws UserError where its file is missing or damaged
+ */
+export function overTimeOf(input: string, directory: string, run: Run): HeapIntervals | undefined {
+  const name = run.files.heapIntervals;
+  if (name === undefined) return undefined;
+  const file = path.join(directory, name);
+  if (!fs.existsSync(file)) throw new UserError(`${input} is incomplete: ${name} is missing`);
+  try {
+    return readHeapIntervals(readFile(file).toString("utf8"));
+  } catch (error) {
+    throw error instanceof UserError ? new UserError(`${file}: ${error.message}`) : error;
+  }
+}
+
+async function loadFile(file: string, places: OriginalPlaces): Promise<LoadedHeap> {
+  const runFile = path.join(path.dirname(file), RUN_FILE);
+  if (fs.existsSync(runFile)) {
+    const run = loadRun(runFile);
+    if ((run.files.heap ?? DEFAULT_HEAP_FILE) === path.basename(file)) {
+      const profile = await profileOf(file, run, places);
+      return {
+        input: file,
+        run,
+        profile: { ...profile, overTime: overTimeOf(file, path.dirname(file), run) },
+      };
+    }
+  }
+  return { input: file, run: undefined, profile: await profileOf(file, undefined, places) };
+}
+
+function hintOf(bytes: Uint8Array): string {
+  const kind = kindOfContent(bytes);
+  return kind === undefined ? "" : `: ${kind}`;
+}
+
+async function profileOf(file: string, run: Run | undefined, places: OriginalPlaces): Promise<HeapProfile> {
+  const native = run === undefined ? await memprofHeapProfile(file, places.binaryPaths) : undefined;
+  if (native !== undefined) return native;
+  const bytes = readFile(file);
+  const imported = run === undefined ? importedHeap(file, bytes, places.binaryPaths) : undefined;
+  if (imported !== undefined) return imported;
+  if (!isMemprofRaw(bytes)) {
+    const others = run === undefined ? ", and none of DHAT, pprof, heaptrack, jemalloc or gperftools" : "";
+    throw new UserError(`${file} is not a MemProf profile${others}${hintOf(bytes)}`);
+  }
+  try {
+    const raw = readRaw(bytes);
+    const symbols = new RunSymbols(places, run?.modules);
+    const notedOf = ({ start }: ProfileModule) =>
+      run?.modules.find((module) => BigInt(module.start) === start)?.places;
+    const profile = withEstimatedCallers(
+      heapProfileFromRaw(raw, run, (modules) =>
+        withLines(createRunSymbolizer(modules, run, loadDemangler()), modules, (index) =>
+          run === undefined ? undefined : symbols.of(modules[index]!, notedOf(modules[index]!)),
+        ),
+      ),
+    );
+    const { description } = profile;
+    const missing = symbols.missing.filter((sentence) => run?.notTracked.includes(sentence) !== true);
+    return {
+      ...profile,
+      modules: profile.modules.map(withReadableAllocator),
+      description: {
+        ...description,
+        notTracked: [...description.notTracked, ...missing, ...symbols.advice()],
+      },
+    };
+  } catch (error) {
+    throw error instanceof FormatError ? new UserError(`${file} ${faultOf(error)}`) : error;
+  }
+}
+
+/** `run.json` has the names of allocation functions as the module has them. */
+function withReadableAllocator(module: ProfileModule): ProfileModule {
+  const { allocator } = module;
+  if (allocator === undefined) return module;
+  const functions = allocator.functions.map((hooked) =>
+    hooked.name === undefined ? hooked : { ...hooked, name: loadDemangler()(hooked.name) },
+  );
+  return { ...module, allocator: { ...allocator, functions } };
+}
+
+function readFile(file: string): Buffer {
+  try {
+    return readRegular(file);
+  } catch (error) {
+    throw new UserError(`${file} cannot be read: ${describeSystemError(error)}`);
+  }
+}
+
+/** Runs lie one level below the output directory: someone who names that is helped on. */
+function suggestRuns(directory: string): string {
+  const runs = fs
+    .readdirSync(directory)
+    .filter((name) => fs.existsSync(path.join(directory, name, RUN_FILE)))
+    .sort();
+  if (runs.length === 0) return "";
+  const [first] = runs;
+  return runs.length === 1
+    ? ` (there is one in ${path.join(directory, first!)})`
+    : ` (there are ${runs.length} runs below it, such as ${path.join(directory, first!)})`;
+}
+
 /** Names the addresses in files of other tools, by the objects that the process had mapped. */
 class MappedPlaces {
   readonly #finder: ObjectFinder;
@@ -284,174 +454,4 @@ function ownFile(schema: string): string {
   return part === undefined
     ? `it is what memshade printed as JSON (${schema}), for other programs: name the run that it was made of`
     : `it is the ${part} of a run: name the folder that it lay in`;
-}
-
-const DEFAULT_HEAP_FILE = "heap.memprofraw";
-
-/** A recorded run with its heap profile. */
-export interface LoadedHeap {
-  /** What the user named. */
-  readonly input: string;
-  readonly profile: HeapProfile;
-  /** Absent for a raw file without a run.json beside it. */
-  readonly run: Run | undefined;
-}
-
-/**
- * Reads the heap profile of a run's directory, of its `run.json`, of a MemProf file (raw, indexed, YAML or memshade), or of DHAT, pprof
- * or heaptrack.
- * A raw file that the run.json beside it names is read with that run. Lines come from the original modules, if they are found again.
- *
- * @param places where to look for the original modules besides where they were
- * @throws UserError in one line: nothing there, not a run, damaged, no heap profile in it
- */
-export async function loadHeap(
-  input: string,
-  { rules, suppressions = [], ...places }: OriginalPlaces & OwnCode = {},
-): Promise<LoadedHeap> {
-  const loaded = await loadPlain(input, places);
-  const profile = suppressLeaks(loaded.profile, suppressions);
-  return { ...loaded, profile: rules === undefined ? profile : withOwnSites(profile, rules) };
-}
-
-async function loadPlain(input: string, places: OriginalPlaces): Promise<LoadedHeap> {
-  if (statusOf(input).isDirectory()) return loadDirectory(input, input, places);
-  if (path.basename(input) === RUN_FILE) return loadDirectory(input, path.dirname(input), places);
-  return loadFile(input, places);
-}
-
-/** @throws UserError in one line where nothing is there */
-export function statusOf(input: string): fs.Stats {
-  const status = fs.statSync(input, { throwIfNoEntry: false });
-  if (status === undefined) throw new UserError(`${input}: there is no such file or directory`);
-  return status;
-}
-
-/** Whether a run's directory or `run.json` says that it has a heap profile; true for other files, which may be one. */
-export function hasHeap(input: string): boolean {
-  const runFile = fs.statSync(input, { throwIfNoEntry: false })?.isDirectory()
-    ? path.join(input, RUN_FILE)
-    : input;
-  if (path.basename(runFile) !== RUN_FILE) return path.extname(runFile) !== ".json";
-  return !fs.existsSync(runFile) || loadRun(runFile).tools.heap !== undefined;
-}
-
-async function loadDirectory(input: string, directory: string, places: OriginalPlaces): Promise<LoadedHeap> {
-  const runFile = path.join(directory, RUN_FILE);
-  if (!fs.existsSync(runFile))
-    throw new UserError(`${input} is not a memshade run: no ${RUN_FILE} in it${suggestRuns(directory)}`);
-  const run = loadRun(runFile);
-  if (run.tools.heap === undefined)
-    throw new UserError(`${input} has no heap profile: it was recorded without the heap tool`);
-  const heapFile = path.join(directory, run.files.heap ?? DEFAULT_HEAP_FILE);
-  if (!fs.existsSync(heapFile))
-    throw new UserError(`${input} is incomplete: ${path.basename(heapFile)} is missing`);
-  const profile = await profileOf(heapFile, run, places);
-  return { input, run, profile: { ...profile, overTime: overTimeOf(input, directory, run) } };
-}
-
-/**
- * The heap over time of a run's directory; undefined where nobody recorded it.
- *
- * @throws UserError where its file is missing or damaged
- */
-export function overTimeOf(input: string, directory: string, run: Run): HeapIntervals | undefined {
-  const name = run.files.heapIntervals;
-  if (name === undefined) return undefined;
-  const file = path.join(directory, name);
-  if (!fs.existsSync(file)) throw new UserError(`${input} is incomplete: ${name} is missing`);
-  try {
-    return readHeapIntervals(readFile(file).toString("utf8"));
-  } catch (error) {
-    throw error instanceof UserError ? new UserError(`${file}: ${error.message}`) : error;
-  }
-}
-
-async function loadFile(file: string, places: OriginalPlaces): Promise<LoadedHeap> {
-  const runFile = path.join(path.dirname(file), RUN_FILE);
-  if (fs.existsSync(runFile)) {
-    const run = loadRun(runFile);
-    if ((run.files.heap ?? DEFAULT_HEAP_FILE) === path.basename(file)) {
-      const profile = await profileOf(file, run, places);
-      return {
-        input: file,
-        run,
-        profile: { ...profile, overTime: overTimeOf(file, path.dirname(file), run) },
-      };
-    }
-  }
-  return { input: file, run: undefined, profile: await profileOf(file, undefined, places) };
-}
-
-function hintOf(bytes: Uint8Array): string {
-  const kind = kindOfContent(bytes);
-  return kind === undefined ? "" : `: ${kind}`;
-}
-
-async function profileOf(file: string, run: Run | undefined, places: OriginalPlaces): Promise<HeapProfile> {
-  const native = run === undefined ? await memprofHeapProfile(file, places.binaryPaths) : undefined;
-  if (native !== undefined) return native;
-  const bytes = readFile(file);
-  const imported = run === undefined ? importedHeap(file, bytes, places.binaryPaths) : undefined;
-  if (imported !== undefined) return imported;
-  if (!isMemprofRaw(bytes)) {
-    const others = run === undefined ? ", and none of DHAT, pprof, heaptrack, jemalloc or gperftools" : "";
-    throw new UserError(`${file} is not a MemProf profile${others}${hintOf(bytes)}`);
-  }
-  try {
-    const raw = readRaw(bytes);
-    const symbols = new RunSymbols(places, run?.modules);
-    const notedOf = ({ start }: ProfileModule) =>
-      run?.modules.find((module) => BigInt(module.start) === start)?.places;
-    const profile = withEstimatedCallers(
-      heapProfileFromRaw(raw, run, (modules) =>
-        withLines(createRunSymbolizer(modules, run, loadDemangler()), modules, (index) =>
-          run === undefined ? undefined : symbols.of(modules[index]!, notedOf(modules[index]!)),
-        ),
-      ),
-    );
-    const { description } = profile;
-    const missing = symbols.missing.filter((sentence) => run?.notTracked.includes(sentence) !== true);
-    return {
-      ...profile,
-      modules: profile.modules.map(withReadableAllocator),
-      description: {
-        ...description,
-        notTracked: [...description.notTracked, ...missing, ...symbols.advice()],
-      },
-    };
-  } catch (error) {
-    throw error instanceof FormatError ? new UserError(`${file} ${faultOf(error)}`) : error;
-  }
-}
-
-/** `run.json` has the names of allocation functions as the module has them. */
-function withReadableAllocator(module: ProfileModule): ProfileModule {
-  const { allocator } = module;
-  if (allocator === undefined) return module;
-  const functions = allocator.functions.map((hooked) =>
-    hooked.name === undefined ? hooked : { ...hooked, name: loadDemangler()(hooked.name) },
-  );
-  return { ...module, allocator: { ...allocator, functions } };
-}
-
-function readFile(file: string): Buffer {
-  try {
-    return readRegular(file);
-  } catch (error) {
-    throw new UserError(`${file} cannot be read: ${describeSystemError(error)}`);
-  }
-}
-
-/** Runs lie one level below the output directory: someone who names that is helped on. */
-function suggestRuns(directory: string): string {
-  const runs = fs
-    .readdirSync(directory)
-    .filter((name) => fs.existsSync(path.join(directory, name, RUN_FILE)))
-    .sort();
-  if (runs.length === 0) return "";
-  const [first] = runs;
-  return runs.length === 1
-    ? ` (there is one in ${path.join(directory, first!)})`
-    : ` (there are ${runs.length} runs below it, such as ${path.join(directory, first!)})`;
 }

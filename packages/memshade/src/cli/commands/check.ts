@@ -1,7 +1,7 @@
 import fs from "node:fs";
 import type { Command } from "commander";
-import { LIMIT_MEASURES, limitMeasure } from "../../explain/limits/bounds.ts";
 import { parseLimit } from "../../explain/limits/limit.ts";
+import { LIMIT_MEASURES, limitMeasure } from "../../explain/limits/limit-measures.ts";
 import type { LimitMeasure } from "../../explain/limits/measure.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { describeSystemError } from "../../ground/bytes/system-errors.ts";

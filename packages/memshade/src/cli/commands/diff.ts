@@ -10,7 +10,7 @@ import { type DiffOptions, isCompared, runDiff } from "../diff/run-diff.ts";
 import { print } from "../line-input.ts";
 import { pageOfDiff } from "../report/diff-page.ts";
 import { askedPage } from "../report/html-options.ts";
-import { writePage } from "../report/open-in-browser.ts";
+import { writePage } from "../report/write-page.ts";
 import {
   addShared,
   measuresByTool,

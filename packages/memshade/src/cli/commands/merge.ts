@@ -3,7 +3,7 @@ import { UserError } from "../../ground/bytes/errors.ts";
 import type { MemprofVersion } from "../../profile/formats/memprof-indexed/index.ts";
 import { collect } from "../collect.ts";
 import { addHotColdOptions } from "../hot-cold-options.ts";
-import { CONTAINERS, FORMATS, type MergeFlags, runMerge } from "../merge/write-profile.ts";
+import { CONTAINERS, FORMATS, type MergeFlags, runMerge } from "../merge/run-merge.ts";
 import { parseChoice } from "./report-options.ts";
 
 const EXAMPLES = `

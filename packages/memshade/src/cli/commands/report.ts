@@ -20,8 +20,8 @@ import { chosenRun } from "../chosen-run.ts";
 import { addHotColdOptions, type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
 import { print } from "../line-input.ts";
 import { askedPage, type HtmlFlags, runBehindHtml } from "../report/html-options.ts";
-import { writePage } from "../report/open-in-browser.ts";
 import { reportedTools } from "../report/reported-tools.ts";
+import { writePage } from "../report/write-page.ts";
 import {
   addShared,
   PAGE_OPTIONS,

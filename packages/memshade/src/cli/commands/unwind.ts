@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { runUnwind } from "../unwind/named-stacks.ts";
 import { UNWIND_OPTIONS, type UnwindOptions } from "../unwind/options.ts";
+import { runUnwind } from "../unwind/run-unwind.ts";
 import { addOptions } from "./add-options.ts";
 
 const EXAMPLES = `

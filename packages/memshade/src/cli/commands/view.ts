@@ -12,7 +12,7 @@ import type { ViewContents } from "../../show/report/terminal/view/view-model.ts
 import { chosenRun } from "../chosen-run.ts";
 import { hasNativeStacks } from "../kind-of-program.ts";
 import { stacksOfDump, stacksOfTools } from "../stacks.ts";
-import { runView } from "../view/terminal.ts";
+import { runView } from "../view/run-view.ts";
 import {
   addShared,
   READ_OPTIONS,

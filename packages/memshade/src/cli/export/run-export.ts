@@ -11,13 +11,6 @@ import { assertProfile, loadPart, recordedTools, shelfOf } from "../../runs/reco
 import { type ReportedTool, SHELVES } from "../../runs/shelves.ts";
 import { chooseWeight } from "../../show/exports/choose-weight.ts";
 import {
-  isOverTime,
-  noTimeline,
-  requireOverTime,
-  type ToolProfile,
-  toolExport,
-} from "../../show/exports/dhat.ts";
-import {
   EXPORT_FORMATS,
   type ExportFormat,
   exportedTool,
@@ -25,6 +18,13 @@ import {
   writeStacks,
   writeTrace,
 } from "../../show/exports/export-formats.ts";
+import {
+  isOverTime,
+  noTimeline,
+  requireOverTime,
+  type ToolProfile,
+  toolExport,
+} from "../../show/exports/tool-exports.ts";
 import { type ReadFlags, readOptions } from "../commands/report-options.ts";
 
 export interface ExportOptions {

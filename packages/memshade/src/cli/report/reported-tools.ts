@@ -1,7 +1,7 @@
 import { UserError } from "../../ground/bytes/errors.ts";
 import { recordedTools } from "../../runs/recorded-tools.ts";
 import type { ReportedTool } from "../../runs/shelves.ts";
-import { isOverTime } from "../../show/exports/dhat.ts";
+import { isOverTime } from "../../show/exports/tool-exports.ts";
 
 /** What `memshade report` shows of a run, in this order: what it has, unless the options ask for one part. */
 export function reportedTools(

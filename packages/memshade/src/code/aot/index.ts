@@ -1,2 +1,2 @@
-export type { NativeCode } from "./native-code.ts";
-export { compile } from "./native-code.ts";
+export type { NativeCode } from "./compile.ts";
+export { compile } from "./compile.ts";

@@ -2,7 +2,7 @@ import { FormatError } from "../../ground/bytes/errors.ts";
 import * as dw from "./constants.ts";
 import { Cursor } from "./cursor.ts";
 import { type Die, isTypeUnit } from "./die.ts";
-import type { DwarfFile } from "./unit.ts";
+import type { DwarfFile } from "./dwarf-file.ts";
 
 /** A member of a struct, in bytes from its start; bit fields with their bits besides. */
 export interface StructMember {

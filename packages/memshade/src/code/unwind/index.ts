@@ -7,7 +7,7 @@ export { functionStarts } from "./function-starts.ts";
 export type { KeptRegisters } from "./tables/reduce.ts";
 export { type CfiStatistics, cfiStatistics } from "./tables/statistics.ts";
 export { UnwindTable, type UnwindTableOptions } from "./tables/unwind-table.ts";
-export { SMALL_RULE, smallRuleAt, UNCHANGED } from "./unwinder/expression.ts";
+export { endsWithCall, isSignalTrampoline, pltStep, type ReadCode } from "./unwinder/fallbacks.ts";
 export {
   END_REASONS,
   type EndReason,
@@ -18,7 +18,7 @@ export {
 export { Memory, PagedMemory, type ReadMemory, StackImage } from "./unwinder/memory.ts";
 export { type Module, ModuleMap } from "./unwinder/modules.ts";
 export type { UnwindOptions } from "./unwinder/options.ts";
-export { endsWithCall, isSignalTrampoline, pltStep, type ReadCode } from "./unwinder/plt-stubs.ts";
 export { Registers } from "./unwinder/registers.ts";
+export { SMALL_RULE, smallRuleAt, UNCHANGED } from "./unwinder/rule-step.ts";
 export { FRAME_MARK, StackColumns } from "./unwinder/stack-columns.ts";
 export { Unwinder } from "./unwinder/unwinder.ts";

@@ -2,6 +2,7 @@ import { UserError } from "../../ground/bytes/errors.ts";
 import type { RecordedTools } from "../analyses/recorded-tools.ts";
 import { diffPlaces, type PlaceMeasure, PlaceSums, type PlaceTable } from "../diff/place-diff.ts";
 import type { PlaceFrame } from "../findings/finding-kind.ts";
+import type { Limit, Relation } from "./limit.ts";
 import {
   boundsOfMeasure,
   boundsOfRun,
@@ -10,8 +11,7 @@ import {
   type Range,
   type RunFacts,
   rangeOf,
-} from "./bounds.ts";
-import type { Limit, Relation } from "./limit.ts";
+} from "./limit-measures.ts";
 import type { Chosen, LimitMeasure, Measured, PlaceAmount } from "./measure.ts";
 import type { MeasuredPlace } from "./measured-place.ts";
 import { choosesPlace, type PlaceFilter } from "./place-filter.ts";

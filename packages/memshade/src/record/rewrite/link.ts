@@ -26,170 +26,6 @@ import { ByteWriter } from "../../ground/bytes/writer.ts";
 import type { AppendedFunctions } from "./write/appended-functions.ts";
 import { BodyBuilder } from "./write/body-builder.ts";
 
-const HAS_MEMORY_INDEX = 0x40;
-
-/** Where relocated code lies in the instrumented module. */
-interface CodeSurroundings {
-  /** Memory index of the shadow memory in the instrumented module. */
-  shadowMemory: number;
-  /** Index the runtime's first own global gets. */
-  firstGlobal: number;
-}
-
-/** What stands for the runtime's functions and imported globals, by the index they have in the runtime. */
-interface RuntimePlaces {
-  /** New indices of functions, but for those with an instruction that takes a call's place. */
-  indices: readonly number[];
-  intrinsics: readonly (Uint8Array | undefined)[];
-  /** Values of imported globals, or code that pushes them. */
-  constants: readonly (number | Uint8Array)[];
-  /** Index of the global that holds the value of an imported one, −1 if none does. */
-  constantGlobal(global: number): number;
-  /** A call of the function is written. */
-  use(callee: number): void;
-}
-
-/** A body of the runtime as it stands in the instrumented module. */
-function relocateBody(
-  runtime: WasmModule,
-  body: number,
-  places: RuntimePlaces,
-  around: CodeSurroundings,
-): Uint8Array {
-  const { start, codeStart, end } = runtime.bodies[body];
-  const writer = new ByteWriter((end - start) * 2).range(runtime.bytes, start, codeStart);
-  writeCode(writer, runtime, body, places, around);
-  return writer.finish();
-}
-
-/**
- * Writes a body's instructions, the last `end` included. With a `firstLocal`, for a block: it returns by leaving it, and
- * leaves the one around it instead of calling.
- */
-function writeCode(
-  writer: ByteWriter,
-  runtime: WasmModule,
-  body: number,
-  { indices, intrinsics, constants, constantGlobal, use }: RuntimePlaces,
-  around: CodeSurroundings,
-  firstLocal?: number,
-): void {
-  const { bytes } = runtime;
-  const { codeStart, end } = runtime.bodies[body];
-  let depth = 0;
-  for (let pos = codeStart; pos < end; ) {
-    const op = opcodeIdAt(bytes, pos);
-    const immediates = skipOpcode(bytes, pos);
-    const next = skipImmediates(bytes, immediates, IMMEDIATE_KIND[op]);
-    if (IMMEDIATE_KIND[op] === ImmediateKind.BlockType) depth++;
-    else if (op === Op.END) depth--;
-    if (firstLocal !== undefined && op === Op.RETURN) writer.u8(Op.BR).u32Leb(depth);
-    else if (firstLocal !== undefined && (op === Op.LOCAL_GET || op === Op.LOCAL_SET || op === Op.LOCAL_TEE))
-      writer.u8(op).u32Leb(firstLocal + readU32Leb(bytes, immediates));
-    else if (firstLocal !== undefined && op === Op.CALL) writer.u8(Op.BR).u32Leb(depth + 1);
-    else if (op === Op.CALL) {
-      const callee = readU32Leb(bytes, immediates);
-      const intrinsic = intrinsics[callee];
-      if (intrinsic === undefined) {
-        use(callee);
-        writer.u8(op).u32Leb(indices[callee]);
-      } else writer.bytes(intrinsic);
-    } else if (op === Op.GLOBAL_GET || op === Op.GLOBAL_SET) {
-      const global = readU32Leb(bytes, immediates);
-      const shared = firstLocal === undefined ? constantGlobal(global) : -1;
-      const constant = constants[global];
-      if (shared >= 0) writer.u8(op).u32Leb(shared);
-      else if (typeof constant === "number") writer.u8(Op.I32_CONST).s32Leb(constant | 0);
-      else if (constant !== undefined) writer.bytes(constant);
-      else writer.u8(op).u32Leb(around.firstGlobal + global - constants.length);
-    } else if (ACCESS_KIND[op] !== AccessKind.None) {
-      writer.range(bytes, pos, immediates);
-      writer.u8(bytes[immediates] | HAS_MEMORY_INDEX).u32Leb(around.shadowMemory);
-      writer.range(bytes, immediates + 1, next);
-    } else {
-      switch (IMMEDIATE_KIND[op]) {
-        case ImmediateKind.Memory:
-          writer.range(bytes, pos, immediates).u32Leb(around.shadowMemory);
-          break;
-        case ImmediateKind.TwoMemories:
-          writer.range(bytes, pos, immediates).u32Leb(around.shadowMemory).u32Leb(around.shadowMemory);
-          break;
-        case ImmediateKind.BlockType:
-          if (bytes[immediates] < 0x40)
-            throw new FormatError(
-              "unsupported",
-              pos,
-              "shadow runtime",
-              "a block type refers to the type section",
-            );
-          writer.range(bytes, pos, next);
-          break;
-        default:
-          writer.range(bytes, pos, next);
-      }
-    }
-    pos = next;
-  }
-}
-
-const EMPTY_BLOCK = 0x40;
-
-/**
- * The code of an exported function of the common path to stand where a call of it would: its parameters and locals become the
- * caller's, from `firstLocal` on, zero at first; the arguments are on the stack. For functions without results. Where the
- * function calls `otherwise`, the code leaves the innermost block around it.
- */
-export type InlineFunction = (name: string, firstLocal: number) => { locals: ValType[]; code: Uint8Array };
-
-/** The functions of a module whose imports are constants, and `otherwise`. */
-function inlineFunctions(
-  bytes: Uint8Array,
-  around: CodeSurroundings & { constants: Record<string, number | Uint8Array> },
-): InlineFunction {
-  const module = decodeModule(bytes);
-  const constants = importsOf(module, "global").map(({ field }) => around.constants[field]);
-  const imported = module.importedFunctionCount;
-  // The only function that it imports is `otherwise`.
-  const places: RuntimePlaces = {
-    indices: [],
-    intrinsics: [],
-    constants,
-    constantGlobal: () => -1,
-    use: () => {},
-  };
-  return (name, firstLocal) => {
-    const { index } = module.exports.find((entry) => entry.name === name) as { index: number };
-    const body = index - imported;
-    const { params } = funcTypeAt(module, functionTypeIndex(module, index));
-    const locals = [...params];
-    for (const { count, type } of decodeLocals(module, module.bodies[body]))
-      for (let i = 0; i < count; i++) locals.push(type);
-    const writer = new ByteWriter(1024);
-    for (let i = params.length - 1; i >= 0; i--) writer.u8(Op.LOCAL_SET).u32Leb(firstLocal + i);
-    writer.u8(Op.BLOCK).u8(EMPTY_BLOCK);
-    writeCode(writer, module, body, places, around, firstLocal);
-    return { locals, code: writer.finish() };
-  };
-}
-
-/** Body of a function that does what a hook writes out, and what else there is to do through function `otherwise`. */
-function hookFunction(
-  name: string,
-  { params }: FuncType,
-  otherwise: number,
-  inlined: InlineFunction | undefined,
-): Uint8Array {
-  const common = inlined?.(name, params.length);
-  const body = new BodyBuilder(common?.locals);
-  if (common !== undefined) {
-    body.open("block");
-    for (let i = 0; i < params.length - 1; i++) body.op("local.get", i);
-    body.instructions(common.code).op("return").end();
-  }
-  for (let i = 0; i < params.length; i++) body.op("local.get", i);
-  return body.op("return_call", otherwise).finish();
-}
-
 interface RuntimeSurroundings extends CodeSurroundings {
   appended: AppendedFunctions;
   /** Values of the imported constants, by name, or code that pushes them. */
@@ -413,4 +249,168 @@ function writeMemarg(writer: ByteWriter, align: number, memory: number): ByteWri
   if (memory === 0) writer.u8(align);
   else writer.u8(HAS_MEMORY_INDEX | align).u32Leb(memory);
   return writer.u32Leb(0);
+}
+
+const HAS_MEMORY_INDEX = 0x40;
+
+/** Where relocated code lies in the instrumented module. */
+interface CodeSurroundings {
+  /** Memory index of the shadow memory in the instrumented module. */
+  shadowMemory: number;
+  /** Index the runtime's first own global gets. */
+  firstGlobal: number;
+}
+
+/** What stands for the runtime's functions and imported globals, by the index they have in the runtime. */
+interface RuntimePlaces {
+  /** New indices of functions, but for those with an instruction that takes a call's place. */
+  indices: readonly number[];
+  intrinsics: readonly (Uint8Array | undefined)[];
+  /** Values of imported globals, or code that pushes them. */
+  constants: readonly (number | Uint8Array)[];
+  /** Index of the global that holds the value of an imported one, −1 if none does. */
+  constantGlobal(global: number): number;
+  /** A call of the function is written. */
+  use(callee: number): void;
+}
+
+/** A body of the runtime as it stands in the instrumented module. */
+function relocateBody(
+  runtime: WasmModule,
+  body: number,
+  places: RuntimePlaces,
+  around: CodeSurroundings,
+): Uint8Array {
+  const { start, codeStart, end } = runtime.bodies[body];
+  const writer = new ByteWriter((end - start) * 2).range(runtime.bytes, start, codeStart);
+  writeCode(writer, runtime, body, places, around);
+  return writer.finish();
+}
+
+/**
+ * Writes a body's instructions, the last `end` included. With a `firstLocal`, for a block: it returns by leaving it, and
+ * leaves the one around it instead of calling.
+ */
+function writeCode(
+  writer: ByteWriter,
+  runtime: WasmModule,
+  body: number,
+  { indices, intrinsics, constants, constantGlobal, use }: RuntimePlaces,
+  around: CodeSurroundings,
+  firstLocal?: number,
+): void {
+  const { bytes } = runtime;
+  const { codeStart, end } = runtime.bodies[body];
+  let depth = 0;
+  for (let pos = codeStart; pos < end; ) {
+    const op = opcodeIdAt(bytes, pos);
+    const immediates = skipOpcode(bytes, pos);
+    const next = skipImmediates(bytes, immediates, IMMEDIATE_KIND[op]);
+    if (IMMEDIATE_KIND[op] === ImmediateKind.BlockType) depth++;
+    else if (op === Op.END) depth--;
+    if (firstLocal !== undefined && op === Op.RETURN) writer.u8(Op.BR).u32Leb(depth);
+    else if (firstLocal !== undefined && (op === Op.LOCAL_GET || op === Op.LOCAL_SET || op === Op.LOCAL_TEE))
+      writer.u8(op).u32Leb(firstLocal + readU32Leb(bytes, immediates));
+    else if (firstLocal !== undefined && op === Op.CALL) writer.u8(Op.BR).u32Leb(depth + 1);
+    else if (op === Op.CALL) {
+      const callee = readU32Leb(bytes, immediates);
+      const intrinsic = intrinsics[callee];
+      if (intrinsic === undefined) {
+        use(callee);
+        writer.u8(op).u32Leb(indices[callee]);
+      } else writer.bytes(intrinsic);
+    } else if (op === Op.GLOBAL_GET || op === Op.GLOBAL_SET) {
+      const global = readU32Leb(bytes, immediates);
+      const shared = firstLocal === undefined ? constantGlobal(global) : -1;
+      const constant = constants[global];
+      if (shared >= 0) writer.u8(op).u32Leb(shared);
+      else if (typeof constant === "number") writer.u8(Op.I32_CONST).s32Leb(constant | 0);
+      else if (constant !== undefined) writer.bytes(constant);
+      else writer.u8(op).u32Leb(around.firstGlobal + global - constants.length);
+    } else if (ACCESS_KIND[op] !== AccessKind.None) {
+      writer.range(bytes, pos, immediates);
+      writer.u8(bytes[immediates] | HAS_MEMORY_INDEX).u32Leb(around.shadowMemory);
+      writer.range(bytes, immediates + 1, next);
+    } else {
+      switch (IMMEDIATE_KIND[op]) {
+        case ImmediateKind.Memory:
+          writer.range(bytes, pos, immediates).u32Leb(around.shadowMemory);
+          break;
+        case ImmediateKind.TwoMemories:
+          writer.range(bytes, pos, immediates).u32Leb(around.shadowMemory).u32Leb(around.shadowMemory);
+          break;
+        case ImmediateKind.BlockType:
+          if (bytes[immediates] < 0x40)
+            throw new FormatError(
+              "unsupported",
+              pos,
+              "shadow runtime",
+              "a block type refers to the type section",
+            );
+          writer.range(bytes, pos, next);
+          break;
+        default:
+          writer.range(bytes, pos, next);
+      }
+    }
+    pos = next;
+  }
+}
+
+const EMPTY_BLOCK = 0x40;
+
+/**
+ * The code of an exported function of the common path to stand where a call of it would: its parameters and locals become the
+ * caller's, from `firstLocal` on, zero at first; the arguments are on the stack. For functions without results. Where the
+ * function calls `otherwise`, the code leaves the innermost block around it.
+ */
+export type InlineFunction = (name: string, firstLocal: number) => { locals: ValType[]; code: Uint8Array };
+
+/** The functions of a module whose imports are constants, and `otherwise`. */
+function inlineFunctions(
+  bytes: Uint8Array,
+  around: CodeSurroundings & { constants: Record<string, number | Uint8Array> },
+): InlineFunction {
+  const module = decodeModule(bytes);
+  const constants = importsOf(module, "global").map(({ field }) => around.constants[field]);
+  const imported = module.importedFunctionCount;
+  // The only function that it imports is `otherwise`.
+  const places: RuntimePlaces = {
+    indices: [],
+    intrinsics: [],
+    constants,
+    constantGlobal: () => -1,
+    use: () => {},
+  };
+  return (name, firstLocal) => {
+    const { index } = module.exports.find((entry) => entry.name === name) as { index: number };
+    const body = index - imported;
+    const { params } = funcTypeAt(module, functionTypeIndex(module, index));
+    const locals = [...params];
+    for (const { count, type } of decodeLocals(module, module.bodies[body]))
+      for (let i = 0; i < count; i++) locals.push(type);
+    const writer = new ByteWriter(1024);
+    for (let i = params.length - 1; i >= 0; i--) writer.u8(Op.LOCAL_SET).u32Leb(firstLocal + i);
+    writer.u8(Op.BLOCK).u8(EMPTY_BLOCK);
+    writeCode(writer, module, body, places, around, firstLocal);
+    return { locals, code: writer.finish() };
+  };
+}
+
+/** Body of a function that does what a hook writes out, and what else there is to do through function `otherwise`. */
+function hookFunction(
+  name: string,
+  { params }: FuncType,
+  otherwise: number,
+  inlined: InlineFunction | undefined,
+): Uint8Array {
+  const common = inlined?.(name, params.length);
+  const body = new BodyBuilder(common?.locals);
+  if (common !== undefined) {
+    body.open("block");
+    for (let i = 0; i < params.length - 1; i++) body.op("local.get", i);
+    body.instructions(common.code).op("return").end();
+  }
+  for (let i = 0; i < params.length; i++) body.op("local.get", i);
+  return body.op("return_call", otherwise).finish();
 }

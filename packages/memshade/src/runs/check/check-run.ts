@@ -4,7 +4,6 @@ import { fileURLToPath } from "node:url";
 import type { FrameRules } from "../../explain/analyses/frames/frame-rules.ts";
 import type { RecordedTools } from "../../explain/analyses/recorded-tools.ts";
 import { findsFrom } from "../../explain/findings/index.ts";
-import { limitMeasure, type RunFacts } from "../../explain/limits/bounds.ts";
 import {
   type CheckedLimit,
   type CheckedRun,
@@ -12,6 +11,7 @@ import {
   type PlaceSuppression,
 } from "../../explain/limits/check-limits.ts";
 import { type Limit, limitOfPair, parseLimit } from "../../explain/limits/limit.ts";
+import { limitMeasure, type RunFacts } from "../../explain/limits/limit-measures.ts";
 import type { FilterKey } from "../../explain/limits/place-filter.ts";
 import { gapsOfTool, MEASURED_TOOLS, recordedWith } from "../../explain/measures/index.ts";
 import { UserError } from "../../ground/bytes/errors.ts";

@@ -2,9 +2,9 @@ import { findMeasure, isMeasured, recordedWith } from "../../explain/measures/in
 import { someMeasures } from "../../explain/measures/some-measures.ts";
 import { TOOLS } from "../../explain/measures/tools.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
-import { canBeDhat, type ToolProfile, toolExport } from "./dhat.ts";
 import { EXPORTED_TOOLS, type ExportFormat, fitsFormat, weightsOf } from "./export-formats.ts";
 import type { ExportedSamples } from "./samples.ts";
+import { canBeDhat, type ToolProfile, toolExport } from "./tool-exports.ts";
 
 /** What somebody asks for, and how to name that in a sentence. */
 export interface WeightChoice {

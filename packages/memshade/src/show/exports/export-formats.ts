@@ -1,7 +1,6 @@
 import { isMeasured, MEASURED_TOOLS, stacksOf } from "../../explain/measures/index.ts";
 import { writeChromeTrace } from "../../profile/formats/chrome-trace.ts";
 import { writeHeapProfile } from "../../profile/formats/v8-heap-profile.ts";
-import { TOOL_EXPORTS, type ToolProfile, toolExport, weightDhat } from "./dhat.ts";
 import { type FormatDescription, SAMPLE_FORMATS, type SampleFormat, STACKS } from "./sample-formats.ts";
 import {
   type CountedWeight,
@@ -10,6 +9,7 @@ import {
   type Weight,
   weightsOfTool,
 } from "./samples.ts";
+import { TOOL_EXPORTS, type ToolProfile, toolExport, weightDhat } from "./tool-exports.ts";
 
 export type ExportFormat = SampleFormat | "dhat" | "heapprofile" | "chrome-trace" | "csv";
 

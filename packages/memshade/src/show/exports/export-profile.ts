@@ -26,7 +26,6 @@ import { readWaste } from "../../profile/model/waste/read-waste.ts";
 import { readWorkingSet } from "../../profile/model/working-set/read-working-set.ts";
 import type { Profile } from "../../record/host/run/recorder.ts";
 import { chooseWeight } from "./choose-weight.ts";
-import { isOverTime, noTimeline, type ToolProfile } from "./dhat.ts";
 import {
   EXPORT_FORMATS,
   type ExportFormat,
@@ -36,6 +35,7 @@ import {
   writeStacks,
   writeTrace,
 } from "./export-formats.ts";
+import { isOverTime, noTimeline, type ToolProfile } from "./tool-exports.ts";
 
 export interface ExportProfileOptions {
   /**

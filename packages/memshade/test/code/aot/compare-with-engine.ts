@@ -1,6 +1,7 @@
 // Runs a module in the engine and as machine code, with the same calls, and says where they differ.
+
+import { compile } from "../../../src/code/aot/compile.ts";
 import type { CompileOptions } from "../../../src/code/aot/module-context.ts";
-import { compile } from "../../../src/code/aot/native-code.ts";
 import { I32 } from "../../../src/code/wasm/types.ts";
 import { Choices } from "../../support/random-module.ts";
 import { type Command, runNative } from "./native-host.ts";

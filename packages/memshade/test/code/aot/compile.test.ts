@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { compile } from "../../../src/code/aot/compile.ts";
 import type { CompileOptions } from "../../../src/code/aot/module-context.ts";
-import { compile } from "../../../src/code/aot/native-code.ts";
 import { UnsupportedCode } from "../../../src/code/aot/unsupported.ts";
 import { FormatError } from "../../../src/ground/bytes/errors.ts";
 import { wat } from "../../support/assemble.ts";

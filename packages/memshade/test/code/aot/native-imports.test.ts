@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compile } from "../../../src/code/aot/native-code.ts";
+import { compile } from "../../../src/code/aot/compile.ts";
 import { wat } from "../../support/assemble.ts";
 import { type Reply, RUNS_NATIVE, runNative } from "./native-host.ts";
 

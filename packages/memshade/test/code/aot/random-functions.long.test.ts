@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compile } from "../../../src/code/aot/native-code.ts";
+import { compile } from "../../../src/code/aot/compile.ts";
 import { compareSeed } from "./compare-with-engine.ts";
 import { RUNS_NATIVE } from "./native-host.ts";
 import { randomCode } from "./random-code.ts";

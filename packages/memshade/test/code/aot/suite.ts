@@ -1,6 +1,7 @@
 // The assertions of the core test suite that are about integers and vectors, run as machine code.
+
+import { compile, type NativeCode } from "../../../src/code/aot/compile.ts";
 import type { CompileOptions } from "../../../src/code/aot/module-context.ts";
-import { compile, type NativeCode } from "../../../src/code/aot/native-code.ts";
 import { UnsupportedCode } from "../../../src/code/aot/unsupported.ts";
 import {
   decodeModule,

@@ -3,7 +3,7 @@ import { unwindTarget } from "../../../src/code/unwind/architecture.ts";
 import { CfiDictionary, cfiOfObject } from "../../../src/code/unwind/cfi/reader.ts";
 import { CfiRows } from "../../../src/code/unwind/cfi/rows.ts";
 import { CFA_RULE, RULE, type RuleSets } from "../../../src/code/unwind/cfi/rule-sets.ts";
-import { readFdes } from "../../../src/code/unwind/tables/compact-table-builder.ts";
+import { readFdes } from "../../../src/code/unwind/tables/compact-table.ts";
 
 /** The rows of an object as text, in the notation of `readelf --debug-dump=frames-interp`. */
 export class InterpretedRows {

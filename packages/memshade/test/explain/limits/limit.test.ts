@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { LIMIT_MEASURES, limitMeasure } from "../../../src/explain/limits/bounds.ts";
 import { limitOfPair, parseLimit } from "../../../src/explain/limits/limit.ts";
+import { LIMIT_MEASURES, limitMeasure } from "../../../src/explain/limits/limit-measures.ts";
 import { UserError } from "../../../src/ground/bytes/errors.ts";
 
 describe("a limit", () => {

@@ -29,113 +29,6 @@ import {
 } from "../code.ts";
 import { STACK_ARGUMENTS_FROM } from "../convention.ts";
 
-const WORD = 8;
-const VECTOR_BYTES = 16;
-const ALIGNMENT = 16;
-
-/**
- * The stack frame of a function. From below: arguments of calls, values without a register, saved registers, return address,
- * arguments of this function.
- */
-export interface Frame {
-  /** What is subtracted behind the pushes. */
-  bytes: number;
-  /** Registers that are pushed, in this order. */
-  pushed: readonly number[];
-  /** Of values without register, their distance from the stack pointer. */
-  slots: ReadonlyMap<Value, number>;
-  /** Distance from the stack pointer to what it was before the call. */
-  cfa: number;
-}
-
-/** `base`: the register of linear memory is saved too. */
-export function layOutFrame(
-  code: FunctionCode,
-  { registers, saved, dead }: Assignment,
-  base: number | undefined,
-): Frame {
-  const pushed = base === undefined ? saved : [base, ...saved];
-  let outgoing = 0;
-  let calls = false;
-  code.instructions.forEach(({ op, number }) => {
-    if (op === "call") outgoing = Math.max(outgoing, number);
-    calls ||= op === "call" || op === "call C";
-  });
-  let bytes = outgoing * WORD;
-  const slots = new Map<Value, number>();
-  const use = (value: Value) => {
-    if (value === NONE || registers[value] !== NONE || slots.has(value)) return;
-    slots.set(value, bytes);
-    bytes += code.vector[value] ? VECTOR_BYTES : WORD;
-  };
-  for (const parameter of code.parameters) use(parameter);
-  code.instructions.forEach(({ to }, at) => {
-    if (dead[at] === 0) use(to);
-  });
-  const outer = (pushed.length + 1) * WORD;
-  // Whoever is called finds the stack aligned.
-  if (calls) bytes += (ALIGNMENT - ((bytes + outer) % ALIGNMENT)) % ALIGNMENT;
-  return { bytes, pushed, slots, cfa: bytes + outer };
-}
-
-/** Where the parameters of a function arrive: the number of a register of their kind, or the distance from `cfa`. */
-export function arrivals(vectors: readonly boolean[]): { register?: number; stack?: number }[] {
-  let general = 0;
-  let vector = 0;
-  return vectors.map((isVector) => {
-    if (isVector) return { register: vector++ };
-    if (general < STACK_ARGUMENTS_FROM) return { register: general++ };
-    return { stack: (general++ - STACK_ARGUMENTS_FROM) * WORD };
-  });
-}
-
-export interface Move {
-  to: Register;
-  from: Register | Place | bigint;
-}
-
-const VECTOR_SCRATCH = VECTOR[15];
-
-/**
- * Moves as if all happened at once. A register that others wait for is written when nobody reads it any more; where all wait
- * for each other, one of them steps aside into a scratch register.
- */
-export function moveAll(asm: Assembler, moves: readonly Move[]): void {
-  let pending = moves.filter(({ to, from }) => isRegister(from) && from !== to);
-  while (pending.length > 0) {
-    const free = pending.find((one) => !pending.some((other) => other !== one && other.from === one.to));
-    if (free !== undefined) {
-      moveRegister(asm, free.to, free.from as Register);
-      pending = pending.filter((one) => one !== free);
-      continue;
-    }
-    const source = pending[0].from as Register;
-    const scratch = source.kind === "vector" ? VECTOR_SCRATCH : RAX;
-    moveRegister(asm, scratch, source);
-    pending = pending.map((one) => (one.from === source ? { ...one, from: scratch } : one));
-  }
-  for (const { to, from } of moves)
-    if (typeof from === "bigint") loadConstant(asm, to, from);
-    else if (from.kind === "place") asm.put(to.kind === "vector" ? "movups" : "mov", 8, to, from);
-}
-
-export function moveRegister(asm: Assembler, to: Register, from: Register): void {
-  if (to !== from) asm.put(to.kind === "vector" ? "movups" : "mov", 8, to, from);
-}
-
-function isRegister(from: Move["from"]): from is Register {
-  return typeof from === "object" && from.kind !== "place";
-}
-
-/** Gives a register all 64 bits of a number. With `keepFlags` no instruction is taken that changes them. */
-function loadConstant(asm: Assembler, to: Register, value: bigint, keepFlags = false): void {
-  const bits = BigInt.asUintN(64, value);
-  if (bits === 0n && !keepFlags) asm.put("xor", 4, to, to);
-  else if (bits < 2n ** 32n) asm.put("mov", 4, to, Number(bits));
-  else if (fitsInt32(BigInt.asIntN(64, value))) asm.put("mov", 8, to, Number(BigInt.asIntN(64, value)));
-  else asm.put("movabs", 8, to, bits);
-}
-
 /** A function while it is written, and where its values are. The scratch registers belong to one instruction at a time. */
 export class Emitter {
   readonly asm: Assembler;
@@ -431,4 +324,111 @@ function divide(emitter: Emitter, { to, from: [left, right], name, wide }: Instr
     asm.bind(done);
   }
   emitter.settle(to, result);
+}
+
+const WORD = 8;
+const VECTOR_BYTES = 16;
+const ALIGNMENT = 16;
+
+/**
+ * The stack frame of a function. From below: arguments of calls, values without a register, saved registers, return address,
+ * arguments of this function.
+ */
+export interface Frame {
+  /** What is subtracted behind the pushes. */
+  bytes: number;
+  /** Registers that are pushed, in this order. */
+  pushed: readonly number[];
+  /** Of values without register, their distance from the stack pointer. */
+  slots: ReadonlyMap<Value, number>;
+  /** Distance from the stack pointer to what it was before the call. */
+  cfa: number;
+}
+
+/** `base`: the register of linear memory is saved too. */
+export function layOutFrame(
+  code: FunctionCode,
+  { registers, saved, dead }: Assignment,
+  base: number | undefined,
+): Frame {
+  const pushed = base === undefined ? saved : [base, ...saved];
+  let outgoing = 0;
+  let calls = false;
+  code.instructions.forEach(({ op, number }) => {
+    if (op === "call") outgoing = Math.max(outgoing, number);
+    calls ||= op === "call" || op === "call C";
+  });
+  let bytes = outgoing * WORD;
+  const slots = new Map<Value, number>();
+  const use = (value: Value) => {
+    if (value === NONE || registers[value] !== NONE || slots.has(value)) return;
+    slots.set(value, bytes);
+    bytes += code.vector[value] ? VECTOR_BYTES : WORD;
+  };
+  for (const parameter of code.parameters) use(parameter);
+  code.instructions.forEach(({ to }, at) => {
+    if (dead[at] === 0) use(to);
+  });
+  const outer = (pushed.length + 1) * WORD;
+  // Whoever is called finds the stack aligned.
+  if (calls) bytes += (ALIGNMENT - ((bytes + outer) % ALIGNMENT)) % ALIGNMENT;
+  return { bytes, pushed, slots, cfa: bytes + outer };
+}
+
+/** Where the parameters of a function arrive: the number of a register of their kind, or the distance from `cfa`. */
+export function arrivals(vectors: readonly boolean[]): { register?: number; stack?: number }[] {
+  let general = 0;
+  let vector = 0;
+  return vectors.map((isVector) => {
+    if (isVector) return { register: vector++ };
+    if (general < STACK_ARGUMENTS_FROM) return { register: general++ };
+    return { stack: (general++ - STACK_ARGUMENTS_FROM) * WORD };
+  });
+}
+
+export interface Move {
+  to: Register;
+  from: Register | Place | bigint;
+}
+
+const VECTOR_SCRATCH = VECTOR[15];
+
+/**
+ * Moves as if all happened at once. A register that others wait for is written when nobody reads it any more; where all wait
+ * for each other, one of them steps aside into a scratch register.
+ */
+export function moveAll(asm: Assembler, moves: readonly Move[]): void {
+  let pending = moves.filter(({ to, from }) => isRegister(from) && from !== to);
+  while (pending.length > 0) {
+    const free = pending.find((one) => !pending.some((other) => other !== one && other.from === one.to));
+    if (free !== undefined) {
+      moveRegister(asm, free.to, free.from as Register);
+      pending = pending.filter((one) => one !== free);
+      continue;
+    }
+    const source = pending[0].from as Register;
+    const scratch = source.kind === "vector" ? VECTOR_SCRATCH : RAX;
+    moveRegister(asm, scratch, source);
+    pending = pending.map((one) => (one.from === source ? { ...one, from: scratch } : one));
+  }
+  for (const { to, from } of moves)
+    if (typeof from === "bigint") loadConstant(asm, to, from);
+    else if (from.kind === "place") asm.put(to.kind === "vector" ? "movups" : "mov", 8, to, from);
+}
+
+export function moveRegister(asm: Assembler, to: Register, from: Register): void {
+  if (to !== from) asm.put(to.kind === "vector" ? "movups" : "mov", 8, to, from);
+}
+
+function isRegister(from: Move["from"]): from is Register {
+  return typeof from === "object" && from.kind !== "place";
+}
+
+/** Gives a register all 64 bits of a number. With `keepFlags` no instruction is taken that changes them. */
+function loadConstant(asm: Assembler, to: Register, value: bigint, keepFlags = false): void {
+  const bits = BigInt.asUintN(64, value);
+  if (bits === 0n && !keepFlags) asm.put("xor", 4, to, to);
+  else if (bits < 2n ** 32n) asm.put("mov", 4, to, Number(bits));
+  else if (fitsInt32(BigInt.asIntN(64, value))) asm.put("mov", 8, to, Number(BigInt.asIntN(64, value)));
+  else asm.put("movabs", 8, to, bits);
 }

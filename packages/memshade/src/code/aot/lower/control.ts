@@ -1,8 +1,8 @@
 import { funcTypeAt } from "../../wasm/lookups.ts";
 import { V128, type ValType } from "../../wasm/types.ts";
 import { NONE, type Source, type Value } from "../code.ts";
+import type { BodyLowering, ControlFrame, Entry, Rule } from "./body.ts";
 import { inverted } from "./integers.ts";
-import type { BodyLowering, ControlFrame, Entry, Rule } from "./stack.ts";
 
 const EMPTY = -64;
 

@@ -1,7 +1,7 @@
 import { type Condition, invert, RDX } from "../../x64/index.ts";
 import { type Address, constant, fitsInt32, NONE, signedValue, type Value } from "../code.ts";
 import type { Lowering } from "../subset.ts";
-import { type BodyLowering, type Comparison, type Entry, type Sum, ZERO } from "./stack.ts";
+import { type BodyLowering, type Comparison, type Entry, type Sum, ZERO } from "./body.ts";
 
 const COMMUTATIVE = ["imul", "and", "or", "xor"];
 const MOST_SCALED = 3n;

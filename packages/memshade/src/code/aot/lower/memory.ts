@@ -10,7 +10,7 @@ import {
   type Source,
 } from "../code.ts";
 import { maskOf } from "../convention.ts";
-import type { BodyLowering, CodeBuilder, Rule } from "./stack.ts";
+import type { BodyLowering, CodeBuilder, Rule } from "./body.ts";
 
 const MOVED = maskOf([RDI.number, RSI.number]);
 const THIRD = 1 << RDX.number;

@@ -1,8 +1,8 @@
 import { type FuncType, I64, V128 } from "../../wasm/types.ts";
 import { type Address, isConstant, NONE, type Source } from "../code.ts";
 import { CALLER_SAVED, maskOf, SYSTEM_ARGUMENTS, SYSTEM_KILLS } from "../convention.ts";
+import type { BodyLowering, Entry } from "./body.ts";
 import { store } from "./memory.ts";
-import type { BodyLowering, Entry } from "./stack.ts";
 
 /** The import module whose functions are instructions. */
 export const NATIVE_MODULE = "native";

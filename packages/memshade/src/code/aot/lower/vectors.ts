@@ -1,7 +1,7 @@
 import { NONE, type Value } from "../code.ts";
 import type { Lowering } from "../subset.ts";
+import type { BodyLowering, Rule } from "./body.ts";
 import { popPlace, readMemarg } from "./memory.ts";
-import type { BodyLowering, Rule } from "./stack.ts";
 
 const LANES = 16;
 const ONES = new Uint8Array(LANES).fill(0xff);

@@ -2,28 +2,8 @@ import { FormatError } from "../../../ground/bytes/errors.ts";
 import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
 import { Cursor, readInitialLength } from "../cursor.ts";
 import { isTypeUnit, type Unit } from "../die.ts";
-import type { DwarfFile } from "../unit.ts";
+import type { DwarfFile } from "../dwarf-file.ts";
 import { visitRanges } from "./ranges.ts";
-
-/** Intervals of addresses in ascending order, with a value each. */
-class SortedIntervals {
-  readonly #starts: ArrayLike<number>;
-  readonly #ends: ArrayLike<number>;
-  readonly #values: ArrayLike<number>;
-
-  constructor(starts: ArrayLike<number>, ends: ArrayLike<number>, values: ArrayLike<number>) {
-    this.#starts = starts;
-    this.#ends = ends;
-    this.#values = values;
-  }
-
-  /** Value of the interval with the largest start at or below an address, if it reaches that far; else −1. */
-  find(address: number): number {
-    const starts = this.#starts;
-    const last = partitionPoint(0, starts.length, (index) => starts[index] <= address) - 1;
-    return last >= 0 && address < this.#ends[last] ? this.#values[last] : -1;
-  }
-}
 
 /** For how many addresses the ranges of all units are gone through; for more, they are sorted. */
 const FEW_LOOKUPS = 2;
@@ -280,5 +260,25 @@ function readAddressRanges(
     }
     described.add(unit);
     offset = end;
+  }
+}
+
+/** Intervals of addresses in ascending order, with a value each. */
+class SortedIntervals {
+  readonly #starts: ArrayLike<number>;
+  readonly #ends: ArrayLike<number>;
+  readonly #values: ArrayLike<number>;
+
+  constructor(starts: ArrayLike<number>, ends: ArrayLike<number>, values: ArrayLike<number>) {
+    this.#starts = starts;
+    this.#ends = ends;
+    this.#values = values;
+  }
+
+  /** Value of the interval with the largest start at or below an address, if it reaches that far; else −1. */
+  find(address: number): number {
+    const starts = this.#starts;
+    const last = partitionPoint(0, starts.length, (index) => starts[index] <= address) - 1;
+    return last >= 0 && address < this.#ends[last] ? this.#values[last] : -1;
   }
 }

@@ -40,162 +40,6 @@ import { readNotes } from "./notes.ts";
 import { canRelocate, type Relocated, relocate } from "./relocations.ts";
 import { type ElfSymbolSections, findElfSymbol, readElfSymbols, readString } from "./symbols.ts";
 
-/** The tables of a relocatable object. Both lists are in the order of the section header table. */
-interface RelocatableTables {
-  readonly sections: readonly ObjectSection[];
-  readonly headers: readonly ElfSectionHeader[];
-  readonly is64: boolean;
-  readonly machine: number;
-}
-
-/**
- * Sections of debug information of a relocatable object, with relocations applied. Sections of one name, as compilers
- * make them for types that several objects may have, are joined into one.
- */
-class RelocatedSections {
-  readonly #tables: RelocatableTables;
-  readonly #contentOf: (section: ObjectSection) => Uint8Array | undefined;
-  /** By index of a relocated section: that of the section with its relocations. */
-  readonly #relocations = new Map<number, number>();
-  readonly #joined = new Map<string, Relocated | undefined>();
-  #bases: ReadonlyMap<number, number> | undefined;
-
-  constructor(tables: RelocatableTables, contentOf: (section: ObjectSection) => Uint8Array | undefined) {
-    this.#tables = tables;
-    this.#contentOf = contentOf;
-    tables.headers.forEach(({ type, info }, index) => {
-      if (type === SHT_RELA || type === SHT_REL) this.#relocations.set(info, index);
-    });
-  }
-
-  section(name: string): Relocated | undefined {
-    if (!this.#joined.has(name)) this.#joined.set(name, this.#join(name));
-    return this.#joined.get(name);
-  }
-
-  #join(name: string): Relocated | undefined {
-    const parts = this.#indicesOf(name).flatMap((index) => this.#relocatedPart(index) ?? []);
-    if (parts.length < 2) return parts[0];
-    const content = new Uint8Array(parts.reduce((sum, part) => sum + part.content.length, 0));
-    const targets = new Map<number, number>();
-    let base = 0;
-    for (const part of parts) {
-      content.set(part.content, base);
-      for (const [offset, target] of part.targets) targets.set(base + offset, target);
-      base += part.content.length;
-    }
-    return { content, targets };
-  }
-
-  #indicesOf(name: string): number[] {
-    const { sections } = this.#tables;
-    const old = `.z${name.slice(1)}`;
-    return [...sections.keys()].filter((index) => {
-      const section = sections[index];
-      return (section.name === name || section.name === old) && section.type !== SHT_NOBITS;
-    });
-  }
-
-  #relocatedPart(index: number): Relocated | undefined {
-    const { sections, headers, is64, machine } = this.#tables;
-    const content = this.#contentOf(sections[index]);
-    if (content === undefined) return undefined;
-    const at = this.#relocations.get(index);
-    const entries = at === undefined ? undefined : this.#contentOf(sections[at]);
-    const symbolSection = at === undefined ? undefined : sections[headers[at].link];
-    const symbols = symbolSection && this.#contentOf(symbolSection);
-    if (at === undefined || entries === undefined || symbols === undefined)
-      return { content, targets: new Map() };
-    const hasAddends = headers[at].type === SHT_RELA;
-    return relocate(content, {
-      entries,
-      hasAddends,
-      symbols,
-      is64,
-      machine,
-      baseOf: (section) => this.#baseOf(section),
-    });
-  }
-
-  /** Where a section starts in the one that all of its name were joined into. */
-  #baseOf(index: number): number {
-    this.#bases ??= this.#findBases();
-    return this.#bases.get(index) ?? 0;
-  }
-
-  #findBases(): Map<number, number> {
-    const ends = new Map<string, number>();
-    const bases = new Map<number, number>();
-    this.#tables.sections.forEach((section, index) => {
-      if (!section.name.startsWith(".debug_") || section.type === SHT_NOBITS) return;
-      const base = ends.get(section.name) ?? 0;
-      if (base > 0) bases.set(index, base);
-      ends.set(section.name, base + (this.#contentOf(section)?.length ?? 0));
-    });
-    return bases;
-  }
-}
-
-/** What stands in front of compressed bytes. */
-interface CompressionHeader {
-  readonly method: "zlib" | "zstd";
-  /** Bytes that come out. */
-  readonly size: number;
-  /** Where the compressed bytes start in the section. */
-  readonly start: number;
-}
-
-/** How many bytes one compressed byte can stand for: deflate by its format, zstd by its shortest block. */
-const LARGEST_RATIO = { zlib: 1040, zstd: 2 ** 17 };
-
-/** The header of a section with `SHF_COMPRESSED` (`Elf32_Chdr`, `Elf64_Chdr`); undefined if it is none known. */
-function readCompressionHeader(section: Uint8Array, is64: boolean): CompressionHeader | undefined {
-  const start = is64 ? 24 : 12;
-  if (section.length < start) return undefined;
-  const view = viewOf(section);
-  const type = view.getUint32(0, true);
-  const method = type === ELFCOMPRESS_ZLIB ? "zlib" : type === ELFCOMPRESS_ZSTD ? "zstd" : undefined;
-  if (method === undefined) return undefined;
-  return { method, size: is64 ? getU64(view, 8) : view.getUint32(4, true), start };
-}
-
-/** The header of an old `.zdebug_*` section: "ZLIB" and the size as a big-endian 64-bit number. */
-function readOldCompressionHeader(section: Uint8Array): CompressionHeader | undefined {
-  if (section.length < 12) return undefined;
-  const view = viewOf(section);
-  if (view.getUint32(0) !== 0x5a4c4942) return undefined;
-  return { method: "zlib", size: view.getUint32(4) * 2 ** 32 + view.getUint32(8), start: 12 };
-}
-
-/**
- * Decompresses a section's content; undefined without a decompressor for its method.
- *
- * @throws FormatError if the bytes are damaged or claim a size that they cannot have
- */
-function decompressSection(
-  section: Uint8Array,
-  header: CompressionHeader,
-  fileOffset: number,
-  { inflate, zstd }: Decompressors,
-): Uint8Array | undefined {
-  const decompress = header.method === "zlib" ? inflate : zstd;
-  if (decompress === undefined) return undefined;
-  const compressed = section.subarray(header.start);
-  const malformed = (detail: string) =>
-    new FormatError("malformed", fileOffset, "compressed section", detail);
-  if (header.size > compressed.length * LARGEST_RATIO[header.method])
-    throw malformed(`${compressed.length} bytes cannot become ${header.size}`);
-  let content: Uint8Array;
-  try {
-    content = decompress(compressed, header.size);
-  } catch (error) {
-    throw malformed(error instanceof Error ? error.message : String(error));
-  }
-  if (content.length !== header.size)
-    throw malformed(`${content.length} bytes came out, ${header.size} were announced`);
-  return content;
-}
-
 /** For how many addresses the symbol is looked for; for more, a table is made. */
 const FEW_LOOKUPS = 3;
 
@@ -452,4 +296,160 @@ export class ElfObject implements ObjectFile {
 
 function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** The tables of a relocatable object. Both lists are in the order of the section header table. */
+interface RelocatableTables {
+  readonly sections: readonly ObjectSection[];
+  readonly headers: readonly ElfSectionHeader[];
+  readonly is64: boolean;
+  readonly machine: number;
+}
+
+/**
+ * Sections of debug information of a relocatable object, with relocations applied. Sections of one name, as compilers
+ * make them for types that several objects may have, are joined into one.
+ */
+class RelocatedSections {
+  readonly #tables: RelocatableTables;
+  readonly #contentOf: (section: ObjectSection) => Uint8Array | undefined;
+  /** By index of a relocated section: that of the section with its relocations. */
+  readonly #relocations = new Map<number, number>();
+  readonly #joined = new Map<string, Relocated | undefined>();
+  #bases: ReadonlyMap<number, number> | undefined;
+
+  constructor(tables: RelocatableTables, contentOf: (section: ObjectSection) => Uint8Array | undefined) {
+    this.#tables = tables;
+    this.#contentOf = contentOf;
+    tables.headers.forEach(({ type, info }, index) => {
+      if (type === SHT_RELA || type === SHT_REL) this.#relocations.set(info, index);
+    });
+  }
+
+  section(name: string): Relocated | undefined {
+    if (!this.#joined.has(name)) this.#joined.set(name, this.#join(name));
+    return this.#joined.get(name);
+  }
+
+  #join(name: string): Relocated | undefined {
+    const parts = this.#indicesOf(name).flatMap((index) => this.#relocatedPart(index) ?? []);
+    if (parts.length < 2) return parts[0];
+    const content = new Uint8Array(parts.reduce((sum, part) => sum + part.content.length, 0));
+    const targets = new Map<number, number>();
+    let base = 0;
+    for (const part of parts) {
+      content.set(part.content, base);
+      for (const [offset, target] of part.targets) targets.set(base + offset, target);
+      base += part.content.length;
+    }
+    return { content, targets };
+  }
+
+  #indicesOf(name: string): number[] {
+    const { sections } = this.#tables;
+    const old = `.z${name.slice(1)}`;
+    return [...sections.keys()].filter((index) => {
+      const section = sections[index];
+      return (section.name === name || section.name === old) && section.type !== SHT_NOBITS;
+    });
+  }
+
+  #relocatedPart(index: number): Relocated | undefined {
+    const { sections, headers, is64, machine } = this.#tables;
+    const content = this.#contentOf(sections[index]);
+    if (content === undefined) return undefined;
+    const at = this.#relocations.get(index);
+    const entries = at === undefined ? undefined : this.#contentOf(sections[at]);
+    const symbolSection = at === undefined ? undefined : sections[headers[at].link];
+    const symbols = symbolSection && this.#contentOf(symbolSection);
+    if (at === undefined || entries === undefined || symbols === undefined)
+      return { content, targets: new Map() };
+    const hasAddends = headers[at].type === SHT_RELA;
+    return relocate(content, {
+      entries,
+      hasAddends,
+      symbols,
+      is64,
+      machine,
+      baseOf: (section) => this.#baseOf(section),
+    });
+  }
+
+  /** Where a section starts in the one that all of its name were joined into. */
+  #baseOf(index: number): number {
+    this.#bases ??= this.#findBases();
+    return this.#bases.get(index) ?? 0;
+  }
+
+  #findBases(): Map<number, number> {
+    const ends = new Map<string, number>();
+    const bases = new Map<number, number>();
+    this.#tables.sections.forEach((section, index) => {
+      if (!section.name.startsWith(".debug_") || section.type === SHT_NOBITS) return;
+      const base = ends.get(section.name) ?? 0;
+      if (base > 0) bases.set(index, base);
+      ends.set(section.name, base + (this.#contentOf(section)?.length ?? 0));
+    });
+    return bases;
+  }
+}
+
+/** What stands in front of compressed bytes. */
+interface CompressionHeader {
+  readonly method: "zlib" | "zstd";
+  /** Bytes that come out. */
+  readonly size: number;
+  /** Where the compressed bytes start in the section. */
+  readonly start: number;
+}
+
+/** How many bytes one compressed byte can stand for: deflate by its format, zstd by its shortest block. */
+const LARGEST_RATIO = { zlib: 1040, zstd: 2 ** 17 };
+
+/** The header of a section with `SHF_COMPRESSED` (`Elf32_Chdr`, `Elf64_Chdr`); undefined if it is none known. */
+function readCompressionHeader(section: Uint8Array, is64: boolean): CompressionHeader | undefined {
+  const start = is64 ? 24 : 12;
+  if (section.length < start) return undefined;
+  const view = viewOf(section);
+  const type = view.getUint32(0, true);
+  const method = type === ELFCOMPRESS_ZLIB ? "zlib" : type === ELFCOMPRESS_ZSTD ? "zstd" : undefined;
+  if (method === undefined) return undefined;
+  return { method, size: is64 ? getU64(view, 8) : view.getUint32(4, true), start };
+}
+
+/** The header of an old `.zdebug_*` section: "ZLIB" and the size as a big-endian 64-bit number. */
+function readOldCompressionHeader(section: Uint8Array): CompressionHeader | undefined {
+  if (section.length < 12) return undefined;
+  const view = viewOf(section);
+  if (view.getUint32(0) !== 0x5a4c4942) return undefined;
+  return { method: "zlib", size: view.getUint32(4) * 2 ** 32 + view.getUint32(8), start: 12 };
+}
+
+/**
+ * Decompresses a section's content; undefined without a decompressor for its method.
+ *
+ * @throws FormatError if the bytes are damaged or claim a size that they cannot have
+ */
+function decompressSection(
+  section: Uint8Array,
+  header: CompressionHeader,
+  fileOffset: number,
+  { inflate, zstd }: Decompressors,
+): Uint8Array | undefined {
+  const decompress = header.method === "zlib" ? inflate : zstd;
+  if (decompress === undefined) return undefined;
+  const compressed = section.subarray(header.start);
+  const malformed = (detail: string) =>
+    new FormatError("malformed", fileOffset, "compressed section", detail);
+  if (header.size > compressed.length * LARGEST_RATIO[header.method])
+    throw malformed(`${compressed.length} bytes cannot become ${header.size}`);
+  let content: Uint8Array;
+  try {
+    content = decompress(compressed, header.size);
+  } catch (error) {
+    throw malformed(error instanceof Error ? error.message : String(error));
+  }
+  if (content.length !== header.size)
+    throw malformed(`${content.length} bytes came out, ${header.size} were announced`);
+  return content;
 }

@@ -1,5 +1,5 @@
 // A table while it is made: entries are written in the order in which FDEs are read, and in the end put in order
-// (compact-table-builder.ts). Four arrays, which move to the end of the memory when they are full:
+// (compact-table.ts). Four arrays, which move to the end of the memory when they are full:
 //
 //   entries   u32: rule set << 12 | low bits of the offset at which it begins to hold
 //   marks     {i32 block, u32 entry}: entries from this one on begin in that block of 4 KiB

@@ -1,18 +1,5 @@
 import type { UnwindTarget } from "../architecture.ts";
 import {
-  DEFAULT_SIGNATURE_MASK,
-  isSignalFrame,
-  RuleStep,
-  SMALL_RULE,
-  type StepResult,
-  smallRuleAt,
-  UNCHANGED,
-} from "./expression.ts";
-import { type EndReason, FOUND_BY, type FoundBy, type Frame } from "./frames.ts";
-import { type Memory, StackImage } from "./memory.ts";
-import type { Module, ModuleMap } from "./modules.ts";
-import type { UnwindOptions } from "./options.ts";
-import {
   continuesFrameChain,
   framePointerStep,
   isSignalTrampoline,
@@ -21,8 +8,21 @@ import {
   pltStep,
   restoreSignalContext,
   type StubStep,
-} from "./plt-stubs.ts";
+} from "./fallbacks.ts";
+import { type EndReason, FOUND_BY, type FoundBy, type Frame } from "./frames.ts";
+import { type Memory, StackImage } from "./memory.ts";
+import type { Module, ModuleMap } from "./modules.ts";
+import type { UnwindOptions } from "./options.ts";
 import { Registers } from "./registers.ts";
+import {
+  DEFAULT_SIGNATURE_MASK,
+  isSignalFrame,
+  RuleStep,
+  SMALL_RULE,
+  type StepResult,
+  smallRuleAt,
+  UNCHANGED,
+} from "./rule-step.ts";
 import { FRAME_MARK, StackColumns } from "./stack-columns.ts";
 
 const CACHE_BITS = 12;

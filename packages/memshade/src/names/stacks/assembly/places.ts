@@ -25,7 +25,7 @@ export const PLACE_BYTES: u32 = 48;
 export const PLACE_TEXT: u32 = 32;
 /** Places that are kept from sample to sample at most; large programs have some ten thousand in a profile. */
 const MOST_PLACES: u32 = 1 << 18;
-// The rule of a place: `SMALL_RULE` of expression.ts in `unwind/`.
+// The rule of a place: `SMALL_RULE` of rule-step.ts in `unwind/`.
 export const RULE_OTHER: u32 = 0;
 export const RULE_OUTERMOST: u32 = 1;
 export const RULE_STACK_POINTER: u32 = 2;

@@ -34,214 +34,6 @@ import { MappedModule, NativeFile, type ObjectSource } from "../native-file.ts";
 import { CodePlace } from "./code-place.ts";
 import type { KernelText } from "./kallsyms.ts";
 
-/** How a recording names the kernel, and which of its symbols it says the address of. */
-const KERNEL_TEXT = /^\[kernel\.kallsyms\](\w+)$/;
-
-/** Processes that are ready for walks at a time; recordings of a whole machine have thousands. */
-const MOST_READY = 8;
-
-/** A process as the unwinder wants it. */
-class PerfProcess {
-  readonly modules = new ModuleMap<MappedModule>();
-  /** The version of what is mapped in it that `modules` has. */
-  version = -1;
-  readonly #make: (modules: ModuleMap) => Unwinder;
-  #unwinder: Unwinder | undefined;
-
-  constructor(make: (modules: ModuleMap) => Unwinder) {
-    this.#make = make;
-  }
-
-  get unwinder(): Unwinder {
-    this.#unwinder ??= this.#make(this.modules);
-    return this.#unwinder;
-  }
-
-  /** Gives memory back until the next walk. */
-  rest(): void {
-    this.#unwinder = undefined;
-  }
-}
-
-/** The processes of a recording: which files they map and what their threads are called, at this point of time. */
-export class PerfProcesses {
-  /** Where the kernel was, if the recording says it. */
-  kernelText: KernelText | undefined;
-  readonly target: UnwindTarget;
-  readonly #architecture: ProcessArchitecture;
-  readonly #objects: ObjectSource;
-  readonly #options: UnwindOptions;
-  readonly #processes = new Map<number, PerfProcess>();
-  readonly #names = new Map<number, string>();
-  readonly #files: NativeFile[] = [];
-  readonly #fileNumbers = new Map<string, number>();
-  /** Those that were asked for last, the latest one at the end. */
-  readonly #ready: PerfProcess[] = [];
-
-  constructor(architecture: ProcessArchitecture, objects: ObjectSource, options: UnwindOptions) {
-    this.#architecture = architecture;
-    this.target = unwindTarget(architecture)!;
-    this.#options = options;
-    this.#objects = objects;
-  }
-
-  /** All files that were mapped so far, by their numbers. */
-  get files(): readonly NativeFile[] {
-    return this.#files;
-  }
-
-  /** The number of a file that a mapping names. */
-  numberOfFile(path: string, buildId: string | undefined): number {
-    const key = `${buildId ?? ""} ${path}`;
-    let number = this.#fileNumbers.get(key);
-    if (number === undefined) {
-      number = this.#files.push(new NativeFile(path, buildId, this.#objects)) - 1;
-      this.#fileNumbers.set(key, number);
-    }
-    return number;
-  }
-
-  process(pid: number): PerfProcess {
-    let process = this.#processes.get(pid);
-    if (process === undefined) {
-      process = new PerfProcess((own) => new Unwinder(this.#architecture, this.#options, own));
-      this.#processes.set(pid, process);
-    }
-    if (this.#ready.at(-1) === process) return process;
-    const at = this.#ready.indexOf(process);
-    if (at >= 0) this.#ready.splice(at, 1);
-    this.#ready.push(process);
-    if (this.#ready.length > MOST_READY) this.#ready.shift()?.rest();
-    return process;
-  }
-
-  /** The name of a thread; as perf says it, if it never had one. */
-  nameOf(tid: number): string {
-    return this.#names.get(tid) ?? `:${tid}`;
-  }
-
-  /** Takes a mapping of the kernel. */
-  mapKernel({ path, fileOffset }: PerfMapping): void {
-    const [, symbol] = KERNEL_TEXT.exec(path) ?? [];
-    // Rounded, but such addresses are multiples of more than what is lost.
-    if (symbol !== undefined) this.kernelText = { symbol, address: fileOffset - 2 ** 64 };
-  }
-
-  rename({ tid, name }: PerfName): void {
-    this.#names.set(tid, name);
-  }
-
-  fork({ tid, parentTid }: PerfFork): void {
-    const name = this.#names.get(parentTid);
-    if (name !== undefined) this.#names.set(tid, name);
-  }
-}
-
-/** What `assembly/` exports. Addresses are those in the memory that it shares with the reader of records. */
-interface SamplesWasm
-  extends Readonly<
-    Record<
-      | "kernel"
-      | "kernelCount"
-      | "frames"
-      | "frameCount"
-      | "end"
-      | "foreignSamples"
-      | "damagedSamples"
-      | "addresses"
-      | "places"
-      | "PLACE_BYTES"
-      | "MAPPING_BYTES",
-      WebAssembly.Global<"i32">
-    >
-  > {
-  begin(sample: number, isText: number, isWalked: number, isGuessed: number, maxFrames: number): void;
-  beginLayouts(events: number): number;
-  reserveAddresses(count: number): number;
-  nextRecord(): number;
-  /** Of the process of the last sample: a number that changes with what is mapped in it. */
-  processVersion(): number;
-  processMappings(): number;
-  processMappingCount(): number;
-  forgetNames(): void;
-  setMapping(mapping: number, bias: number): void;
-  setRule(rule: number, cfaOffset: number, framePointerOffset: number): void;
-  finishText(): void;
-}
-
-/** What it calls; each answers by a call of the function of `SamplesWasm` that is named. */
-interface SamplesHost {
-  /** `begin`: the first record was met */
-  start(): void;
-  /** Number of a file << 1, + 1 if it is no file but a name for memory; `buildId` may have no bytes. */
-  nameFile(name: number, nameBytes: number, buildId: number, buildIdBytes: number): number;
-  /** `setMapping` */
-  openMapping(mapping: number): void;
-  /** `setRule`, for an address of a file (SVMA) */
-  findRule(file: number, address: number): void;
-  /** Whether an address of a file (SVMA) looks like one that a call returns to. */
-  isReturnAddress(file: number, address: number): boolean;
-  /** Unwinds the last sample into `addresses`: returns how many there are << 8 | the index of how the stack ends. */
-  unwind(): number;
-  /** Takes text, which will be overwritten. */
-  write(address: number, bytes: number): void;
-  /** Numbers of places begin anew. */
-  forgetPlaces(): void;
-}
-
-let compiled: WebAssembly.Module | undefined;
-
-/** A new instance, which works in the memory of a reader of records. */
-function instantiateSamples(records: PerfRecordsWasm, host: SamplesHost): SamplesWasm {
-  compiled ??= new WebAssembly.Module(bytesOfBase64(SAMPLES_BASE64));
-  const { memory, next, decode, allocate } = records;
-  const imports = { env: { memory }, records: { next, decode, allocate }, host: { ...host } };
-  return new WebAssembly.Instance(compiled, imports).exports as unknown as SamplesWasm;
-}
-
-/** Which words of a sample are which registers, for one set of recorded registers. */
-export class SampleRegisters {
-  /** DWARF number of each word; −1 for registers that unwinding has no use for. */
-  readonly #numbers: readonly number[];
-  readonly #registers: Registers;
-
-  constructor(target: UnwindTarget, [low, high]: readonly [number, number]) {
-    this.#registers = new Registers(target);
-    const all = target.architecture === "aarch64" ? AARCH64_REGISTERS : X86_64_REGISTERS;
-    const numbers: number[] = [];
-    for (let bit = 0; bit < 64; bit++)
-      if (((bit < 32 ? low >>> bit : high >>> (bit - 32)) & 1) === 1) numbers.push(all[bit] ?? -1);
-    this.#numbers = numbers;
-  }
-
-  /** Offset of a register among those of a sample; −1 if it was not recorded. */
-  offsetOf(register: number): number {
-    const index = this.#numbers.indexOf(register);
-    return index < 0 ? -1 : 8 * index;
-  }
-
-  /** A register of a sample as an address; NaN if it was not recorded, or cannot be one. */
-  address(words: DataView, register: number): number {
-    const index = this.#numbers.indexOf(register);
-    if (index < 0) return Number.NaN;
-    const high = words.getUint32(8 * index + 4, true);
-    return high < 2 ** 21 ? high * 2 ** 32 + words.getUint32(8 * index, true) : Number.NaN;
-  }
-
-  /** The registers of a sample. The next call overwrites them. */
-  read(words: DataView): Registers {
-    const registers = this.#registers;
-    const numbers = this.#numbers;
-    registers.known.fill(0);
-    for (let index = 0; index < numbers.length; index++) {
-      const number = numbers[index]!;
-      if (number < 0) continue;
-      registers.setHalves(number, words.getUint32(8 * index, true), words.getUint32(8 * index + 4, true));
-    }
-    return registers;
-  }
-}
-
 /** Where the return address is in rules that WebAssembly takes, from the CFA. */
 const RETURN_OFFSET = -8;
 
@@ -474,4 +266,212 @@ function hasKnownCode(readCode: ReadCode, address: number): boolean {
 function hexadecimal(high: number, low: number): string {
   const digits = low.toString(16);
   return high === 0 ? digits : high.toString(16) + digits.padStart(8, "0");
+}
+
+/** How a recording names the kernel, and which of its symbols it says the address of. */
+const KERNEL_TEXT = /^\[kernel\.kallsyms\](\w+)$/;
+
+/** Processes that are ready for walks at a time; recordings of a whole machine have thousands. */
+const MOST_READY = 8;
+
+/** A process as the unwinder wants it. */
+class PerfProcess {
+  readonly modules = new ModuleMap<MappedModule>();
+  /** The version of what is mapped in it that `modules` has. */
+  version = -1;
+  readonly #make: (modules: ModuleMap) => Unwinder;
+  #unwinder: Unwinder | undefined;
+
+  constructor(make: (modules: ModuleMap) => Unwinder) {
+    this.#make = make;
+  }
+
+  get unwinder(): Unwinder {
+    this.#unwinder ??= this.#make(this.modules);
+    return this.#unwinder;
+  }
+
+  /** Gives memory back until the next walk. */
+  rest(): void {
+    this.#unwinder = undefined;
+  }
+}
+
+/** The processes of a recording: which files they map and what their threads are called, at this point of time. */
+export class PerfProcesses {
+  /** Where the kernel was, if the recording says it. */
+  kernelText: KernelText | undefined;
+  readonly target: UnwindTarget;
+  readonly #architecture: ProcessArchitecture;
+  readonly #objects: ObjectSource;
+  readonly #options: UnwindOptions;
+  readonly #processes = new Map<number, PerfProcess>();
+  readonly #names = new Map<number, string>();
+  readonly #files: NativeFile[] = [];
+  readonly #fileNumbers = new Map<string, number>();
+  /** Those that were asked for last, the latest one at the end. */
+  readonly #ready: PerfProcess[] = [];
+
+  constructor(architecture: ProcessArchitecture, objects: ObjectSource, options: UnwindOptions) {
+    this.#architecture = architecture;
+    this.target = unwindTarget(architecture)!;
+    this.#options = options;
+    this.#objects = objects;
+  }
+
+  /** All files that were mapped so far, by their numbers. */
+  get files(): readonly NativeFile[] {
+    return this.#files;
+  }
+
+  /** The number of a file that a mapping names. */
+  numberOfFile(path: string, buildId: string | undefined): number {
+    const key = `${buildId ?? ""} ${path}`;
+    let number = this.#fileNumbers.get(key);
+    if (number === undefined) {
+      number = this.#files.push(new NativeFile(path, buildId, this.#objects)) - 1;
+      this.#fileNumbers.set(key, number);
+    }
+    return number;
+  }
+
+  process(pid: number): PerfProcess {
+    let process = this.#processes.get(pid);
+    if (process === undefined) {
+      process = new PerfProcess((own) => new Unwinder(this.#architecture, this.#options, own));
+      this.#processes.set(pid, process);
+    }
+    if (this.#ready.at(-1) === process) return process;
+    const at = this.#ready.indexOf(process);
+    if (at >= 0) this.#ready.splice(at, 1);
+    this.#ready.push(process);
+    if (this.#ready.length > MOST_READY) this.#ready.shift()?.rest();
+    return process;
+  }
+
+  /** The name of a thread; as perf says it, if it never had one. */
+  nameOf(tid: number): string {
+    return this.#names.get(tid) ?? `:${tid}`;
+  }
+
+  /** Takes a mapping of the kernel. */
+  mapKernel({ path, fileOffset }: PerfMapping): void {
+    const [, symbol] = KERNEL_TEXT.exec(path) ?? [];
+    // Rounded, but such addresses are multiples of more than what is lost.
+    if (symbol !== undefined) this.kernelText = { symbol, address: fileOffset - 2 ** 64 };
+  }
+
+  rename({ tid, name }: PerfName): void {
+    this.#names.set(tid, name);
+  }
+
+  fork({ tid, parentTid }: PerfFork): void {
+    const name = this.#names.get(parentTid);
+    if (name !== undefined) this.#names.set(tid, name);
+  }
+}
+
+/** What `assembly/` exports. Addresses are those in the memory that it shares with the reader of records. */
+interface SamplesWasm
+  extends Readonly<
+    Record<
+      | "kernel"
+      | "kernelCount"
+      | "frames"
+      | "frameCount"
+      | "end"
+      | "foreignSamples"
+      | "damagedSamples"
+      | "addresses"
+      | "places"
+      | "PLACE_BYTES"
+      | "MAPPING_BYTES",
+      WebAssembly.Global<"i32">
+    >
+  > {
+  begin(sample: number, isText: number, isWalked: number, isGuessed: number, maxFrames: number): void;
+  beginLayouts(events: number): number;
+  reserveAddresses(count: number): number;
+  nextRecord(): number;
+  /** Of the process of the last sample: a number that changes with what is mapped in it. */
+  processVersion(): number;
+  processMappings(): number;
+  processMappingCount(): number;
+  forgetNames(): void;
+  setMapping(mapping: number, bias: number): void;
+  setRule(rule: number, cfaOffset: number, framePointerOffset: number): void;
+  finishText(): void;
+}
+
+/** What it calls; each answers by a call of the function of `SamplesWasm` that is named. */
+interface SamplesHost {
+  /** `begin`: the first record was met */
+  start(): void;
+  /** Number of a file << 1, + 1 if it is no file but a name for memory; `buildId` may have no bytes. */
+  nameFile(name: number, nameBytes: number, buildId: number, buildIdBytes: number): number;
+  /** `setMapping` */
+  openMapping(mapping: number): void;
+  /** `setRule`, for an address of a file (SVMA) */
+  findRule(file: number, address: number): void;
+  /** Whether an address of a file (SVMA) looks like one that a call returns to. */
+  isReturnAddress(file: number, address: number): boolean;
+  /** Unwinds the last sample into `addresses`: returns how many there are << 8 | the index of how the stack ends. */
+  unwind(): number;
+  /** Takes text, which will be overwritten. */
+  write(address: number, bytes: number): void;
+  /** Numbers of places begin anew. */
+  forgetPlaces(): void;
+}
+
+let compiled: WebAssembly.Module | undefined;
+
+/** A new instance, which works in the memory of a reader of records. */
+function instantiateSamples(records: PerfRecordsWasm, host: SamplesHost): SamplesWasm {
+  compiled ??= new WebAssembly.Module(bytesOfBase64(SAMPLES_BASE64));
+  const { memory, next, decode, allocate } = records;
+  const imports = { env: { memory }, records: { next, decode, allocate }, host: { ...host } };
+  return new WebAssembly.Instance(compiled, imports).exports as unknown as SamplesWasm;
+}
+
+/** Which words of a sample are which registers, for one set of recorded registers. */
+export class SampleRegisters {
+  /** DWARF number of each word; −1 for registers that unwinding has no use for. */
+  readonly #numbers: readonly number[];
+  readonly #registers: Registers;
+
+  constructor(target: UnwindTarget, [low, high]: readonly [number, number]) {
+    this.#registers = new Registers(target);
+    const all = target.architecture === "aarch64" ? AARCH64_REGISTERS : X86_64_REGISTERS;
+    const numbers: number[] = [];
+    for (let bit = 0; bit < 64; bit++)
+      if (((bit < 32 ? low >>> bit : high >>> (bit - 32)) & 1) === 1) numbers.push(all[bit] ?? -1);
+    this.#numbers = numbers;
+  }
+
+  /** Offset of a register among those of a sample; −1 if it was not recorded. */
+  offsetOf(register: number): number {
+    const index = this.#numbers.indexOf(register);
+    return index < 0 ? -1 : 8 * index;
+  }
+
+  /** A register of a sample as an address; NaN if it was not recorded, or cannot be one. */
+  address(words: DataView, register: number): number {
+    const index = this.#numbers.indexOf(register);
+    if (index < 0) return Number.NaN;
+    const high = words.getUint32(8 * index + 4, true);
+    return high < 2 ** 21 ? high * 2 ** 32 + words.getUint32(8 * index, true) : Number.NaN;
+  }
+
+  /** The registers of a sample. The next call overwrites them. */
+  read(words: DataView): Registers {
+    const registers = this.#registers;
+    const numbers = this.#numbers;
+    registers.known.fill(0);
+    for (let index = 0; index < numbers.length; index++) {
+      const number = numbers[index]!;
+      if (number < 0) continue;
+      registers.setHalves(number, words.getUint32(8 * index, true), words.getUint32(8 * index + 4, true));
+    }
+    return registers;
+  }
 }

@@ -10,4 +10,4 @@ export {
   readLinear,
   schemaBytes,
 } from "./read.ts";
-export { writeIndexed, writeMerged } from "./version2.ts";
+export { writeIndexed, writeMerged } from "./write.ts";

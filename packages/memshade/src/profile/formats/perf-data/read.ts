@@ -18,183 +18,6 @@ import {
 import { MISC_MMAP_BUILD_ID, RECORD_HEADER_BYTES, RecordType, SampleBit } from "./layout.ts";
 import type { PerfEvent, PerfHeader, PerfRecord, PerfSample } from "./types.ts";
 
-/** What `assembly/` exports. Addresses are those in its memory. */
-export interface PerfRecordsWasm {
-  readonly memory: WebAssembly.Memory;
-  readonly SAMPLE: WebAssembly.Global<"i32">;
-  readonly events: WebAssembly.Global<"i32">;
-  readonly ids: WebAssembly.Global<"i32">;
-  readonly piece: WebAssembly.Global<"i32">;
-  readonly position: WebAssembly.Global<"i32">;
-  readonly end: WebAssembly.Global<"i32">;
-  allocate(bytes: number): number;
-  takePiece(bytes: number): number;
-  pieceAddress(piece: number): number;
-  enter(piece: number, from: number, to: number): void;
-  resume(piece: number, from: number, to: number): void;
-  leave(piece: number): void;
-  next(): number;
-  finish(): void;
-  decode(record: number): number;
-  beginEvents(count: number, ids: number): void;
-  setPlaces(id: number, time: number, timeFromEnd: number): void;
-}
-
-/** Bits of what a sample has. */
-const HAS = { registers: 4, stack: 8 } as const;
-
-let compiled: WebAssembly.Module | undefined;
-
-/** The records of one file, in a memory that WebAssembly looks at. */
-export class PerfRecords {
-  readonly wasm: PerfRecordsWasm;
-  #view: DataView;
-
-  constructor() {
-    compiled ??= new WebAssembly.Module(bytesOfBase64(PERF_RECORDS_BASE64));
-    this.wasm = new WebAssembly.Instance(compiled).exports as unknown as PerfRecordsWasm;
-    this.#view = new DataView(this.wasm.memory.buffer);
-  }
-
-  /** The memory as it is now: it moves when it grows. */
-  get view(): DataView {
-    const { buffer } = this.wasm.memory;
-    if (this.#view.buffer !== buffer) this.#view = new DataView(buffer);
-    return this.#view;
-  }
-
-  /** Tells what the header says of events. They agree in what stands at the end of other records. */
-  setEvents({ events }: PerfHeader): void {
-    const { wasm } = this;
-    const all = events.flatMap(({ ids }, event) => ids.map((id) => ({ id: BigInt(`0x${id}`), event })));
-    wasm.beginEvents(events.length, all.length);
-    const { view } = this;
-    for (const [index, { sampleType, readFormat, branchSampleType, userRegisters }] of events.entries()) {
-      const [low, high] = userRegisters;
-      const fields = [sampleType, readFormat, branchSampleType, bitCount(low) + bitCount(high)];
-      for (const [field, value] of fields.entries())
-        view.setUint32(wasm.events.value + 16 * index + 4 * field, value, true);
-    }
-    for (const [index, { id, event }] of all.entries()) {
-      view.setBigUint64(wasm.ids.value + 16 * index, id, true);
-      view.setUint32(wasm.ids.value + 16 * index + 8, event, true);
-    }
-    const [first] = events;
-    if (first !== undefined) wasm.setPlaces(...placesIn(first));
-  }
-
-  /** The sample that was decoded last. Its arrays are views of the memory. */
-  sample(): PerfSample {
-    const { view } = this;
-    const at = this.wasm.SAMPLE.value;
-    const has = view.getUint32(at + 20, true);
-    const stackAt = view.getUint32(at + 72, true);
-    return {
-      kind: "sample",
-      event: view.getUint32(at + 8, true),
-      pid: view.getInt32(at + 12, true),
-      tid: view.getInt32(at + 16, true),
-      time: getU64(view, at + 24),
-      period: getU64(view, at + 32),
-      ip: getU64(view, at + 40),
-      registers:
-        (has & HAS.registers) === 0
-          ? undefined
-          : new DataView(view.buffer, view.getUint32(at + 64, true), 8 * view.getUint32(at + 68, true)),
-      stack:
-        (has & HAS.stack) === 0
-          ? undefined
-          : new Uint8Array(view.buffer, stackAt, view.getUint32(at + 76, true)),
-      // Stands in front of the stack in the record.
-      stackRoom: (has & HAS.stack) === 0 ? 0 : getU64(view, stackAt - 8),
-    };
-  }
-}
-
-/** Where the id and the time stand in a sample, and the time in other records, from their end; 0 for nowhere. */
-function placesIn({ sampleType, hasSampleIds }: PerfEvent): [id: number, time: number, timeFromEnd: number] {
-  const { Identifier, Ip, Tid, Time, Address, Id, StreamId, Cpu } = SampleBit;
-  const has = (bit: number) => (sampleType & bit) !== 0;
-  const behind = (bits: readonly number[]) => RECORD_HEADER_BYTES + 8 * bits.filter(has).length;
-  const idAt = has(Identifier)
-    ? RECORD_HEADER_BYTES
-    : has(Id)
-      ? behind([Identifier, Ip, Tid, Time, Address])
-      : 0;
-  const timeAt = has(Time) ? behind([Identifier, Ip, Tid]) : 0;
-  const timeFromEnd =
-    hasSampleIds && has(Time) ? 8 * [Time, Id, StreamId, Cpu, Identifier].filter(has).length : 0;
-  return [idAt, timeAt, timeFromEnd];
-}
-
-function bitCount(word: number): number {
-  let count = 0;
-  for (let rest = word; rest !== 0; rest &= rest - 1) count++;
-  return count;
-}
-
-/** Where the path stands in the two kinds of records of mappings. */
-const MMAP_PATH = 40;
-const MMAP2_PATH = 72;
-
-/** Bytes of the sample id behind a record that is no sample. */
-function sampleIdBytes({ sampleType, hasSampleIds }: PerfEvent): number {
-  if (!hasSampleIds) return 0;
-  const { Tid, Time, Id, StreamId, Cpu, Identifier } = SampleBit;
-  return 8 * [Tid, Time, Id, StreamId, Cpu, Identifier].filter((bit) => sampleType & bit).length;
-}
-
-/** Decodes records that are no samples. The events of a file agree in what stands at the end of such records. */
-class RecordDecoder {
-  readonly #header: PerfHeader;
-  readonly #idBytes: number;
-  constructor(header: PerfHeader) {
-    this.#header = header;
-    const [event] = header.events;
-    this.#idBytes = event === undefined ? 0 : sampleIdBytes(event);
-  }
-
-  /** What a record says; undefined for what is of no interest, or too short. */
-  decode(record: DataView): PerfRecord | undefined {
-    const end = record.byteLength - this.#idBytes;
-    switch (record.getUint32(0, true)) {
-      case RecordType.Mmap:
-        return this.#mapping(record, MMAP_PATH, end);
-      case RecordType.Mmap2:
-        return this.#mapping(record, MMAP2_PATH, end);
-      case RecordType.Comm:
-        if (end < 16) return undefined;
-        return { kind: "comm", tid: record.getInt32(12, true), name: textAt(record, 16, end) };
-      case RecordType.Fork:
-        if (end < 24) return undefined;
-        return { kind: "fork", tid: record.getInt32(16, true), parentTid: record.getInt32(20, true) };
-      case RecordType.Lost:
-        return end < 24 ? undefined : { kind: "lost", count: getU64(record, 16) };
-      case RecordType.LostSamples:
-        return end < 16 ? undefined : { kind: "lost", count: getU64(record, 8) };
-      default:
-        return undefined;
-    }
-  }
-
-  #mapping(record: DataView, pathAt: number, end: number): PerfRecord | undefined {
-    if (end < pathAt) return undefined;
-    const path = textAt(record, pathAt, end);
-    const hasBuildId = pathAt === MMAP2_PATH && (record.getUint16(4, true) & MISC_MMAP_BUILD_ID) !== 0;
-    return {
-      kind: "mmap",
-      pid: record.getInt32(8, true),
-      start: getU64(record, 16),
-      length: getU64(record, 24),
-      fileOffset: getU64(record, 32),
-      path,
-      buildId: hasBuildId
-        ? hexBytes(record, 44, Math.min(20, record.getUint8(40)))
-        : this.#header.buildIds.get(path),
-    };
-  }
-}
-
 /** How far a step of decompression came. */
 export interface Decompressed {
   /** Bytes of the input that are done with. */
@@ -487,4 +310,181 @@ function payloadBytes(record: DataView, type: number): number {
   if (type === RecordType.TracingData && record.byteLength >= 12)
     return Math.ceil(record.getUint32(8, true) / 8) * 8;
   return 0;
+}
+
+/** What `assembly/` exports. Addresses are those in its memory. */
+export interface PerfRecordsWasm {
+  readonly memory: WebAssembly.Memory;
+  readonly SAMPLE: WebAssembly.Global<"i32">;
+  readonly events: WebAssembly.Global<"i32">;
+  readonly ids: WebAssembly.Global<"i32">;
+  readonly piece: WebAssembly.Global<"i32">;
+  readonly position: WebAssembly.Global<"i32">;
+  readonly end: WebAssembly.Global<"i32">;
+  allocate(bytes: number): number;
+  takePiece(bytes: number): number;
+  pieceAddress(piece: number): number;
+  enter(piece: number, from: number, to: number): void;
+  resume(piece: number, from: number, to: number): void;
+  leave(piece: number): void;
+  next(): number;
+  finish(): void;
+  decode(record: number): number;
+  beginEvents(count: number, ids: number): void;
+  setPlaces(id: number, time: number, timeFromEnd: number): void;
+}
+
+/** Bits of what a sample has. */
+const HAS = { registers: 4, stack: 8 } as const;
+
+let compiled: WebAssembly.Module | undefined;
+
+/** The records of one file, in a memory that WebAssembly looks at. */
+export class PerfRecords {
+  readonly wasm: PerfRecordsWasm;
+  #view: DataView;
+
+  constructor() {
+    compiled ??= new WebAssembly.Module(bytesOfBase64(PERF_RECORDS_BASE64));
+    this.wasm = new WebAssembly.Instance(compiled).exports as unknown as PerfRecordsWasm;
+    this.#view = new DataView(this.wasm.memory.buffer);
+  }
+
+  /** The memory as it is now: it moves when it grows. */
+  get view(): DataView {
+    const { buffer } = this.wasm.memory;
+    if (this.#view.buffer !== buffer) this.#view = new DataView(buffer);
+    return this.#view;
+  }
+
+  /** Tells what the header says of events. They agree in what stands at the end of other records. */
+  setEvents({ events }: PerfHeader): void {
+    const { wasm } = this;
+    const all = events.flatMap(({ ids }, event) => ids.map((id) => ({ id: BigInt(`0x${id}`), event })));
+    wasm.beginEvents(events.length, all.length);
+    const { view } = this;
+    for (const [index, { sampleType, readFormat, branchSampleType, userRegisters }] of events.entries()) {
+      const [low, high] = userRegisters;
+      const fields = [sampleType, readFormat, branchSampleType, bitCount(low) + bitCount(high)];
+      for (const [field, value] of fields.entries())
+        view.setUint32(wasm.events.value + 16 * index + 4 * field, value, true);
+    }
+    for (const [index, { id, event }] of all.entries()) {
+      view.setBigUint64(wasm.ids.value + 16 * index, id, true);
+      view.setUint32(wasm.ids.value + 16 * index + 8, event, true);
+    }
+    const [first] = events;
+    if (first !== undefined) wasm.setPlaces(...placesIn(first));
+  }
+
+  /** The sample that was decoded last. Its arrays are views of the memory. */
+  sample(): PerfSample {
+    const { view } = this;
+    const at = this.wasm.SAMPLE.value;
+    const has = view.getUint32(at + 20, true);
+    const stackAt = view.getUint32(at + 72, true);
+    return {
+      kind: "sample",
+      event: view.getUint32(at + 8, true),
+      pid: view.getInt32(at + 12, true),
+      tid: view.getInt32(at + 16, true),
+      time: getU64(view, at + 24),
+      period: getU64(view, at + 32),
+      ip: getU64(view, at + 40),
+      registers:
+        (has & HAS.registers) === 0
+          ? undefined
+          : new DataView(view.buffer, view.getUint32(at + 64, true), 8 * view.getUint32(at + 68, true)),
+      stack:
+        (has & HAS.stack) === 0
+          ? undefined
+          : new Uint8Array(view.buffer, stackAt, view.getUint32(at + 76, true)),
+      // Stands in front of the stack in the record.
+      stackRoom: (has & HAS.stack) === 0 ? 0 : getU64(view, stackAt - 8),
+    };
+  }
+}
+
+/** Where the id and the time stand in a sample, and the time in other records, from their end; 0 for nowhere. */
+function placesIn({ sampleType, hasSampleIds }: PerfEvent): [id: number, time: number, timeFromEnd: number] {
+  const { Identifier, Ip, Tid, Time, Address, Id, StreamId, Cpu } = SampleBit;
+  const has = (bit: number) => (sampleType & bit) !== 0;
+  const behind = (bits: readonly number[]) => RECORD_HEADER_BYTES + 8 * bits.filter(has).length;
+  const idAt = has(Identifier)
+    ? RECORD_HEADER_BYTES
+    : has(Id)
+      ? behind([Identifier, Ip, Tid, Time, Address])
+      : 0;
+  const timeAt = has(Time) ? behind([Identifier, Ip, Tid]) : 0;
+  const timeFromEnd =
+    hasSampleIds && has(Time) ? 8 * [Time, Id, StreamId, Cpu, Identifier].filter(has).length : 0;
+  return [idAt, timeAt, timeFromEnd];
+}
+
+function bitCount(word: number): number {
+  let count = 0;
+  for (let rest = word; rest !== 0; rest &= rest - 1) count++;
+  return count;
+}
+
+/** Where the path stands in the two kinds of records of mappings. */
+const MMAP_PATH = 40;
+const MMAP2_PATH = 72;
+
+/** Bytes of the sample id behind a record that is no sample. */
+function sampleIdBytes({ sampleType, hasSampleIds }: PerfEvent): number {
+  if (!hasSampleIds) return 0;
+  const { Tid, Time, Id, StreamId, Cpu, Identifier } = SampleBit;
+  return 8 * [Tid, Time, Id, StreamId, Cpu, Identifier].filter((bit) => sampleType & bit).length;
+}
+
+/** Decodes records that are no samples. The events of a file agree in what stands at the end of such records. */
+class RecordDecoder {
+  readonly #header: PerfHeader;
+  readonly #idBytes: number;
+  constructor(header: PerfHeader) {
+    this.#header = header;
+    const [event] = header.events;
+    this.#idBytes = event === undefined ? 0 : sampleIdBytes(event);
+  }
+
+  /** What a record says; undefined for what is of no interest, or too short. */
+  decode(record: DataView): PerfRecord | undefined {
+    const end = record.byteLength - this.#idBytes;
+    switch (record.getUint32(0, true)) {
+      case RecordType.Mmap:
+        return this.#mapping(record, MMAP_PATH, end);
+      case RecordType.Mmap2:
+        return this.#mapping(record, MMAP2_PATH, end);
+      case RecordType.Comm:
+        if (end < 16) return undefined;
+        return { kind: "comm", tid: record.getInt32(12, true), name: textAt(record, 16, end) };
+      case RecordType.Fork:
+        if (end < 24) return undefined;
+        return { kind: "fork", tid: record.getInt32(16, true), parentTid: record.getInt32(20, true) };
+      case RecordType.Lost:
+        return end < 24 ? undefined : { kind: "lost", count: getU64(record, 16) };
+      case RecordType.LostSamples:
+        return end < 16 ? undefined : { kind: "lost", count: getU64(record, 8) };
+      default:
+        return undefined;
+    }
+  }
+
+  #mapping(record: DataView, pathAt: number, end: number): PerfRecord | undefined {
+    if (end < pathAt) return undefined;
+    const path = textAt(record, pathAt, end);
+    const hasBuildId = pathAt === MMAP2_PATH && (record.getUint16(4, true) & MISC_MMAP_BUILD_ID) !== 0;
+    return {
+      kind: "mmap",
+      pid: record.getInt32(8, true),
+      start: getU64(record, 16),
+      length: getU64(record, 24),
+      fileOffset: getU64(record, 32),
+      path,
+      buildId: hasBuildId
+        ? hexBytes(record, 44, Math.min(20, record.getUint8(40)))
+        : this.#header.buildIds.get(path),
+    };
+  }
 }

@@ -1,6 +1,6 @@
 import { ByteReader } from "../../../ground/bytes/reader.ts";
 import { ByteWriter } from "../../../ground/bytes/writer.ts";
-import type { Frames } from "./frame-snippets.ts";
+import type { Frames } from "./call-frames.ts";
 
 /** Calls that have a slot in the frames of their functions, in the order of the slots. */
 export interface SlotTable {

@@ -30,70 +30,6 @@ import {
 } from "./process-identity.ts";
 import type { ProfileFile } from "./recorder.ts";
 
-/*
- * Which folders a run may take. `folder` is always its name as it was given, for messages, and `target` the folder that this
- * leads to.
- */
-
-/** So many files that are in the way are named. */
-const NAMED = 3;
-
-/** The folder that a name leads to: links are followed, so that they stay. */
-function realTarget(folder: string): string {
-  const path = resolve(folder);
-  let ancestor = path;
-  while (!isEntry(ancestor) && dirname(ancestor) !== ancestor) ancestor = dirname(ancestor);
-  if (statSync(ancestor, { throwIfNoEntry: false })?.isDirectory() !== true)
-    throw new UserError(`cannot write the profile to ${folder}: ${ancestor} is not a folder`);
-  return join(realpathSync(ancestor), relative(ancestor, path));
-}
-
-/** Whether there is something, links to nothing included. */
-function isEntry(path: string): boolean {
-  try {
-    lstatSync(path);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** A shell would stand in a folder that is gone. @throws UserError */
-function assertElsewhere(folder: string, target: string): void {
-  const here = realpathSync(process.cwd());
-  if (here === target || here.startsWith(join(target, sep)))
-    throw new UserError(`${folder}: memshade was started there; name a folder of its own with --out`);
-}
-
-/** @throws UserError if there is something that a run must not replace. */
-function assertReplaceable(folder: string, target: string): void {
-  const status = statSync(target, { throwIfNoEntry: false });
-  if (status === undefined) return;
-  if (!status.isDirectory()) throw new UserError(`cannot write the profile to ${folder}: it is not a folder`);
-  if (status.dev !== statSync(dirname(target)).dev)
-    throw new UserError(`${folder}: a file system is mounted there; name a folder inside of it with --out`);
-  const names = readdirSync(target).sort();
-  const known = names.length === 0 ? [] : filesOfRun(target);
-  const foreign = names.filter((name) => !known.includes(name));
-  if (foreign.length === 0) return;
-  const shown = foreign.slice(0, NAMED).join(", ") + (foreign.length > NAMED ? ", …" : "");
-  throw new UserError(
-    `${folder}: it holds what is no part of a finished run (${shown}); name another folder with --out, or remove that`,
-  );
-}
-
-/** Names of the files of a finished run, and of what was made of it; none if there is no such run. */
-function filesOfRun(folder: string): string[] {
-  try {
-    const { schema, files } = JSON.parse(readRegular(join(folder, RUN_FILE)).toString());
-    return schema === RUN_SCHEMA
-      ? [RUN_FILE, NAMES_FILE, ...Object.values(files as Record<string, string>), ...Object.values(RUN_PAGES)]
-      : [];
-  } catch {
-    return [];
-  }
-}
-
 /** Inside of a claim: whose it is, what is being written, and the earlier run while it makes room. */
 const OWNER = "owner";
 const NEW = "new";
@@ -386,5 +322,69 @@ function removeEmpty(folder: string, topmost: string | undefined): void {
     for (let path = folder; path.startsWith(topmost); path = dirname(path)) rmdirSync(path);
   } catch {
     // Something is in it.
+  }
+}
+
+/*
+ * Which folders a run may take. `folder` is always its name as it was given, for messages, and `target` the folder that this
+ * leads to.
+ */
+
+/** So many files that are in the way are named. */
+const NAMED = 3;
+
+/** The folder that a name leads to: links are followed, so that they stay. */
+function realTarget(folder: string): string {
+  const path = resolve(folder);
+  let ancestor = path;
+  while (!isEntry(ancestor) && dirname(ancestor) !== ancestor) ancestor = dirname(ancestor);
+  if (statSync(ancestor, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw new UserError(`cannot write the profile to ${folder}: ${ancestor} is not a folder`);
+  return join(realpathSync(ancestor), relative(ancestor, path));
+}
+
+/** Whether there is something, links to nothing included. */
+function isEntry(path: string): boolean {
+  try {
+    lstatSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A shell would stand in a folder that is gone. @throws UserError */
+function assertElsewhere(folder: string, target: string): void {
+  const here = realpathSync(process.cwd());
+  if (here === target || here.startsWith(join(target, sep)))
+    throw new UserError(`${folder}: memshade was started there; name a folder of its own with --out`);
+}
+
+/** @throws UserError if there is something that a run must not replace. */
+function assertReplaceable(folder: string, target: string): void {
+  const status = statSync(target, { throwIfNoEntry: false });
+  if (status === undefined) return;
+  if (!status.isDirectory()) throw new UserError(`cannot write the profile to ${folder}: it is not a folder`);
+  if (status.dev !== statSync(dirname(target)).dev)
+    throw new UserError(`${folder}: a file system is mounted there; name a folder inside of it with --out`);
+  const names = readdirSync(target).sort();
+  const known = names.length === 0 ? [] : filesOfRun(target);
+  const foreign = names.filter((name) => !known.includes(name));
+  if (foreign.length === 0) return;
+  const shown = foreign.slice(0, NAMED).join(", ") + (foreign.length > NAMED ? ", …" : "");
+  throw new UserError(
+    `${folder}: it holds what is no part of a finished run (${shown}); name another folder with --out, or remove that`,
+  );
+}
+
+/** Names of the files of a finished run, and of what was made of it; none if there is no such run. */
+function filesOfRun(folder: string): string[] {
+  try {
+    const { schema, files } = JSON.parse(readRegular(join(folder, RUN_FILE)).toString());
+    return schema === RUN_SCHEMA
+      ? [RUN_FILE, NAMES_FILE, ...Object.values(files as Record<string, string>), ...Object.values(RUN_PAGES)]
+      : [];
+  } catch {
+    return [];
   }
 }

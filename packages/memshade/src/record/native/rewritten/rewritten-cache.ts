@@ -16,7 +16,7 @@ import { makeFolders } from "../../host/run/make-folders.ts";
 import { isOwn, KEPT_MODE } from "../../host/run/own-files.ts";
 import { canHoldCode } from "../image/can-hold-code.ts";
 import type { LeftAlone } from "../rewrite/code.ts";
-import type { Rewritten } from "../rewrite/patch-entries.ts";
+import type { Rewritten } from "../rewrite/rewrite-file.ts";
 import { sumOfContent } from "./file-sums.ts";
 
 /** What is known of a file that was rewritten, or why it cannot be. */

@@ -35,6 +35,20 @@ import {
 } from "../rewrite/insertion/string-instructions.ts";
 import { type BlockView, type Insertion, inOrder, type PlanBlock } from "../rewrite/plan.ts";
 
+/** What the heap profiler inserts into native programs. */
+export function nativeHeap({ includeStack = false }: NativeToolOptions = {}): NativeTool {
+  const groups = new AccessGroups({ includeStack });
+  const plan: PlanBlock = Object.assign((block: BlockView) => groups.plan(block), { isWalked: true });
+  return {
+    name: "heap",
+    key: includeStack ? "3s" : "3",
+    plan,
+    shadows: [{ address: COUNTERS, bytes: 2 ** COUNTERS_BITS }],
+    slowPaths: 0,
+    isCounting: true,
+  };
+}
+
 /** Accesses that one addition counts: at the place of the first of them. */
 interface Counted {
   place: Place;
@@ -390,18 +404,4 @@ function cheapestPlace({ from, to, uses }: Group, live: Int32Array, first: numbe
     }
   }
   return best;
-}
-
-/** What the heap profiler inserts into native programs. */
-export function nativeHeap({ includeStack = false }: NativeToolOptions = {}): NativeTool {
-  const groups = new AccessGroups({ includeStack });
-  const plan: PlanBlock = Object.assign((block: BlockView) => groups.plan(block), { isWalked: true });
-  return {
-    name: "heap",
-    key: includeStack ? "3s" : "3",
-    plan,
-    shadows: [{ address: COUNTERS, bytes: 2 ** COUNTERS_BITS }],
-    slowPaths: 0,
-    isCounting: true,
-  };
 }

@@ -14,102 +14,6 @@ import type { ToolPass, WalkState } from "../tool.ts";
 import type { ControlStack } from "./control-stack.ts";
 import type { OperandStack, ValueNumbers } from "./value-numbers.ts";
 
-const EMPTY = -64;
-
-/** How many operands functions and tags of a module take, and how many results functions leave. */
-export class Arities {
-  readonly #module: WasmModule;
-  /** One more than `ofFunction`; 0: not looked up yet. */
-  readonly #known: Uint32Array;
-
-  constructor(module: WasmModule) {
-    this.#module = module;
-    this.#known = new Uint32Array(functionCount(module));
-  }
-
-  /** Parameter count × 65,536 + result count of a function. */
-  ofFunction(index: number): number {
-    const known = this.#known[index];
-    if (known !== 0) return known - 1;
-    const { params, results } = functionType(this.#module, index);
-    const arity = params.length * 0x10000 + results.length;
-    this.#known[index] = arity + 1;
-    return arity;
-  }
-
-  /** How many values an exception with a tag carries. */
-  ofTag(tag: number): number {
-    const module = this.#module;
-    let imported = -1;
-    for (const entry of module.imports) {
-      if (entry.kind !== "tag" || ++imported !== tag) continue;
-      return paramCount(module, entry.typeIndex);
-    }
-    return paramCount(module, module.tags[tag - module.importedTagCount]?.typeIndex ?? -1);
-  }
-}
-
-/** Parameter count × 65,536 + result count of the block type at `pos`. */
-function blockArity(module: WasmModule, pos: number): number {
-  const byte = module.bytes[pos];
-  if (byte === 0x40) return 0;
-  // Every other single byte with bit 6 set, and the two-byte reference types, is one result.
-  const index = byte < 0x40 ? byte : readS33Leb(module.bytes, pos);
-  if (index < 0) return index === EMPTY ? 0 : 1;
-  const type = module.types[index];
-  return type?.kind === "func" ? type.params.length * 0x10000 + type.results.length : 0;
-}
-
-function paramCount(module: WasmModule, typeIndex: number): number {
-  const type = module.types[typeIndex];
-  return type?.kind === "func" ? type.params.length : 0;
-}
-
-/** A pass that has a method for an event. */
-type Listening<Event extends keyof ToolPass> = ToolPass & Required<Pick<ToolPass, Event>>;
-
-/** The passes that follow a part of the code, by the events they listen to: nobody else is asked when one happens. */
-export class Listeners {
-  readonly access: readonly Listening<"access">[];
-  readonly bulk: readonly Listening<"bulk">[];
-  readonly enterBlock: readonly Listening<"enterBlock">[];
-  readonly endBlock: readonly Listening<"endBlock">[];
-  readonly enterLoop: readonly Listening<"enterLoop">[];
-  readonly leaveLoop: readonly Listening<"leaveLoop">[];
-  readonly passBlock: readonly Listening<"passBlock">[];
-  readonly caught: readonly Listening<"caught">[];
-  readonly merge: readonly Listening<"merge">[];
-  readonly leave: readonly Listening<"leave">[];
-  readonly setGlobal: readonly Listening<"setGlobal">[];
-  readonly grow: readonly Listening<"grow">[];
-  readonly object: readonly Listening<"object">[];
-  readonly call: readonly Listening<"call">[];
-  readonly end: readonly Listening<"end">[];
-  /** All of them. */
-  readonly passes: readonly ToolPass[];
-
-  constructor(passes: readonly ToolPass[]) {
-    const to = <Event extends keyof ToolPass>(event: Event): readonly Listening<Event>[] =>
-      passes.filter((pass): pass is Listening<Event> => pass[event] !== undefined);
-    this.passes = passes;
-    this.access = to("access");
-    this.bulk = to("bulk");
-    this.enterBlock = to("enterBlock");
-    this.endBlock = to("endBlock");
-    this.enterLoop = to("enterLoop");
-    this.leaveLoop = to("leaveLoop");
-    this.passBlock = to("passBlock");
-    this.caught = to("caught");
-    this.merge = to("merge");
-    this.leave = to("leave");
-    this.setGlobal = to("setGlobal");
-    this.grow = to("grow");
-    this.object = to("object");
-    this.call = to("call");
-    this.end = to("end");
-  }
-}
-
 /**
  * The walk's way through structured blocks: follows what opens, ends and leaves them, and tells the listeners.
  *
@@ -347,3 +251,99 @@ export class BlockWalk {
 
 /** Opcodes of blocks, or of their last arms, into which no exception leads. */
 const WITHOUT_CATCH: ReadonlySet<number> = new Set([Op.BLOCK, Op.IF, Op.ELSE]);
+
+const EMPTY = -64;
+
+/** How many operands functions and tags of a module take, and how many results functions leave. */
+export class Arities {
+  readonly #module: WasmModule;
+  /** One more than `ofFunction`; 0: not looked up yet. */
+  readonly #known: Uint32Array;
+
+  constructor(module: WasmModule) {
+    this.#module = module;
+    this.#known = new Uint32Array(functionCount(module));
+  }
+
+  /** Parameter count × 65,536 + result count of a function. */
+  ofFunction(index: number): number {
+    const known = this.#known[index];
+    if (known !== 0) return known - 1;
+    const { params, results } = functionType(this.#module, index);
+    const arity = params.length * 0x10000 + results.length;
+    this.#known[index] = arity + 1;
+    return arity;
+  }
+
+  /** How many values an exception with a tag carries. */
+  ofTag(tag: number): number {
+    const module = this.#module;
+    let imported = -1;
+    for (const entry of module.imports) {
+      if (entry.kind !== "tag" || ++imported !== tag) continue;
+      return paramCount(module, entry.typeIndex);
+    }
+    return paramCount(module, module.tags[tag - module.importedTagCount]?.typeIndex ?? -1);
+  }
+}
+
+/** Parameter count × 65,536 + result count of the block type at `pos`. */
+function blockArity(module: WasmModule, pos: number): number {
+  const byte = module.bytes[pos];
+  if (byte === 0x40) return 0;
+  // Every other single byte with bit 6 set, and the two-byte reference types, is one result.
+  const index = byte < 0x40 ? byte : readS33Leb(module.bytes, pos);
+  if (index < 0) return index === EMPTY ? 0 : 1;
+  const type = module.types[index];
+  return type?.kind === "func" ? type.params.length * 0x10000 + type.results.length : 0;
+}
+
+function paramCount(module: WasmModule, typeIndex: number): number {
+  const type = module.types[typeIndex];
+  return type?.kind === "func" ? type.params.length : 0;
+}
+
+/** A pass that has a method for an event. */
+type Listening<Event extends keyof ToolPass> = ToolPass & Required<Pick<ToolPass, Event>>;
+
+/** The passes that follow a part of the code, by the events they listen to: nobody else is asked when one happens. */
+export class Listeners {
+  readonly access: readonly Listening<"access">[];
+  readonly bulk: readonly Listening<"bulk">[];
+  readonly enterBlock: readonly Listening<"enterBlock">[];
+  readonly endBlock: readonly Listening<"endBlock">[];
+  readonly enterLoop: readonly Listening<"enterLoop">[];
+  readonly leaveLoop: readonly Listening<"leaveLoop">[];
+  readonly passBlock: readonly Listening<"passBlock">[];
+  readonly caught: readonly Listening<"caught">[];
+  readonly merge: readonly Listening<"merge">[];
+  readonly leave: readonly Listening<"leave">[];
+  readonly setGlobal: readonly Listening<"setGlobal">[];
+  readonly grow: readonly Listening<"grow">[];
+  readonly object: readonly Listening<"object">[];
+  readonly call: readonly Listening<"call">[];
+  readonly end: readonly Listening<"end">[];
+  /** All of them. */
+  readonly passes: readonly ToolPass[];
+
+  constructor(passes: readonly ToolPass[]) {
+    const to = <Event extends keyof ToolPass>(event: Event): readonly Listening<Event>[] =>
+      passes.filter((pass): pass is Listening<Event> => pass[event] !== undefined);
+    this.passes = passes;
+    this.access = to("access");
+    this.bulk = to("bulk");
+    this.enterBlock = to("enterBlock");
+    this.endBlock = to("endBlock");
+    this.enterLoop = to("enterLoop");
+    this.leaveLoop = to("leaveLoop");
+    this.passBlock = to("passBlock");
+    this.caught = to("caught");
+    this.merge = to("merge");
+    this.leave = to("leave");
+    this.setGlobal = to("setGlobal");
+    this.grow = to("grow");
+    this.object = to("object");
+    this.call = to("call");
+    this.end = to("end");
+  }
+}

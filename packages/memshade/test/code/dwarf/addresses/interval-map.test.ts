@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { IntervalMap } from "../../../../src/code/dwarf/addresses/subroutine-entries.ts";
+import { IntervalMap } from "../../../../src/code/dwarf/addresses/subroutine-index.ts";
 
 type Interval = readonly [low: number, high: number];
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { openObject } from "../../../../src/code/objects/index.ts";
 import { Stubs } from "../../../../src/record/native/rewrite/code.ts";
-import { bytesWithoutFrames } from "../../../../src/record/native/rewrite/patch-entries.ts";
+import { bytesWithoutFrames } from "../../../../src/record/native/rewrite/rewrite-file.ts";
 import { canCompile } from "../support/record.ts";
 
 describe.skipIf(!canCompile)("code that .eh_frame does not have", () => {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openObject } from "../../../../src/code/objects/index.ts";
 import type { InsertedTool } from "../../../../src/record/native/native-tool.ts";
-import { rewriteFile } from "../../../../src/record/native/rewrite/patch-entries.ts";
+import { rewriteFile } from "../../../../src/record/native/rewrite/rewrite-file.ts";
 import { nativeTool } from "../../../../src/record/native/tools/index.ts";
 import { Clock, SHARED } from "../../../../src/record/native/tools/working-set/layout.ts";
 import { canCompile } from "../support/record.ts";

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { decode, FLOW, Instruction } from "../../../../src/code/x64/decode/index.ts";
 import { Origins } from "../../../../src/record/native/rewrite/origins.ts";
-import { rewriteFile } from "../../../../src/record/native/rewrite/patch-entries.ts";
 import type { BlockView, Insertion } from "../../../../src/record/native/rewrite/plan.ts";
+import { rewriteFile } from "../../../../src/record/native/rewrite/rewrite-file.ts";
 
 const PROGRAM = "/bin/cat";
 const isThere = process.platform === "linux" && process.arch === "x64" && existsSync(PROGRAM);

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { rewriteFile } from "../../../../src/record/native/rewrite/patch-entries.ts";
+import { rewriteFile } from "../../../../src/record/native/rewrite/rewrite-file.ts";
 import { Choices } from "../../../support/random-module.ts";
 import { IS_SEARCH, SEARCH_TIMEOUT, trySeeds } from "../../../support/seeds.ts";
 import { poison } from "./support/poison.ts";

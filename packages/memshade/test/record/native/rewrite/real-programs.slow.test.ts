@@ -11,8 +11,8 @@ import {
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { rewriteFile } from "../../../../src/record/native/rewrite/patch-entries.ts";
 import type { PlanBlock } from "../../../../src/record/native/rewrite/plan.ts";
+import { rewriteFile } from "../../../../src/record/native/rewrite/rewrite-file.ts";
 import { canCompile, compileProgram } from "../support/record.ts";
 import { poison } from "./support/poison.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { openObject } from "../../../../src/code/objects/index.ts";
-import { rewriteFile } from "../../../../src/record/native/rewrite/patch-entries.ts";
+import { rewriteFile } from "../../../../src/record/native/rewrite/rewrite-file.ts";
 import { canCompile, compileProgram } from "../support/record.ts";
 import { poison } from "./support/poison.ts";
 

@@ -6,7 +6,7 @@ import type { CallSiteSet } from "../merge/call-site-set.ts";
 import { MergedOrder } from "../merge/merged-order.ts";
 import { ProfileMerger, sortFrames } from "../merge/merger.ts";
 import type { DataAccessProfile, MemprofFrames } from "../profile.ts";
-import { RunMerge, RunReader, type RunSink, type RunSource, RunWriter } from "./run-reader.ts";
+import { RunMerge, RunReader, type RunSink, type RunSource, RunWriter } from "./run-bytes.ts";
 
 /** Bytes that are not kept in memory. */
 export interface SpillFile extends RunSink, RunSource {

@@ -128,7 +128,7 @@ export interface CommonCode {
   behindSystemCall: number;
   /** With contexts, where a block's count is through: as `sample-routine.ts` says; 0: there is none. */
   sample: number;
-  /** Where a frame ends: as `common-code.ts` says. */
+  /** Where a frame ends. Pushed: what {@link FrameEnd} names. */
   frameEnd: number;
 }
 

@@ -36,6 +36,48 @@ import { ColdRoutines } from "./routines/cold-routines.ts";
 import { STRING } from "./routines/string-routine.ts";
 import { keepPlace, notedPlace, SiteNotes, type SitePlace, settlePlace, takePlace } from "./site-places.ts";
 
+/** Of all code that is inserted; another number for each change. */
+const KEY = "11";
+
+/** What tells dead and silent stores of native programs. */
+export function nativeWaste(options: NativeToolOptions = {}): NativeTool {
+  const { includeStack = false, compat, contexts = false } = options;
+  return {
+    name: "waste",
+    key: `${KEY}${includeStack ? "s" : ""}${compat === undefined ? "" : "c"}${contexts ? "x" : ""}`,
+    plan: () => [],
+    planFile: (file) => planFile(file, options),
+    shadows: [
+      { address: ARENA, bytes: TABLES_END - ARENA },
+      { address: SHADOW, bytes: 2 ** SHADOW_BITS },
+    ],
+    slowPaths: contexts ? 1 : 0,
+    isWaste: compat === undefined ? 1 : 2,
+    // Slots have ids, which are given out once.
+    keptBytes: TABLES_END - ARENA,
+  };
+}
+
+function planFile({ key, folder }: PlannedFile, options: NativeToolOptions): FilePlan {
+  let place: SitePlace | undefined;
+  const waste = new WastePlan((bytes) => {
+    place = takePlace(folder, key, bytes);
+    return place;
+  }, options);
+  return {
+    plan: waste.plan,
+    notes: () => {
+      if (place !== undefined) keepPlace(folder, place, waste.end);
+      return waste.notes();
+    },
+    kept: (notes) => {
+      if (place === undefined) return;
+      if (!settlePlace(folder, key, notedPlace(notes)))
+        throw new Error("it took so long that its tables are another program's; try again");
+    },
+  };
+}
+
 const RSP_BIT = 1 << RSP.number;
 const [GROUP, GROUP_BYTE, LEA, LEAVE, MOV_TO, MOV_FROM] = [0x81, 0x83, 0x8d, 0xc9, 0x89, 0x8b];
 const [ADD_RSP, SUB_RSP] = [0xc4, 0xec];
@@ -407,46 +449,4 @@ function sum(all: readonly FoundAccess[], figure: (one: FoundAccess) => number):
 
 function bytesOf(code: Code, i: number): Uint8Array {
   return code.bytes.subarray(code.offsets[i], code.offsets[i] + code.lengths[i]);
-}
-
-/** Of all code that is inserted; another number for each change. */
-const KEY = "11";
-
-/** What tells dead and silent stores of native programs. */
-export function nativeWaste(options: NativeToolOptions = {}): NativeTool {
-  const { includeStack = false, compat, contexts = false } = options;
-  return {
-    name: "waste",
-    key: `${KEY}${includeStack ? "s" : ""}${compat === undefined ? "" : "c"}${contexts ? "x" : ""}`,
-    plan: () => [],
-    planFile: (file) => planFile(file, options),
-    shadows: [
-      { address: ARENA, bytes: TABLES_END - ARENA },
-      { address: SHADOW, bytes: 2 ** SHADOW_BITS },
-    ],
-    slowPaths: contexts ? 1 : 0,
-    isWaste: compat === undefined ? 1 : 2,
-    // Slots have ids, which are given out once.
-    keptBytes: TABLES_END - ARENA,
-  };
-}
-
-function planFile({ key, folder }: PlannedFile, options: NativeToolOptions): FilePlan {
-  let place: SitePlace | undefined;
-  const waste = new WastePlan((bytes) => {
-    place = takePlace(folder, key, bytes);
-    return place;
-  }, options);
-  return {
-    plan: waste.plan,
-    notes: () => {
-      if (place !== undefined) keepPlace(folder, place, waste.end);
-      return waste.notes();
-    },
-    kept: (notes) => {
-      if (place === undefined) return;
-      if (!settlePlace(folder, key, notedPlace(notes)))
-        throw new Error("it took so long that its tables are another program's; try again");
-    },
-  };
 }

@@ -73,170 +73,38 @@ import {
 import { DISTANCE_AT, markLines, markPlaces, type Planes, renamed, TouchedSpans } from "./mark-code.ts";
 import { cheapestPlace, type ScratchCode, withFlags, withScratch } from "./scratch-registers.ts";
 
-const FUTEX = 202;
-const [WAIT, WAKE] = [0, 1];
-const TIMED_OUT = -110;
-/** More accesses than any program makes. */
-const FOREVER = 2n ** 62n;
-const [CALL, JUMP] = [0xe8, 0xe9];
-const IF_NEGATIVE = [0x0f, 0x88];
-const SUBTRACT_PLACE = 5;
-/** What system calls take and overwrite. */
-const KEPT = [RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11];
+/** Of the code: another one where that changes. */
+const KEY = "lines5";
 
-const left = place(undefined, SHARED + Clock.left);
-const isWatched = place(undefined, SHARED + Clock.isWatched);
-const asked = place(undefined, SHARED + Clock.asked);
-const answered = place(undefined, SHARED + Clock.answered);
-
-/** Calls the routine, and goes on. */
-const WAIT_AND_RETURN = [...SKIP_RED_ZONE, CALL, ...int32(0), ...LEAVE_RED_ZONE, JUMP, ...int32(0)];
-
-/** Takes accesses off those that are left of an interval, and calls the routine where none are. Overwrites the flags. */
-function countDown(accesses: number): {
-  bytes: number[];
-  cold: readonly number[];
-  distances: InsertedDistance[];
-} {
-  const isShort = accesses < 128;
-  const subtraction = [
-    0x48,
-    isShort ? 0x83 : 0x81,
-    ...placeBytes(left, SUBTRACT_PLACE),
-    ...(isShort ? [accesses] : int32(accesses)),
-  ];
-  const bytes = [...subtraction, ...IF_NEGATIVE, ...int32(0)];
+/** The tool that marks the lines that a native program touches, and counts its accesses where intervals are measured by them. */
+export function nativeWorkingSet({
+  isCounting = false,
+  isOwned = false,
+}: NativeToolOptions = {}): NativeTool {
+  const planner = new MarkPlanner(isCounting);
+  const plan: PlanBlock = Object.assign((block: BlockView) => planner.plan(block), {
+    isWalked: true,
+    ...(isCounting ? { common: awaitNextInterval() } : {}),
+  });
   return {
-    bytes,
-    cold: WAIT_AND_RETURN,
-    distances: [
-      { part: "bytes", at: bytes.length - 4, tail: 0, to: "cold", offset: 0 },
-      { part: "cold", at: SKIP_RED_ZONE.length + 1, tail: 0, to: "common", offset: 0 },
-      { part: "cold", at: WAIT_AND_RETURN.length - 4, tail: 0, to: "bytes", offset: bytes.length },
+    name: "working-set",
+    key: isCounting ? `${KEY}c` : KEY,
+    plan,
+    isWatched: isCounting,
+    isMarking: true,
+    keptBytes: CONTROL_BYTES,
+    isOwned,
+    shadows: [
+      { address: SHARED, bytes: SHARED_UNITS * CONTROL_BYTES },
+      ...(isOwned
+        ? [
+            { address: 2 ** OWNERS_BIT, bytes: 2 ** OWNERS_BITS },
+            { address: 2 ** OWNED_PAGES_BIT, bytes: 2 ** OWNED_PAGES_BITS },
+          ]
+        : []),
     ],
+    slowPaths: 0,
   };
-}
-
-/** Waits until somebody has ended the interval, once in a file. Overwrites the flags. */
-function awaitNextInterval(): Uint8Array {
-  const asm = new Assembler();
-  const [again, alone, done] = [asm.label(), asm.label(), asm.label()];
-  for (const register of KEPT) asm.put("push", 8, register);
-  asm.bind(again);
-  asm.put("cmp", 4, isWatched, 0);
-  asm.jump(alone, "e");
-  asm.put("mov", 4, RDX, answered);
-  asm.put("cmp", 8, left, 0);
-  asm.jump(done, "ge");
-  asm.put("mov", 4, asked, 1);
-  asm.put("push", 8, RDX);
-  asm.put("mov", 4, RDI, SHARED + Clock.asked);
-  asm.put("mov", 4, RSI, WAKE);
-  asm.put("mov", 4, RDX, 1);
-  systemCall(asm, FUTEX);
-  asm.put("pop", 8, RDX);
-  asm.put("mov", 4, RDI, SHARED + Clock.answered);
-  asm.put("mov", 4, RSI, WAIT);
-  asm.put(
-    "lea",
-    8,
-    R10,
-    relative(asm.literal(Uint8Array.from([...int32(PATIENCE), ...new Array(12).fill(0)]))),
-  );
-  systemCall(asm, FUTEX);
-  asm.put("cmp", 8, RAX, TIMED_OUT);
-  asm.jump(again, "ne");
-  asm.put("mov", 4, isWatched, 0);
-  asm.bind(alone);
-  asm.put("movabs", 8, RAX, FOREVER);
-  asm.put("mov", 8, left, RAX);
-  asm.bind(done);
-  for (const register of KEPT.toReversed()) asm.put("pop", 8, register);
-  asm.put("ret", 8);
-  return asm.finish().bytes;
-}
-
-const [PUSH_FLAGS, POP_FLAGS] = [0x9c, 0x9d];
-const [PUSH_RAX, PUSH_RCX, PUSH_RDX, POP_RAX, POP_RCX, POP_RDX] = [0x50, 0x51, 0x52, 0x58, 0x59, 0x5a];
-const SAVE = [PUSH_FLAGS, PUSH_RAX, PUSH_RCX, PUSH_RDX];
-const RESTORE = [POP_RDX, POP_RCX, POP_RAX, POP_FLAGS];
-const WORD_BYTES = 8;
-const [EQUAL, NOT_ABOVE] = [0x74, 0x76];
-
-/** Marks the lines of what a string instruction reaches. How much that is, is known behind one that repeats. */
-function markStrings(instruction: Instruction, i: number): Insertion[] {
-  const operands = stringOperands(instruction);
-  if (operands.length === 0) return [];
-  if (!instruction.repeated) {
-    const marks = operands.flatMap((one) => markFirst(one, instruction));
-    return [{ before: i, bytes: [...SKIP_RED_ZONE, ...SAVE, ...marks, ...RESTORE, ...LEAVE_RED_ZONE] }];
-  }
-  const kept = WORD_BYTES * operands.length;
-  const marks = operands.flatMap((one, at) =>
-    markReached(one, instruction, WORD_BYTES * SAVE.length + kept - WORD_BYTES * (at + 1)),
-  );
-  const back = [0x48, 0x8d, 0xa4, 0x24, ...int32(RED_ZONE_BYTES + kept)];
-  return [
-    {
-      before: i,
-      where: "last",
-      bytes: [...SKIP_RED_ZONE, ...operands.flatMap(({ register }) => pushBytes(register.number))],
-    },
-    { before: i, where: "behind", bytes: [...SAVE, ...marks, ...RESTORE, ...back] },
-  ];
-}
-
-/** Compilers align what is not longer than a word, as everywhere. */
-function markFirst({ register, isWritten }: StringOperand, { shortAddress }: Instruction): number[] {
-  return assembled((put) => {
-    put("mov", shortAddress ? 4 : 8, RAX, register);
-    put("shr", 8, RAX, LINE_SHIFT);
-    put("mov", 1, markOf(RAX, isWritten), 1);
-  });
-}
-
-/** From the line of the first byte to that of the last one. @param keptAt where the stack has what the register was in front of it */
-function markReached(
-  { register, isWritten }: StringOperand,
-  instruction: Instruction,
-  keptAt: number,
-): number[] {
-  const reached = assembled((put) => {
-    put("mov", 8, RCX, register);
-    putReached(put, {
-      elementBytes: elementBytes(instruction),
-      shortAddress: instruction.shortAddress,
-      before: place(RSP, keptAt),
-      bytes: RCX,
-      start: RAX,
-      scratch: RDX,
-    });
-    put("test", 8, RCX, RCX);
-  });
-  const lines = assembled((put) => {
-    put("lea", 8, RCX, place(RAX, -1, RCX));
-    put("shr", 8, RAX, LINE_SHIFT);
-    put("shr", 8, RCX, LINE_SHIFT);
-  });
-  const turn = assembled((put) => {
-    put("mov", 1, markOf(RAX, isWritten), 1);
-    put("add", 8, RAX, 1);
-    put("cmp", 8, RAX, RCX);
-  });
-  const marked = [...lines, ...turn, NOT_ABOVE, -(turn.length + 2) & 0xff];
-  return [...reached, EQUAL, marked.length, ...marked];
-}
-
-function markOf(line: Register, isWritten: boolean) {
-  return place(undefined, MARKS + (isWritten ? WRITTEN_MARK : READ_MARK), line, MARK_BYTES);
-}
-
-type Put = (mnemonic: string, size: 1 | 2 | 4 | 8, ...operands: readonly Operand[]) => void;
-
-function assembled(write: (put: Put) => void): number[] {
-  const code: number[] = [];
-  write((mnemonic, size, ...operands) => putInstruction(code, mnemonic, size, operands));
-  return code;
 }
 
 const LINE_BYTES = 2 ** LINE_SHIFT;
@@ -432,36 +300,168 @@ function linesOf(address: number, bytes: number): number[] {
   return first === last ? [first] : [first, last];
 }
 
-/** Of the code: another one where that changes. */
-const KEY = "lines5";
+const FUTEX = 202;
+const [WAIT, WAKE] = [0, 1];
+const TIMED_OUT = -110;
+/** More accesses than any program makes. */
+const FOREVER = 2n ** 62n;
+const [CALL, JUMP] = [0xe8, 0xe9];
+const IF_NEGATIVE = [0x0f, 0x88];
+const SUBTRACT_PLACE = 5;
+/** What system calls take and overwrite. */
+const KEPT = [RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11];
 
-/** The tool that marks the lines that a native program touches, and counts its accesses where intervals are measured by them. */
-export function nativeWorkingSet({
-  isCounting = false,
-  isOwned = false,
-}: NativeToolOptions = {}): NativeTool {
-  const planner = new MarkPlanner(isCounting);
-  const plan: PlanBlock = Object.assign((block: BlockView) => planner.plan(block), {
-    isWalked: true,
-    ...(isCounting ? { common: awaitNextInterval() } : {}),
-  });
+const left = place(undefined, SHARED + Clock.left);
+const isWatched = place(undefined, SHARED + Clock.isWatched);
+const asked = place(undefined, SHARED + Clock.asked);
+const answered = place(undefined, SHARED + Clock.answered);
+
+/** Calls the routine, and goes on. */
+const WAIT_AND_RETURN = [...SKIP_RED_ZONE, CALL, ...int32(0), ...LEAVE_RED_ZONE, JUMP, ...int32(0)];
+
+/** Takes accesses off those that are left of an interval, and calls the routine where none are. Overwrites the flags. */
+function countDown(accesses: number): {
+  bytes: number[];
+  cold: readonly number[];
+  distances: InsertedDistance[];
+} {
+  const isShort = accesses < 128;
+  const subtraction = [
+    0x48,
+    isShort ? 0x83 : 0x81,
+    ...placeBytes(left, SUBTRACT_PLACE),
+    ...(isShort ? [accesses] : int32(accesses)),
+  ];
+  const bytes = [...subtraction, ...IF_NEGATIVE, ...int32(0)];
   return {
-    name: "working-set",
-    key: isCounting ? `${KEY}c` : KEY,
-    plan,
-    isWatched: isCounting,
-    isMarking: true,
-    keptBytes: CONTROL_BYTES,
-    isOwned,
-    shadows: [
-      { address: SHARED, bytes: SHARED_UNITS * CONTROL_BYTES },
-      ...(isOwned
-        ? [
-            { address: 2 ** OWNERS_BIT, bytes: 2 ** OWNERS_BITS },
-            { address: 2 ** OWNED_PAGES_BIT, bytes: 2 ** OWNED_PAGES_BITS },
-          ]
-        : []),
+    bytes,
+    cold: WAIT_AND_RETURN,
+    distances: [
+      { part: "bytes", at: bytes.length - 4, tail: 0, to: "cold", offset: 0 },
+      { part: "cold", at: SKIP_RED_ZONE.length + 1, tail: 0, to: "common", offset: 0 },
+      { part: "cold", at: WAIT_AND_RETURN.length - 4, tail: 0, to: "bytes", offset: bytes.length },
     ],
-    slowPaths: 0,
   };
+}
+
+/** Waits until somebody has ended the interval, once in a file. Overwrites the flags. */
+function awaitNextInterval(): Uint8Array {
+  const asm = new Assembler();
+  const [again, alone, done] = [asm.label(), asm.label(), asm.label()];
+  for (const register of KEPT) asm.put("push", 8, register);
+  asm.bind(again);
+  asm.put("cmp", 4, isWatched, 0);
+  asm.jump(alone, "e");
+  asm.put("mov", 4, RDX, answered);
+  asm.put("cmp", 8, left, 0);
+  asm.jump(done, "ge");
+  asm.put("mov", 4, asked, 1);
+  asm.put("push", 8, RDX);
+  asm.put("mov", 4, RDI, SHARED + Clock.asked);
+  asm.put("mov", 4, RSI, WAKE);
+  asm.put("mov", 4, RDX, 1);
+  systemCall(asm, FUTEX);
+  asm.put("pop", 8, RDX);
+  asm.put("mov", 4, RDI, SHARED + Clock.answered);
+  asm.put("mov", 4, RSI, WAIT);
+  asm.put(
+    "lea",
+    8,
+    R10,
+    relative(asm.literal(Uint8Array.from([...int32(PATIENCE), ...new Array(12).fill(0)]))),
+  );
+  systemCall(asm, FUTEX);
+  asm.put("cmp", 8, RAX, TIMED_OUT);
+  asm.jump(again, "ne");
+  asm.put("mov", 4, isWatched, 0);
+  asm.bind(alone);
+  asm.put("movabs", 8, RAX, FOREVER);
+  asm.put("mov", 8, left, RAX);
+  asm.bind(done);
+  for (const register of KEPT.toReversed()) asm.put("pop", 8, register);
+  asm.put("ret", 8);
+  return asm.finish().bytes;
+}
+
+const [PUSH_FLAGS, POP_FLAGS] = [0x9c, 0x9d];
+const [PUSH_RAX, PUSH_RCX, PUSH_RDX, POP_RAX, POP_RCX, POP_RDX] = [0x50, 0x51, 0x52, 0x58, 0x59, 0x5a];
+const SAVE = [PUSH_FLAGS, PUSH_RAX, PUSH_RCX, PUSH_RDX];
+const RESTORE = [POP_RDX, POP_RCX, POP_RAX, POP_FLAGS];
+const WORD_BYTES = 8;
+const [EQUAL, NOT_ABOVE] = [0x74, 0x76];
+
+/** Marks the lines of what a string instruction reaches. How much that is, is known behind one that repeats. */
+function markStrings(instruction: Instruction, i: number): Insertion[] {
+  const operands = stringOperands(instruction);
+  if (operands.length === 0) return [];
+  if (!instruction.repeated) {
+    const marks = operands.flatMap((one) => markFirst(one, instruction));
+    return [{ before: i, bytes: [...SKIP_RED_ZONE, ...SAVE, ...marks, ...RESTORE, ...LEAVE_RED_ZONE] }];
+  }
+  const kept = WORD_BYTES * operands.length;
+  const marks = operands.flatMap((one, at) =>
+    markReached(one, instruction, WORD_BYTES * SAVE.length + kept - WORD_BYTES * (at + 1)),
+  );
+  const back = [0x48, 0x8d, 0xa4, 0x24, ...int32(RED_ZONE_BYTES + kept)];
+  return [
+    {
+      before: i,
+      where: "last",
+      bytes: [...SKIP_RED_ZONE, ...operands.flatMap(({ register }) => pushBytes(register.number))],
+    },
+    { before: i, where: "behind", bytes: [...SAVE, ...marks, ...RESTORE, ...back] },
+  ];
+}
+
+/** Compilers align what is not longer than a word, as everywhere. */
+function markFirst({ register, isWritten }: StringOperand, { shortAddress }: Instruction): number[] {
+  return assembled((put) => {
+    put("mov", shortAddress ? 4 : 8, RAX, register);
+    put("shr", 8, RAX, LINE_SHIFT);
+    put("mov", 1, markOf(RAX, isWritten), 1);
+  });
+}
+
+/** From the line of the first byte to that of the last one. @param keptAt where the stack has what the register was in front of it */
+function markReached(
+  { register, isWritten }: StringOperand,
+  instruction: Instruction,
+  keptAt: number,
+): number[] {
+  const reached = assembled((put) => {
+    put("mov", 8, RCX, register);
+    putReached(put, {
+      elementBytes: elementBytes(instruction),
+      shortAddress: instruction.shortAddress,
+      before: place(RSP, keptAt),
+      bytes: RCX,
+      start: RAX,
+      scratch: RDX,
+    });
+    put("test", 8, RCX, RCX);
+  });
+  const lines = assembled((put) => {
+    put("lea", 8, RCX, place(RAX, -1, RCX));
+    put("shr", 8, RAX, LINE_SHIFT);
+    put("shr", 8, RCX, LINE_SHIFT);
+  });
+  const turn = assembled((put) => {
+    put("mov", 1, markOf(RAX, isWritten), 1);
+    put("add", 8, RAX, 1);
+    put("cmp", 8, RAX, RCX);
+  });
+  const marked = [...lines, ...turn, NOT_ABOVE, -(turn.length + 2) & 0xff];
+  return [...reached, EQUAL, marked.length, ...marked];
+}
+
+function markOf(line: Register, isWritten: boolean) {
+  return place(undefined, MARKS + (isWritten ? WRITTEN_MARK : READ_MARK), line, MARK_BYTES);
+}
+
+type Put = (mnemonic: string, size: 1 | 2 | 4 | 8, ...operands: readonly Operand[]) => void;
+
+function assembled(write: (put: Put) => void): number[] {
+  const code: number[] = [];
+  write((mnemonic, size, ...operands) => putInstruction(code, mnemonic, size, operands));
+  return code;
 }

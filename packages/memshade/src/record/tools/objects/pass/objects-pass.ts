@@ -1,6 +1,6 @@
 import { I32 } from "../../../../code/wasm/index.ts";
 import * as Op from "../../../../code/wasm/op.generated.ts";
-import { CallFrames, type Frames } from "../../../contexts/frames/frame-snippets.ts";
+import { CallFrames, type Frames } from "../../../contexts/frames/call-frames.ts";
 import { FRAME_HEADER_BYTES } from "../../../contexts/layout.ts";
 import type { ToolPass, WalkState } from "../../../rewrite/tool.ts";
 import type { Insertion } from "../../../rewrite/write/insertions.ts";

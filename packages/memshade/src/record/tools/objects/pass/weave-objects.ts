@@ -10,8 +10,6 @@ import {
   type WasmModule,
 } from "../../../../code/wasm/index.ts";
 import { base64Of, bytesOfBase64 } from "../../../../ground/bytes/base64.ts";
-import { findCallSites } from "../../../contexts/frames/call-sites.ts";
-import { FrameWord, frameConstants } from "../../../contexts/frames/frame-memory.ts";
 import {
   allFrameBytes,
   entryStack,
@@ -20,7 +18,9 @@ import {
   type Frames,
   type FrameTargets,
   frameShapes,
-} from "../../../contexts/frames/frame-snippets.ts";
+} from "../../../contexts/frames/call-frames.ts";
+import { findCallSites } from "../../../contexts/frames/call-sites.ts";
+import { FrameWord, frameConstants } from "../../../contexts/frames/frame-memory.ts";
 import { encodeSlots } from "../../../contexts/frames/slot-table.ts";
 import { FRAMES_RUNTIME_BASE64 } from "../../../contexts/frames.generated.ts";
 import { mergeRuntime } from "../../../rewrite/link.ts";

@@ -16,7 +16,7 @@ import {
   type FrameSnippets,
   type Frames,
   KeptHost,
-} from "../../../contexts/frames/frame-snippets.ts";
+} from "../../../contexts/frames/call-frames.ts";
 import type { WalkState } from "../../../rewrite/tool.ts";
 import { operandsAbove } from "../../../rewrite/walk/access-operands.ts";
 import { NO_LOCAL } from "../../../rewrite/walk/value-numbers.ts";

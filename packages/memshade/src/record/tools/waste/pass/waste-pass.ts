@@ -15,7 +15,7 @@ import {
   type ValType,
 } from "../../../../code/wasm/index.ts";
 import * as Op from "../../../../code/wasm/op.generated.ts";
-import { CallFrames } from "../../../contexts/frames/frame-snippets.ts";
+import { CallFrames } from "../../../contexts/frames/call-frames.ts";
 import type { ToolPass, WalkState } from "../../../rewrite/tool.ts";
 import { declaredBytes, hasLongDisplacement } from "../../../rewrite/walk/displacements.ts";
 import { keepAddress } from "../../../rewrite/walk/keep-address.ts";

@@ -20,7 +20,7 @@ import {
   FrameSnippets,
   type Frames,
   type FrameTargets,
-} from "../../../contexts/frames/frame-snippets.ts";
+} from "../../../contexts/frames/call-frames.ts";
 import { encodeSlots } from "../../../contexts/frames/slot-table.ts";
 import { HostFrameFunctions, type ShadowStack } from "../../../contexts/host-frame-functions.ts";
 import { STACK_FRAME_BYTES } from "../../../contexts/layout.ts";
@@ -53,71 +53,6 @@ import { SummarySnippets } from "./summary-snippets.ts";
 import { WastePass } from "./waste-pass.ts";
 import { onPages, onStackMoved, starter } from "./weave-functions.ts";
 import { inFrameOfZeroing, planWeaving, refusal, type WeavingPlan } from "./weaving-plan.ts";
-
-/** Imports that a sentence names at most. */
-const NAMED_IMPORTS = 10;
-/** Characters of an import's name that a sentence has room for; component adapters put whole signatures there. */
-const LONGEST_IMPORT = 48;
-
-/** Sentences on what the tool does not see in a module. */
-function unseenBy({ around, isVisible, exact, wishes: { opaque } }: WeavingPlan): string[] {
-  const { module, memory, allocator } = around;
-  const sentences: string[] = [];
-  if (allocator.functions.length === 0)
-    sentences.push("No allocator was found: freed memory counts as memory that is still in use.");
-  sentences.push(...otherMemoriesNote(module));
-  const names = unknownImports(module, exact);
-  if (opaque) {
-    const which = names.length === 0 ? "" : ` (imports: ${names.join(", ")})`;
-    sentences.push(
-      `The host does not say what it reads: whatever is unread when it is in control counts as read by it${which}.`,
-    );
-  } else if (names.length > 0 && isVisible)
-    sentences.push(`What these imports read and write is not seen: ${names.join(", ")}.`);
-  const { shared } = memoryType(module, memory);
-  if (memory < module.importedMemoryCount || shared) {
-    const [why, others] = shared
-      ? ["is shared", "other threads and modules"]
-      : ["comes from outside", "other modules"];
-    sentences.push(
-      opaque
-        ? `The memory ${why}: ${others} that share it are part of the host, and what they store is not seen.`
-        : `The memory ${why}: what ${others} load and store there is not seen.`,
-    );
-  }
-  return sentences;
-}
-
-/** Names of the imported functions of which it is not known what they read and write, the first few of them. */
-function unknownImports(module: WasmModule, exact: ReadonlySet<number>): string[] {
-  const unknown = importsOf(module, "function").filter((_, index) => !exact.has(index));
-  const names = unknown.slice(0, NAMED_IMPORTS).map(({ module: from, field }) => {
-    const name = `${from}.${field}`;
-    return name.length > LONGEST_IMPORT ? `${name.slice(0, LONGEST_IMPORT - 1)}…` : name;
-  });
-  if (unknown.length > names.length) names.push(`${unknown.length - names.length} more`);
-  return names;
-}
-
-const LOUD = FunctionFact.HasAccess | FunctionFact.HasCall | FunctionFact.Grows;
-
-/**
- * Whether a function changes nothing that is followed: it accesses no memory, calls nobody, and leaves the stack pointer where it
- * is. Whatever its caller read before can as well count later, when somebody enters who does.
- */
-function isQuiet({ module, scan, stackPointer }: ToolSurroundings, index: number): boolean {
-  const defined = index - module.importedFunctionCount;
-  if (defined < 0 || (scan.facts[defined] & LOUD) !== 0) return false;
-  const { bytes } = module;
-  const { codeStart, end } = module.bodies[defined];
-  for (let at = codeStart; at < end; ) {
-    const op = opcodeIdAt(bytes, at);
-    const immediates = skipOpcode(bytes, at);
-    if (op === Op.GLOBAL_SET && readU32Leb(bytes, immediates) === stackPointer) return false;
-    at = skipImmediates(bytes, immediates, IMMEDIATE_KIND[op]);
-  }
-  return true;
-}
 
 const ACCESS_SIZES = [1, 2, 4, 8, 16];
 
@@ -462,6 +397,71 @@ function i32Global(value: number): { type: ValType; initial: Uint8Array } {
 /** Code that pushes the node of the context at hand. */
 function nodeAtHand(global: number): Uint8Array {
   return new ByteWriter(8).u8(Op.GLOBAL_GET).u32Leb(global).finish();
+}
+
+/** Imports that a sentence names at most. */
+const NAMED_IMPORTS = 10;
+/** Characters of an import's name that a sentence has room for; component adapters put whole signatures there. */
+const LONGEST_IMPORT = 48;
+
+/** Sentences on what the tool does not see in a module. */
+function unseenBy({ around, isVisible, exact, wishes: { opaque } }: WeavingPlan): string[] {
+  const { module, memory, allocator } = around;
+  const sentences: string[] = [];
+  if (allocator.functions.length === 0)
+    sentences.push("No allocator was found: freed memory counts as memory that is still in use.");
+  sentences.push(...otherMemoriesNote(module));
+  const names = unknownImports(module, exact);
+  if (opaque) {
+    const which = names.length === 0 ? "" : ` (imports: ${names.join(", ")})`;
+    sentences.push(
+      `The host does not say what it reads: whatever is unread when it is in control counts as read by it${which}.`,
+    );
+  } else if (names.length > 0 && isVisible)
+    sentences.push(`What these imports read and write is not seen: ${names.join(", ")}.`);
+  const { shared } = memoryType(module, memory);
+  if (memory < module.importedMemoryCount || shared) {
+    const [why, others] = shared
+      ? ["is shared", "other threads and modules"]
+      : ["comes from outside", "other modules"];
+    sentences.push(
+      opaque
+        ? `The memory ${why}: ${others} that share it are part of the host, and what they store is not seen.`
+        : `The memory ${why}: what ${others} load and store there is not seen.`,
+    );
+  }
+  return sentences;
+}
+
+/** Names of the imported functions of which it is not known what they read and write, the first few of them. */
+function unknownImports(module: WasmModule, exact: ReadonlySet<number>): string[] {
+  const unknown = importsOf(module, "function").filter((_, index) => !exact.has(index));
+  const names = unknown.slice(0, NAMED_IMPORTS).map(({ module: from, field }) => {
+    const name = `${from}.${field}`;
+    return name.length > LONGEST_IMPORT ? `${name.slice(0, LONGEST_IMPORT - 1)}…` : name;
+  });
+  if (unknown.length > names.length) names.push(`${unknown.length - names.length} more`);
+  return names;
+}
+
+const LOUD = FunctionFact.HasAccess | FunctionFact.HasCall | FunctionFact.Grows;
+
+/**
+ * Whether a function changes nothing that is followed: it accesses no memory, calls nobody, and leaves the stack pointer where it
+ * is. Whatever its caller read before can as well count later, when somebody enters who does.
+ */
+function isQuiet({ module, scan, stackPointer }: ToolSurroundings, index: number): boolean {
+  const defined = index - module.importedFunctionCount;
+  if (defined < 0 || (scan.facts[defined] & LOUD) !== 0) return false;
+  const { bytes } = module;
+  const { codeStart, end } = module.bodies[defined];
+  for (let at = codeStart; at < end; ) {
+    const op = opcodeIdAt(bytes, at);
+    const immediates = skipOpcode(bytes, at);
+    if (op === Op.GLOBAL_SET && readU32Leb(bytes, immediates) === stackPointer) return false;
+    at = skipImmediates(bytes, immediates, IMMEDIATE_KIND[op]);
+  }
+  return true;
 }
 
 /** The compiled runtime of a mode, a WebAssembly module. Built from `tools/waste/assembly`. */

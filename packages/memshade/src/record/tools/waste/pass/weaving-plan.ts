@@ -12,7 +12,6 @@ import {
 } from "../../../../code/wasm/index.ts";
 import * as Op from "../../../../code/wasm/op.generated.ts";
 import { readU32Leb } from "../../../../ground/bytes/leb128.ts";
-import { type CallSites, findCallSites } from "../../../contexts/frames/call-sites.ts";
 import {
   allFrameBytes,
   FramePlan,
@@ -20,7 +19,8 @@ import {
   type Frames,
   frameShapes,
   requestOf,
-} from "../../../contexts/frames/frame-snippets.ts";
+} from "../../../contexts/frames/call-frames.ts";
+import { type CallSites, findCallSites } from "../../../contexts/frames/call-sites.ts";
 import { FRAME_HEADER_BYTES } from "../../../contexts/layout.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import type { ToolSurroundings } from "../../tool.ts";

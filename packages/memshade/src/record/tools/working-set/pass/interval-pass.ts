@@ -14,109 +14,6 @@ import { LINE_SHIFT, writeLine } from "./marks/line-of-address.ts";
 import { Kind, type Mark, type PlaceGroup, type TestedMarks } from "./marks/place-group.ts";
 import type { PollPlan } from "./poll-plan.ts";
 
-/** What the marks' code refers to. */
-interface MarkTargets {
-  memory: number;
-  memory64: boolean;
-  /** Lines there are; the one behind them stands for addresses that are not followed. */
-  lines: number;
-  /** Shadow addresses of the planes of marks, by kinds of access. */
-  planes: readonly number[];
-}
-
-/** Writes the code that marks lines: a one into the byte of the line, in the plane of its kinds of access. */
-class MarkWriter {
-  readonly #targets: MarkTargets;
-  constructor(targets: MarkTargets) {
-    this.#targets = targets;
-  }
-
-  /** The line of the address in a local plus a constant. */
-  mark(sink: SnippetSink, local: number, displacement: number, kinds: number): void {
-    writeLine(sink, this.#targets.memory64, local, displacement, this.#targets.lines);
-    this.#store(sink, kinds);
-  }
-
-  markLine(sink: SnippetSink, line: number, kinds: number): void {
-    sink.i32(0);
-    sink.i32(1);
-    sink.access(Op.I32_STORE8, 0, this.#targets.memory, this.#targets.planes[kinds] + line);
-  }
-
-  /** On the stack: not zero if the address in a local plus a constant has one of the bits of `mask`. */
-  isUnaligned(sink: SnippetSink, local: number, displacement: number, mask: number): void {
-    sink.local(Op.LOCAL_GET, local);
-    if (this.#targets.memory64) sink.plain(Op.I32_WRAP_I64);
-    if (displacement !== 0) {
-      sink.i32(displacement);
-      sink.plain(Op.I32_ADD);
-    }
-    sink.i32(mask);
-    sink.plain(Op.I32_AND);
-  }
-
-  #store(sink: SnippetSink, kinds: number): void {
-    sink.i32(1);
-    sink.access(Op.I32_STORE8, 0, this.#targets.memory, this.#targets.planes[kinds]);
-  }
-}
-
-const NO_RESULT = 0x40;
-
-/** Inserts marks. */
-class MarkPlaces {
-  readonly #writer: MarkWriter;
-  /** Lines that are followed. */
-  readonly #lines: number;
-
-  constructor(writer: MarkWriter, lines: number) {
-    this.#writer = writer;
-    this.#lines = lines;
-  }
-
-  /** Marks a group where it is accessed first. `tested`: the same marks with a test, where that takes fewer. */
-  mark(insertions: Insertions, group: PlaceGroup, marks: Mark[], tested: TestedMarks | undefined): void {
-    const { base, end } = group;
-    const steps = base === CONSTANT ? this.#markLines(marks) : this.#markPlaces(group, marks, tested);
-    // Before what keeps the access's result.
-    for (const step of steps) insertions.addEarly(end, step);
-  }
-
-  #markLines(marks: Mark[]): Insertion[] {
-    return linesOf(marks, this.#lines).map(([line, kinds]) => ({
-      write: (sink) => this.#writer.markLine(sink, line, kinds),
-    }));
-  }
-
-  #markPlaces({ local, held }: PlaceGroup, marks: Mark[], tested: TestedMarks | undefined): Insertion[] {
-    const mark = ({ offset, kinds }: Mark): Insertion => ({
-      write: (sink) => this.#writer.mark(sink, local, offset - held, kinds),
-    });
-    if (tested === undefined) return marks.map(mark);
-    const { always, unaligned, offset, mask } = tested;
-    const displacement = (offset - held) & mask;
-    const begin: Insertion = {
-      write: (sink) => {
-        this.#writer.isUnaligned(sink, local, displacement, mask);
-        sink.rarely();
-        sink.open(Op.IF, NO_RESULT);
-      },
-    };
-    const end: Insertion = { write: (sink) => sink.end() };
-    return [...always.map(mark), begin, ...unaligned.map(mark), end];
-  }
-}
-
-/** The lines of constant addresses, each once with all its kinds; those that are not followed left out. */
-function linesOf(marks: readonly Mark[], lines: number): [line: number, kinds: number][] {
-  const kindsOf = new Map<number, number>();
-  for (const { offset, kinds } of marks) {
-    const line = offset >>> LINE_SHIFT;
-    if (line < lines) kindsOf.set(line, (kindsOf.get(line) ?? 0) | kinds);
-  }
-  return [...kindsOf];
-}
-
 /** Counts the accesses of a basic block. */
 export class AccessCount implements Insertion {
   accesses = 0;
@@ -442,4 +339,107 @@ export class IntervalPass implements ToolPass {
   writeClock(sink: SnippetSink): void {
     this.#countdown.write(sink);
   }
+}
+
+/** What the marks' code refers to. */
+interface MarkTargets {
+  memory: number;
+  memory64: boolean;
+  /** Lines there are; the one behind them stands for addresses that are not followed. */
+  lines: number;
+  /** Shadow addresses of the planes of marks, by kinds of access. */
+  planes: readonly number[];
+}
+
+/** Writes the code that marks lines: a one into the byte of the line, in the plane of its kinds of access. */
+class MarkWriter {
+  readonly #targets: MarkTargets;
+  constructor(targets: MarkTargets) {
+    this.#targets = targets;
+  }
+
+  /** The line of the address in a local plus a constant. */
+  mark(sink: SnippetSink, local: number, displacement: number, kinds: number): void {
+    writeLine(sink, this.#targets.memory64, local, displacement, this.#targets.lines);
+    this.#store(sink, kinds);
+  }
+
+  markLine(sink: SnippetSink, line: number, kinds: number): void {
+    sink.i32(0);
+    sink.i32(1);
+    sink.access(Op.I32_STORE8, 0, this.#targets.memory, this.#targets.planes[kinds] + line);
+  }
+
+  /** On the stack: not zero if the address in a local plus a constant has one of the bits of `mask`. */
+  isUnaligned(sink: SnippetSink, local: number, displacement: number, mask: number): void {
+    sink.local(Op.LOCAL_GET, local);
+    if (this.#targets.memory64) sink.plain(Op.I32_WRAP_I64);
+    if (displacement !== 0) {
+      sink.i32(displacement);
+      sink.plain(Op.I32_ADD);
+    }
+    sink.i32(mask);
+    sink.plain(Op.I32_AND);
+  }
+
+  #store(sink: SnippetSink, kinds: number): void {
+    sink.i32(1);
+    sink.access(Op.I32_STORE8, 0, this.#targets.memory, this.#targets.planes[kinds]);
+  }
+}
+
+const NO_RESULT = 0x40;
+
+/** Inserts marks. */
+class MarkPlaces {
+  readonly #writer: MarkWriter;
+  /** Lines that are followed. */
+  readonly #lines: number;
+
+  constructor(writer: MarkWriter, lines: number) {
+    this.#writer = writer;
+    this.#lines = lines;
+  }
+
+  /** Marks a group where it is accessed first. `tested`: the same marks with a test, where that takes fewer. */
+  mark(insertions: Insertions, group: PlaceGroup, marks: Mark[], tested: TestedMarks | undefined): void {
+    const { base, end } = group;
+    const steps = base === CONSTANT ? this.#markLines(marks) : this.#markPlaces(group, marks, tested);
+    // Before what keeps the access's result.
+    for (const step of steps) insertions.addEarly(end, step);
+  }
+
+  #markLines(marks: Mark[]): Insertion[] {
+    return linesOf(marks, this.#lines).map(([line, kinds]) => ({
+      write: (sink) => this.#writer.markLine(sink, line, kinds),
+    }));
+  }
+
+  #markPlaces({ local, held }: PlaceGroup, marks: Mark[], tested: TestedMarks | undefined): Insertion[] {
+    const mark = ({ offset, kinds }: Mark): Insertion => ({
+      write: (sink) => this.#writer.mark(sink, local, offset - held, kinds),
+    });
+    if (tested === undefined) return marks.map(mark);
+    const { always, unaligned, offset, mask } = tested;
+    const displacement = (offset - held) & mask;
+    const begin: Insertion = {
+      write: (sink) => {
+        this.#writer.isUnaligned(sink, local, displacement, mask);
+        sink.rarely();
+        sink.open(Op.IF, NO_RESULT);
+      },
+    };
+    const end: Insertion = { write: (sink) => sink.end() };
+    return [...always.map(mark), begin, ...unaligned.map(mark), end];
+  }
+}
+
+/** The lines of constant addresses, each once with all its kinds; those that are not followed left out. */
+function linesOf(marks: readonly Mark[], lines: number): [line: number, kinds: number][] {
+  const kindsOf = new Map<number, number>();
+  for (const { offset, kinds } of marks) {
+    const line = offset >>> LINE_SHIFT;
+    if (line < lines) kindsOf.set(line, (kindsOf.get(line) ?? 0) | kinds);
+  }
+  return [...kindsOf];
 }

@@ -34,140 +34,13 @@ import { type WovenAttribution, weaveAttribution } from "../attribution/pass.ts"
 import { encodeCodeMarks } from "../code-marks.ts";
 import { Control } from "../layout.ts";
 import { ExactLocalityPass } from "../locality/pass/exact-locality-pass.ts";
-import { SamplingPass } from "../locality/pass/touches.ts";
+import { SamplingPass } from "../locality/pass/sampling-pass.ts";
 import { type WovenLocality, weaveLocality } from "../locality/pass/weave-locality.ts";
 import { clockAt, planWorkingSetLayout, type WorkingSetLayout, workingSetConstants } from "../memory-plan.ts";
 import { WORKING_SET_RUNTIME_BASE64 } from "../working-set.generated.ts";
 import { IntervalPass } from "./interval-pass.ts";
 import { LINE_SHIFT } from "./marks/line-of-address.ts";
 import { PollPlan } from "./poll-plan.ts";
-
-const LINE_BYTES = 64;
-/** Behind every line of a memory of 4 GiB. */
-const LINES_OF_ALL_MEMORY = 2 ** 32 / LINE_BYTES;
-
-/** Which lines of a program's memory are its stack, and where its heap begins. */
-interface Regions {
-  stackFrom: number;
-  stackTo: number;
-  /** −1: not known; what is no stack counts as static data then. */
-  heapFrom: number;
-  /** Code that pushes the regions' lines, in a module that learns them while it runs. */
-  code?: { STACK_FROM: Uint8Array; STACK_TO: Uint8Array; HEAP_FROM: Uint8Array };
-}
-
-/**
- * The layout that linkers give to C, C++ and Rust programs: the stack lies below the first value of its pointer, down
- * to the static data, or to address 0 where the data lies above it. The heap begins at `__heap_base`, at the top of a
- * stack that lies above the data, or behind the static data. Where that ends no module says: the allocator knows.
- */
-function findRegions({ module, scan, allocator, stackPointer, memory }: ToolSurroundings): Regions {
-  const top = initialValue(module, stackPointer);
-  const code = linkedRegions(module);
-  if (code !== undefined) return { stackFrom: 0, stackTo: 0, heapFrom: -1, code };
-  if (top === undefined || top <= 0) {
-    const base = heapBase(module);
-    return { stackFrom: 0, stackTo: 0, heapFrom: base === undefined ? -1 : Math.ceil(base / LINE_BYTES) };
-  }
-  const data = dataRange(module);
-  const stackIsFirst = data === undefined || data.from >= top;
-  const stackFrom = stackIsFirst ? 0 : data.to <= top ? Math.ceil(data.to / LINE_BYTES) : 0;
-  const behindData = Math.max(data?.to ?? 0, top);
-  const growing = functionsThatGrow(scan, module.importedFunctionCount);
-  // Nobody hands out memory: what is there is static data.
-  const hasNoHeap =
-    stackIsFirst && growing.length === 0 && allocator.how === "none" && heapBase(module) === undefined;
-  if (hasNoHeap) return { stackFrom, stackTo: Math.ceil(top / LINE_BYTES), heapFrom: LINES_OF_ALL_MEMORY };
-  // Without better knowledge everything behind the initialised data is heap, zeroed static data too.
-  const heapFrom =
-    heapBase(module) ??
-    (stackIsFirst
-      ? (heapBaseOfAllocator(scan, growing, behindData, memoryType(module, memory)) ?? behindData)
-      : top);
-  return {
-    stackFrom,
-    stackTo: Math.ceil(top / LINE_BYTES),
-    heapFrom: Math.ceil(heapFrom / LINE_BYTES),
-  };
-}
-
-/** A program that dynamic libraries are linked to gets its addresses from the loader, as globals of the table of offsets. */
-function linkedRegions(module: WasmModule): Regions["code"] {
-  const globals = importsOf(module, "global");
-  const lineOf = (name: string): Uint8Array | undefined => {
-    const index = globals.findIndex(
-      ({ module: from, field, global }) => from === "GOT.mem" && field === name && global.type === I32,
-    );
-    if (index < 0) return undefined;
-    // The line that begins at or behind the address; none for 0, which the global holds until the loader has set it.
-    const code = new ByteWriter(16);
-    code.u8(Op.GLOBAL_GET).u32Leb(index);
-    code.u8(Op.I32_CONST).s32Leb(1).u8(Op.I32_SUB);
-    code.u8(Op.I32_CONST).s32Leb(LINE_SHIFT).u8(Op.I32_SHR_U);
-    return code.u8(Op.I32_CONST).s32Leb(1).u8(Op.I32_ADD).finish();
-  };
-  const HEAP_FROM = lineOf("__heap_base");
-  if (HEAP_FROM === undefined) return undefined;
-  const STACK_FROM = lineOf("__stack_low");
-  const STACK_TO = lineOf("__stack_high");
-  const zero = new ByteWriter(2).u8(Op.I32_CONST).s32Leb(0).finish();
-  if (STACK_FROM === undefined || STACK_TO === undefined)
-    return { STACK_FROM: zero, STACK_TO: zero, HEAP_FROM };
-  return { STACK_FROM, STACK_TO, HEAP_FROM };
-}
-
-/** Bodies may become several times as large, and where engines do not accept the result they stay as they are. */
-const LARGEST_BODY_BYTES = 500_000;
-const MOST_LOCALS = 40_000;
-/** What engines allow. */
-const MOST_PARAMETERS = 1000;
-/** Types of numbers and vectors: a byte each. */
-const SMALLEST_NUMERIC = 0x7b;
-
-/**
- * Functions that take the countdown as a last parameter and return it as a last result, by index, with their new
- * types: those that only direct calls and the host, by wrappers, reach. Engines keep it in a register then, wherever the program is.
- */
-function findCarriers(
-  module: WasmModule,
-  scan: ModuleScan,
-  polls: PollPlan,
-  appended: AppendedFunctions,
-): ReadonlyMap<number, number> {
-  const carriers = new Map<number, number>();
-  if (scan.hasTailCalls || module.bodies.some((body) => mayBeLeftAlone(module, body))) return carriers;
-  const reached = findReferences(module, scan).functions;
-  if (module.start !== undefined) reached.add(module.start);
-  const called = new Set(scan.callees);
-  for (const [defined, body] of module.bodies.entries()) {
-    const index = defined + module.importedFunctionCount;
-    if (!called.has(index) || reached.has(index) || !polls.mayAccess(index)) continue;
-    if ((scan.facts[defined] & FunctionFact.HasIndirectTailCall) !== 0) continue;
-    const type = functionType(module, index);
-    if (!takesMore(type) || !hasPlace(module, body)) continue;
-    carriers.set(index, appended.typeIndex([...type.params, I32], [...type.results, I32]));
-  }
-  return carriers;
-}
-
-/** A function that stays as it is cannot call one of another type. */
-function mayBeLeftAlone(module: WasmModule, body: FunctionBody): boolean {
-  if (body.end - body.start > LARGEST_BODY_BYTES) return true;
-  // A declaration of that many takes five bytes.
-  if (body.codeStart - body.start < 5) return false;
-  return decodeLocals(module, body).reduce((sum, { count }) => sum + count, 0) > MOST_LOCALS;
-}
-
-function takesMore({ params, results }: FuncType): boolean {
-  if (params.length === MOST_PARAMETERS) return false;
-  return results.length === 0 || (results.length === 1 && results[0] >= SMALLEST_NUMERIC);
-}
-
-/** Whether the parameter can take the place of the first local. */
-function hasPlace(module: WasmModule, body: FunctionBody): boolean {
-  const [first] = decodeLocals(module, body);
-  return first === undefined || (first.type === I32 && first.count > 0);
-}
 
 /** Shortest interval unless the user says otherwise: accesses, or nanoseconds. */
 const DEFAULT_INTERVAL_ACCESSES = 1_000_000;
@@ -421,4 +294,131 @@ export function placeCountdown(appended: AppendedFunctions, index: number): Coun
       ),
     },
   };
+}
+
+const LINE_BYTES = 64;
+/** Behind every line of a memory of 4 GiB. */
+const LINES_OF_ALL_MEMORY = 2 ** 32 / LINE_BYTES;
+
+/** Which lines of a program's memory are its stack, and where its heap begins. */
+interface Regions {
+  stackFrom: number;
+  stackTo: number;
+  /** −1: not known; what is no stack counts as static data then. */
+  heapFrom: number;
+  /** Code that pushes the regions' lines, in a module that learns them while it runs. */
+  code?: { STACK_FROM: Uint8Array; STACK_TO: Uint8Array; HEAP_FROM: Uint8Array };
+}
+
+/**
+ * The layout that linkers give to C, C++ and Rust programs: the stack lies below the first value of its pointer, down
+ * to the static data, or to address 0 where the data lies above it. The heap begins at `__heap_base`, at the top of a
+ * stack that lies above the data, or behind the static data. Where that ends no module says: the allocator knows.
+ */
+function findRegions({ module, scan, allocator, stackPointer, memory }: ToolSurroundings): Regions {
+  const top = initialValue(module, stackPointer);
+  const code = linkedRegions(module);
+  if (code !== undefined) return { stackFrom: 0, stackTo: 0, heapFrom: -1, code };
+  if (top === undefined || top <= 0) {
+    const base = heapBase(module);
+    return { stackFrom: 0, stackTo: 0, heapFrom: base === undefined ? -1 : Math.ceil(base / LINE_BYTES) };
+  }
+  const data = dataRange(module);
+  const stackIsFirst = data === undefined || data.from >= top;
+  const stackFrom = stackIsFirst ? 0 : data.to <= top ? Math.ceil(data.to / LINE_BYTES) : 0;
+  const behindData = Math.max(data?.to ?? 0, top);
+  const growing = functionsThatGrow(scan, module.importedFunctionCount);
+  // Nobody hands out memory: what is there is static data.
+  const hasNoHeap =
+    stackIsFirst && growing.length === 0 && allocator.how === "none" && heapBase(module) === undefined;
+  if (hasNoHeap) return { stackFrom, stackTo: Math.ceil(top / LINE_BYTES), heapFrom: LINES_OF_ALL_MEMORY };
+  // Without better knowledge everything behind the initialised data is heap, zeroed static data too.
+  const heapFrom =
+    heapBase(module) ??
+    (stackIsFirst
+      ? (heapBaseOfAllocator(scan, growing, behindData, memoryType(module, memory)) ?? behindData)
+      : top);
+  return {
+    stackFrom,
+    stackTo: Math.ceil(top / LINE_BYTES),
+    heapFrom: Math.ceil(heapFrom / LINE_BYTES),
+  };
+}
+
+/** A program that dynamic libraries are linked to gets its addresses from the loader, as globals of the table of offsets. */
+function linkedRegions(module: WasmModule): Regions["code"] {
+  const globals = importsOf(module, "global");
+  const lineOf = (name: string): Uint8Array | undefined => {
+    const index = globals.findIndex(
+      ({ module: from, field, global }) => from === "GOT.mem" && field === name && global.type === I32,
+    );
+    if (index < 0) return undefined;
+    // The line that begins at or behind the address; none for 0, which the global holds until the loader has set it.
+    const code = new ByteWriter(16);
+    code.u8(Op.GLOBAL_GET).u32Leb(index);
+    code.u8(Op.I32_CONST).s32Leb(1).u8(Op.I32_SUB);
+    code.u8(Op.I32_CONST).s32Leb(LINE_SHIFT).u8(Op.I32_SHR_U);
+    return code.u8(Op.I32_CONST).s32Leb(1).u8(Op.I32_ADD).finish();
+  };
+  const HEAP_FROM = lineOf("__heap_base");
+  if (HEAP_FROM === undefined) return undefined;
+  const STACK_FROM = lineOf("__stack_low");
+  const STACK_TO = lineOf("__stack_high");
+  const zero = new ByteWriter(2).u8(Op.I32_CONST).s32Leb(0).finish();
+  if (STACK_FROM === undefined || STACK_TO === undefined)
+    return { STACK_FROM: zero, STACK_TO: zero, HEAP_FROM };
+  return { STACK_FROM, STACK_TO, HEAP_FROM };
+}
+
+/** Bodies may become several times as large, and where engines do not accept the result they stay as they are. */
+const LARGEST_BODY_BYTES = 500_000;
+const MOST_LOCALS = 40_000;
+/** What engines allow. */
+const MOST_PARAMETERS = 1000;
+/** Types of numbers and vectors: a byte each. */
+const SMALLEST_NUMERIC = 0x7b;
+
+/**
+ * Functions that take the countdown as a last parameter and return it as a last result, by index, with their new
+ * types: those that only direct calls and the host, by wrappers, reach. Engines keep it in a register then, wherever the program is.
+ */
+function findCarriers(
+  module: WasmModule,
+  scan: ModuleScan,
+  polls: PollPlan,
+  appended: AppendedFunctions,
+): ReadonlyMap<number, number> {
+  const carriers = new Map<number, number>();
+  if (scan.hasTailCalls || module.bodies.some((body) => mayBeLeftAlone(module, body))) return carriers;
+  const reached = findReferences(module, scan).functions;
+  if (module.start !== undefined) reached.add(module.start);
+  const called = new Set(scan.callees);
+  for (const [defined, body] of module.bodies.entries()) {
+    const index = defined + module.importedFunctionCount;
+    if (!called.has(index) || reached.has(index) || !polls.mayAccess(index)) continue;
+    if ((scan.facts[defined] & FunctionFact.HasIndirectTailCall) !== 0) continue;
+    const type = functionType(module, index);
+    if (!takesMore(type) || !hasPlace(module, body)) continue;
+    carriers.set(index, appended.typeIndex([...type.params, I32], [...type.results, I32]));
+  }
+  return carriers;
+}
+
+/** A function that stays as it is cannot call one of another type. */
+function mayBeLeftAlone(module: WasmModule, body: FunctionBody): boolean {
+  if (body.end - body.start > LARGEST_BODY_BYTES) return true;
+  // A declaration of that many takes five bytes.
+  if (body.codeStart - body.start < 5) return false;
+  return decodeLocals(module, body).reduce((sum, { count }) => sum + count, 0) > MOST_LOCALS;
+}
+
+function takesMore({ params, results }: FuncType): boolean {
+  if (params.length === MOST_PARAMETERS) return false;
+  return results.length === 0 || (results.length === 1 && results[0] >= SMALLEST_NUMERIC);
+}
+
+/** Whether the parameter can take the place of the first local. */
+function hasPlace(module: WasmModule, body: FunctionBody): boolean {
+  const [first] = decodeLocals(module, body);
+  return first === undefined || (first.type === I32 && first.count > 0);
 }

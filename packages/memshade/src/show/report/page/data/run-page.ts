@@ -59,157 +59,6 @@ import {
 } from "./sources.ts";
 import { addStacks, ratiosOf } from "./stacks.ts";
 
-/** Stretches of what was allocated, where nobody has told of intervals. */
-const STRETCHES = 128;
-
-/** What each module's objects were over what it allocated. `rows`: the page's contexts of those of each part, before `rowOf`. */
-function objectTimelines(
-  { parts, modules }: ObjectsProfile,
-  rows: readonly PageRowsOfContexts[],
-  rowOf: RowOf,
-): PageTimeline[] {
-  return parts.flatMap((part, index): PageTimeline[] => {
-    const name = modules[part.module]?.name;
-    const of = parts.length < 2 || name === undefined ? {} : { of: name };
-    return timelinesOf(part, rows[index]!, rowOf).map((timeline) => ({ ...timeline, ...of }));
-  });
-}
-
-function timelinesOf(part: ModuleObjects, rows: PageRowsOfContexts, rowOf: RowOf): PageTimeline[] {
-  const common = { tool: "objects", unit: "bytes", start: 0 } as const;
-  const intervals = objectIntervals(part);
-  const isOne = intervals !== undefined && part.instances === 1;
-  const times = isOne ? intervals.end : equalStretches(part, STRETCHES);
-  const inUse = laneInUse(part, times);
-  const alone: PageTimeline[] =
-    inUse.length === 0 || isOne
-      ? []
-      : [{ ...common, ends: Float64Array.from(times), lanes: inUse, phases: [] }];
-  if (intervals === undefined) return alone;
-  const amount = (
-    id: string,
-    label: string,
-    unit: PageLane["unit"],
-    values: readonly number[],
-  ): PageLane => ({
-    id,
-    label,
-    word: "object",
-    unit,
-    shape: "amount",
-    values: Float64Array.from(values),
-  });
-  return [
-    {
-      ...common,
-      ends: Float64Array.from(intervals.end),
-      lanes: [
-        amount("objects", "objects made", "count", intervals.objects),
-        amount("object-bytes", "bytes of objects made", "bytes", intervals.bytes),
-        ...(isOne ? inUse : []),
-      ],
-      phases: pagePhases(objectPhases(part)),
-      deltas: deltasOf(part, rows, rowOf),
-    },
-    ...alone,
-  ];
-}
-
-function laneInUse(part: ModuleObjects, times: readonly number[]): PageLane[] {
-  const live = liveAt(part, times);
-  if (live === undefined || times.at(-1) === 0) return [];
-  return [
-    {
-      id: "inUse",
-      label: "objects in use (estimated)",
-      word: "in use",
-      unit: "bytes",
-      shape: "level",
-      values: Float64Array.from(live),
-    },
-  ];
-}
-
-function deltasOf({ overTime }: ModuleObjects, rows: PageRowsOfContexts, rowOf: RowOf): PageDeltas {
-  const deltas = new Deltas(["object-bytes", "objects"], overTime!.intervals.end.length);
-  for (const { context, intervals, bytes, objects } of overTime!.contexts)
-    for (const { row, part } of rows.get(context) ?? [])
-      intervals.forEach((interval, index) => {
-        deltas.add(interval, rowOf(row), [bytes[index]! * part, objects[index]! * part]);
-      });
-  return deltas.build();
-}
-
-/** An instruction, by its offset in the code section, and the line that it is of, from 1; 0: none. */
-interface PlacedInstruction {
-  readonly address: number;
-  readonly text: string;
-  readonly file: string | undefined;
-  readonly line: number;
-}
-
-/** The instructions of the function around an address of a module of the page; none where they are not known. */
-export type ReadInstructions = (module: number, address: number) => readonly PlacedInstruction[];
-
-/** Lines of which instructions are kept: those of findings first, then those with the largest part of anything. */
-const MOST_LINES = 200;
-/** Instructions that are looked at, so that a page of large functions is not waited for. */
-const MOST_READ = 50_000;
-/** Instructions of one line that are kept. */
-const MOST_OF_LINE = 64;
-
-/** The instructions of measured lines, in the functions where they were measured. */
-function pageInstructions(
-  page: PageData,
-  measured: readonly MeasuredLine[],
-  read: ReadInstructions,
-): readonly PageCode[] {
-  const { frames } = page;
-  const lines = measured.slice(0, MOST_LINES);
-  const wanted = new Map(lines.map((line) => [keyOf(line), [] as number[]]));
-  for (let frame = 0; frame < frames.length; frame++) {
-    const file = page.strings[frames.file[frame]!];
-    if (file !== undefined && frames.address[frame]! >= 0 && frames.module[frame]! >= 0)
-      wanted.get(keyOf({ file, line: frames.line[frame]! }))?.push(frame);
-  }
-  const found = new Map<string, Map<number, string>>();
-  const told = new Set<string>();
-  let left = MOST_READ;
-  for (const of of wanted.values())
-    for (const frame of of) {
-      if (left <= 0) break;
-      const module = frames.module[frame]!;
-      if (told.has(`${module} ${frames.address[frame]}`)) continue;
-      const instructions = read(module, frames.address[frame]!);
-      left -= instructions.length;
-      for (const { address, text, file, line } of instructions) {
-        told.add(`${module} ${address}`);
-        const key = file === undefined ? undefined : keyOf({ file, line });
-        if (key === undefined || !wanted.has(key)) continue;
-        const known = found.get(key) ?? new Map<number, string>();
-        found.set(key, known.set(address, text));
-      }
-    }
-  return lines.flatMap(({ file, line }): PageCode[] => {
-    const code = [...(found.get(keyOf({ file, line })) ?? [])].sort(([one], [other]) => one - other);
-    if (code.length === 0) return [];
-    const shown = code.slice(0, MOST_OF_LINE);
-    return [
-      {
-        file: page.strings.indexOf(file),
-        line,
-        address: Int32Array.from(shown, ([address]) => address),
-        text: shown.map(([, text]) => text),
-        ...(shown.length < code.length ? { more: code.length - shown.length } : {}),
-      },
-    ];
-  });
-}
-
-function keyOf({ file, line }: Pick<MeasuredLine, "file" | "line">): string {
-  return `${line} ${file}`;
-}
-
 export interface RunPageOptions {
   /** How the user named the run. */
   readonly input: string;
@@ -439,6 +288,157 @@ function cacheOf({ instances, lineBytes }: WorkingSetProfile): { cache?: PageCac
       missesAt: locality.sitesAtLines * lineBytes,
     },
   };
+}
+
+/** Stretches of what was allocated, where nobody has told of intervals. */
+const STRETCHES = 128;
+
+/** What each module's objects were over what it allocated. `rows`: the page's contexts of those of each part, before `rowOf`. */
+function objectTimelines(
+  { parts, modules }: ObjectsProfile,
+  rows: readonly PageRowsOfContexts[],
+  rowOf: RowOf,
+): PageTimeline[] {
+  return parts.flatMap((part, index): PageTimeline[] => {
+    const name = modules[part.module]?.name;
+    const of = parts.length < 2 || name === undefined ? {} : { of: name };
+    return timelinesOf(part, rows[index]!, rowOf).map((timeline) => ({ ...timeline, ...of }));
+  });
+}
+
+function timelinesOf(part: ModuleObjects, rows: PageRowsOfContexts, rowOf: RowOf): PageTimeline[] {
+  const common = { tool: "objects", unit: "bytes", start: 0 } as const;
+  const intervals = objectIntervals(part);
+  const isOne = intervals !== undefined && part.instances === 1;
+  const times = isOne ? intervals.end : equalStretches(part, STRETCHES);
+  const inUse = laneInUse(part, times);
+  const alone: PageTimeline[] =
+    inUse.length === 0 || isOne
+      ? []
+      : [{ ...common, ends: Float64Array.from(times), lanes: inUse, phases: [] }];
+  if (intervals === undefined) return alone;
+  const amount = (
+    id: string,
+    label: string,
+    unit: PageLane["unit"],
+    values: readonly number[],
+  ): PageLane => ({
+    id,
+    label,
+    word: "object",
+    unit,
+    shape: "amount",
+    values: Float64Array.from(values),
+  });
+  return [
+    {
+      ...common,
+      ends: Float64Array.from(intervals.end),
+      lanes: [
+        amount("objects", "objects made", "count", intervals.objects),
+        amount("object-bytes", "bytes of objects made", "bytes", intervals.bytes),
+        ...(isOne ? inUse : []),
+      ],
+      phases: pagePhases(objectPhases(part)),
+      deltas: deltasOf(part, rows, rowOf),
+    },
+    ...alone,
+  ];
+}
+
+function laneInUse(part: ModuleObjects, times: readonly number[]): PageLane[] {
+  const live = liveAt(part, times);
+  if (live === undefined || times.at(-1) === 0) return [];
+  return [
+    {
+      id: "inUse",
+      label: "objects in use (estimated)",
+      word: "in use",
+      unit: "bytes",
+      shape: "level",
+      values: Float64Array.from(live),
+    },
+  ];
+}
+
+function deltasOf({ overTime }: ModuleObjects, rows: PageRowsOfContexts, rowOf: RowOf): PageDeltas {
+  const deltas = new Deltas(["object-bytes", "objects"], overTime!.intervals.end.length);
+  for (const { context, intervals, bytes, objects } of overTime!.contexts)
+    for (const { row, part } of rows.get(context) ?? [])
+      intervals.forEach((interval, index) => {
+        deltas.add(interval, rowOf(row), [bytes[index]! * part, objects[index]! * part]);
+      });
+  return deltas.build();
+}
+
+/** An instruction, by its offset in the code section, and the line that it is of, from 1; 0: none. */
+interface PlacedInstruction {
+  readonly address: number;
+  readonly text: string;
+  readonly file: string | undefined;
+  readonly line: number;
+}
+
+/** The instructions of the function around an address of a module of the page; none where they are not known. */
+export type ReadInstructions = (module: number, address: number) => readonly PlacedInstruction[];
+
+/** Lines of which instructions are kept: those of findings first, then those with the largest part of anything. */
+const MOST_LINES = 200;
+/** Instructions that are looked at, so that a page of large functions is not waited for. */
+const MOST_READ = 50_000;
+/** Instructions of one line that are kept. */
+const MOST_OF_LINE = 64;
+
+/** The instructions of measured lines, in the functions where they were measured. */
+function pageInstructions(
+  page: PageData,
+  measured: readonly MeasuredLine[],
+  read: ReadInstructions,
+): readonly PageCode[] {
+  const { frames } = page;
+  const lines = measured.slice(0, MOST_LINES);
+  const wanted = new Map(lines.map((line) => [keyOf(line), [] as number[]]));
+  for (let frame = 0; frame < frames.length; frame++) {
+    const file = page.strings[frames.file[frame]!];
+    if (file !== undefined && frames.address[frame]! >= 0 && frames.module[frame]! >= 0)
+      wanted.get(keyOf({ file, line: frames.line[frame]! }))?.push(frame);
+  }
+  const found = new Map<string, Map<number, string>>();
+  const told = new Set<string>();
+  let left = MOST_READ;
+  for (const of of wanted.values())
+    for (const frame of of) {
+      if (left <= 0) break;
+      const module = frames.module[frame]!;
+      if (told.has(`${module} ${frames.address[frame]}`)) continue;
+      const instructions = read(module, frames.address[frame]!);
+      left -= instructions.length;
+      for (const { address, text, file, line } of instructions) {
+        told.add(`${module} ${address}`);
+        const key = file === undefined ? undefined : keyOf({ file, line });
+        if (key === undefined || !wanted.has(key)) continue;
+        const known = found.get(key) ?? new Map<number, string>();
+        found.set(key, known.set(address, text));
+      }
+    }
+  return lines.flatMap(({ file, line }): PageCode[] => {
+    const code = [...(found.get(keyOf({ file, line })) ?? [])].sort(([one], [other]) => one - other);
+    if (code.length === 0) return [];
+    const shown = code.slice(0, MOST_OF_LINE);
+    return [
+      {
+        file: page.strings.indexOf(file),
+        line,
+        address: Int32Array.from(shown, ([address]) => address),
+        text: shown.map(([, text]) => text),
+        ...(shown.length < code.length ? { more: code.length - shown.length } : {}),
+      },
+    ];
+  });
+}
+
+function keyOf({ file, line }: Pick<MeasuredLine, "file" | "line">): string {
+  return `${line} ${file}`;
 }
 
 /** The page's contexts of what the tools recorded, numbered as the builder did. */

@@ -57,90 +57,6 @@ import { SiteFacts } from "./site-facts.ts";
 import { around, printSiteRows, type SiteRows } from "./site-rows.ts";
 import { printStaticData } from "./static-data.ts";
 
-const HANGING = "      ";
-
-const WORDS: { readonly [Kind in LiveKind]: string } = {
-  definite: "lost",
-  indirect: "indirectly lost",
-  possible: "possibly lost",
-  reachable: "still reachable",
-  suppressed: "suppressed",
-  unknown: "not known",
-};
-
-/** Prints what of the live blocks is lost and what to do about it; nothing where that was not looked for. */
-function printLiveKinds(screen: Screen, profile: HeapProfile): void {
-  for (const amount of liveByKind(profile) ?? []) {
-    const { kind, bytes, blocks } = amount;
-    const size = `${formatBytes(bytes)} in ${formatBlocks(blocks)}`;
-    const word = `${WORDS[kind][0]!.toUpperCase()}${WORDS[kind].slice(1)}`;
-    printWrapped(screen, `${word}: ${size}${meaningOf(amount, profile)}`, "  ", HANGING);
-  }
-}
-
-function meaningOf({ kind }: LiveAmount, profile: HeapProfile): string {
-  switch (kind) {
-    case "definite":
-      return reachOf(profile)?.hostMayHold === true
-        ? ". No pointer to them is left in the module's memory; only the host may still hold them: " +
-            "delete() or free() each as soon as it is done with."
-        : ". No pointer to them is left: free each before the last pointer to it goes.";
-    case "indirect":
-      return ". Only lost blocks point to them: free them with those.";
-    case "possible":
-      return ". No pointer to their beginning is left, or what local variables hold is not known.";
-    case "reachable":
-      return "";
-    case "suppressed":
-    case "unknown":
-      return ", as said above.";
-    default:
-      throw new RangeError(`no such kind: ${kind satisfies never}`);
-  }
-}
-
-/** `1 lost, 999 indirectly lost` of some contexts; empty where all is still reachable, or nothing is known. */
-function reachFacts(profile: HeapProfile, contexts: readonly IndexIntoContextTable[]): string {
-  const counts = LEAK_KINDS.map((kind: LeakKind) => {
-    const measure = liveBlocksOf(profile, kind);
-    return { kind, blocks: measure === undefined ? 0 : sumOf(measure.blocks, contexts) };
-  }).filter(({ blocks }) => blocks > 0);
-  if (counts.every(({ kind }) => kind === "reachable")) return "";
-  return counts.map(({ kind, blocks }) => `${formatCount(blocks)} ${WORDS[kind]}`).join(", ");
-}
-
-const MOST_COLUMNS = 64;
-const MOST_RANGES = 3;
-
-/** Lines that show where in the blocks of some contexts accesses went, and where none did. */
-export function accessedPlaces(
-  profile: HeapProfile,
-  contexts: readonly IndexIntoContextTable[],
-  indent: number,
-): string[] {
-  const places = granuleAccesses(profile, contexts);
-  const { counts, granuleBytes, isCut } = places;
-  if (counts.length === 0) return [];
-  const most = counts.reduce((largest, count) => Math.max(largest, count), 0);
-  const busiest = counts.indexOf(most);
-  const margin = " ".repeat(indent);
-  const facts = [
-    `${formatBytes(counts.length * granuleBytes)} long`,
-    ...(most === 0
-      ? []
-      : [`most at byte ${busiest * granuleBytes}: ${formatCount(most)}${isCut[busiest] ? " or more" : ""}`]),
-    untouchedText(places),
-  ];
-  return [`${margin}│${sparkline([...counts], MOST_COLUMNS)}│`, `${margin}${facts.join(" · ")}`];
-}
-
-function untouchedText({ untouched }: GranuleAccesses): string {
-  if (untouched.length === 0) return "all of it accessed";
-  const named = untouched.slice(0, MOST_RANGES).map(({ start, end }) => `${start}–${end - 1}`);
-  const more = untouched.length > MOST_RANGES ? ` and ${untouched.length - MOST_RANGES} more ranges` : "";
-  return `never bytes ${named.join(", ")}${more}`;
-}
-
 const DETAIL_INDENT = 6;
 /** Lines of callers for a site that is the whole table; others get their part of it, but some. */
 const MOST_CALLER_LINES = 16;
@@ -464,4 +380,88 @@ function printHints(screen: Screen, profile: HeapProfile, input: string, knowsSt
     ...(knowsStatics ? ["static-accesses", "static-unread"] : []),
   ];
   printRankings(screen, input, keys);
+}
+
+const HANGING = "      ";
+
+const WORDS: { readonly [Kind in LiveKind]: string } = {
+  definite: "lost",
+  indirect: "indirectly lost",
+  possible: "possibly lost",
+  reachable: "still reachable",
+  suppressed: "suppressed",
+  unknown: "not known",
+};
+
+/** Prints what of the live blocks is lost and what to do about it; nothing where that was not looked for. */
+function printLiveKinds(screen: Screen, profile: HeapProfile): void {
+  for (const amount of liveByKind(profile) ?? []) {
+    const { kind, bytes, blocks } = amount;
+    const size = `${formatBytes(bytes)} in ${formatBlocks(blocks)}`;
+    const word = `${WORDS[kind][0]!.toUpperCase()}${WORDS[kind].slice(1)}`;
+    printWrapped(screen, `${word}: ${size}${meaningOf(amount, profile)}`, "  ", HANGING);
+  }
+}
+
+function meaningOf({ kind }: LiveAmount, profile: HeapProfile): string {
+  switch (kind) {
+    case "definite":
+      return reachOf(profile)?.hostMayHold === true
+        ? ". No pointer to them is left in the module's memory; only the host may still hold them: " +
+            "delete() or free() each as soon as it is done with."
+        : ". No pointer to them is left: free each before the last pointer to it goes.";
+    case "indirect":
+      return ". Only lost blocks point to them: free them with those.";
+    case "possible":
+      return ". No pointer to their beginning is left, or what local variables hold is not known.";
+    case "reachable":
+      return "";
+    case "suppressed":
+    case "unknown":
+      return ", as said above.";
+    default:
+      throw new RangeError(`no such kind: ${kind satisfies never}`);
+  }
+}
+
+/** `1 lost, 999 indirectly lost` of some contexts; empty where all is still reachable, or nothing is known. */
+function reachFacts(profile: HeapProfile, contexts: readonly IndexIntoContextTable[]): string {
+  const counts = LEAK_KINDS.map((kind: LeakKind) => {
+    const measure = liveBlocksOf(profile, kind);
+    return { kind, blocks: measure === undefined ? 0 : sumOf(measure.blocks, contexts) };
+  }).filter(({ blocks }) => blocks > 0);
+  if (counts.every(({ kind }) => kind === "reachable")) return "";
+  return counts.map(({ kind, blocks }) => `${formatCount(blocks)} ${WORDS[kind]}`).join(", ");
+}
+
+const MOST_COLUMNS = 64;
+const MOST_RANGES = 3;
+
+/** Lines that show where in the blocks of some contexts accesses went, and where none did. */
+export function accessedPlaces(
+  profile: HeapProfile,
+  contexts: readonly IndexIntoContextTable[],
+  indent: number,
+): string[] {
+  const places = granuleAccesses(profile, contexts);
+  const { counts, granuleBytes, isCut } = places;
+  if (counts.length === 0) return [];
+  const most = counts.reduce((largest, count) => Math.max(largest, count), 0);
+  const busiest = counts.indexOf(most);
+  const margin = " ".repeat(indent);
+  const facts = [
+    `${formatBytes(counts.length * granuleBytes)} long`,
+    ...(most === 0
+      ? []
+      : [`most at byte ${busiest * granuleBytes}: ${formatCount(most)}${isCut[busiest] ? " or more" : ""}`]),
+    untouchedText(places),
+  ];
+  return [`${margin}│${sparkline([...counts], MOST_COLUMNS)}│`, `${margin}${facts.join(" · ")}`];
+}
+
+function untouchedText({ untouched }: GranuleAccesses): string {
+  if (untouched.length === 0) return "all of it accessed";
+  const named = untouched.slice(0, MOST_RANGES).map(({ start, end }) => `${start}–${end - 1}`);
+  const more = untouched.length > MOST_RANGES ? ` and ${untouched.length - MOST_RANGES} more ranges` : "";
+  return `never bytes ${named.join(", ")}${more}`;
 }

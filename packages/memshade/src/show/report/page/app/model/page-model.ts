@@ -10,187 +10,6 @@ import { frameKeys, type Grouping, groupContexts, namingFrames } from "./groupin
 import { missingOf, notThrough } from "./merged.ts";
 import { FrameNames } from "./names.ts";
 
-// `bytes>1MiB left>0 fn:~shop -file:dlmalloc "two words"`: terms that all must hold. Text is looked for in call paths before
-// anything is summed, figures are compared after it.
-
-/** Where text is looked for: anywhere on the call path, or where the site is. */
-type TextField = "path" | "function" | "file" | "package";
-
-interface TextTerm {
-  readonly field: TextField;
-  readonly isWanted: boolean;
-  matches(text: string): boolean;
-}
-
-interface FigureTerm {
-  /** Id of a weight. */
-  readonly weight: string;
-  /** Whether `amount` is of one per cent of the weight's total. */
-  readonly isShare: boolean;
-  readonly isWanted: boolean;
-  matches(value: number): boolean;
-}
-
-interface Filter {
-  readonly texts: readonly TextTerm[];
-  readonly figures: readonly FigureTerm[];
-  /** What could not be understood, a sentence each; such terms filter nothing. */
-  readonly mistakes: readonly string[];
-}
-
-const FIELDS: Readonly<Record<string, TextField>> = {
-  path: "path",
-  fn: "function",
-  function: "function",
-  file: "file",
-  pkg: "package",
-  package: "package",
-};
-
-const UNITS: Readonly<Record<string, number>> = {
-  "": 1,
-  b: 1,
-  kib: 2 ** 10,
-  mib: 2 ** 20,
-  gib: 2 ** 30,
-  tib: 2 ** 40,
-  k: 1e3,
-  kb: 1e3,
-  m: 1e6,
-  mb: 1e6,
-  g: 1e9,
-  gb: 1e9,
-};
-
-const COMPARISONS: Readonly<Record<string, (value: number, amount: number) => boolean>> = {
-  ">": (value, amount) => value > amount,
-  ">=": (value, amount) => value >= amount,
-  "<": (value, amount) => value < amount,
-  "<=": (value, amount) => value <= amount,
-  "=": (value, amount) => value === amount,
-};
-
-/** @param weights ids of the weights that figures can be compared of */
-export function readFilter(text: string, weights: readonly string[]): Filter {
-  const texts: TextTerm[] = [];
-  const figures: FigureTerm[] = [];
-  const mistakes: string[] = [];
-  for (const [written] of text.matchAll(/(?:"[^"]*"?|[^\s"])+/g)) {
-    const isWanted = !written.startsWith("-") || written.length === 1;
-    const term = isWanted ? written : written.slice(1);
-    const figure = /^([\p{L}\p{N}_-]+)(>=|<=|>|<|=)(.*)$/u.exec(term);
-    try {
-      if (figure) figures.push({ ...readFigure(figure[1], figure[2], figure[3], weights), isWanted });
-      else texts.push({ ...readText(term), isWanted });
-    } catch (error) {
-      mistakes.push((error as Error).message);
-    }
-  }
-  return { texts, figures, mistakes };
-}
-
-function readText(term: string): Omit<TextTerm, "isWanted"> {
-  const colon = term.indexOf(":");
-  const name = term.slice(0, colon).toLowerCase();
-  const field = colon > 0 && !term.startsWith('"') && Object.hasOwn(FIELDS, name) ? FIELDS[name] : undefined;
-  const pattern = (field === undefined ? term : term.slice(colon + 1)).replaceAll('"', "");
-  if (pattern.startsWith("~")) {
-    const expression = readExpression(pattern.slice(1));
-    return { field: field ?? "path", matches: (text) => expression.test(text) };
-  }
-  const wanted = pattern.toLowerCase();
-  return { field: field ?? "path", matches: (text) => text.toLowerCase().includes(wanted) };
-}
-
-function readExpression(source: string): RegExp {
-  try {
-    return new RegExp(source, "iu");
-  } catch {
-    throw new Error(`“${source}” is no regular expression`);
-  }
-}
-
-function readFigure(
-  name: string,
-  comparison: string,
-  amount: string,
-  weights: readonly string[],
-): Omit<FigureTerm, "isWanted"> {
-  const plain = (text: string) => text.toLowerCase().replaceAll(/[-_\s]/g, "");
-  const weight = weights.find((id) => plain(id) === plain(name));
-  if (weight === undefined) throw new Error(`There is no figure “${name}”: ${weights.join(", ")}`);
-  const parts = /^(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*|%)$/i.exec(amount);
-  const unit = parts?.[2].toLowerCase() ?? "";
-  if (!parts || !(unit === "%" || Object.hasOwn(UNITS, unit)))
-    throw new Error(`“${amount}” is no amount: 12, 1.5MiB, 20k and 5% are`);
-  const limit = Number(parts[1]) * (unit === "%" ? 0.01 : UNITS[unit]);
-  const compare = COMPARISONS[comparison];
-  return { weight, isShare: unit === "%", matches: (value) => compare(value, limit) };
-}
-
-// Live bytes over time of some contexts: the small pictures in tables.
-
-/** More points than these cannot be told apart in a picture as wide as a column. */
-const POINTS = 48;
-
-class LifeLines {
-  /** What the points count, for people. */
-  readonly unit: string;
-  readonly #offset: Int32Array;
-  readonly #point: Uint16Array;
-  readonly #change: Float64Array;
-  readonly #begin: Float64Array | undefined;
-  readonly #points: number;
-
-  /** @returns undefined if nobody recorded what was live when */
-  static of(data: PageData): LifeLines | undefined {
-    const column = (id: string, { deltas }: PageTimeline) =>
-      deltas?.columns.find(({ weight }) => weight === id)?.values;
-    const timeline = data.timelines.find((one) => column("freed", one) !== undefined);
-    const bytes = timeline && column("bytes", timeline);
-    return bytes && new LifeLines(data, timeline, bytes, column("freed", timeline)!);
-  }
-
-  private constructor(data: PageData, timeline: PageTimeline, bytes: Float64Array, freed: Float64Array) {
-    const { offset, context, begin } = timeline.deltas!;
-    const intervals = offset.length - 1;
-    this.#points = Math.min(POINTS, intervals);
-    this.unit = timeline.unit;
-    this.#offset = new Int32Array(data.contexts.length + 1);
-    for (const of of context) this.#offset[of + 1]++;
-    for (let i = 0; i < data.contexts.length; i++) this.#offset[i + 1] += this.#offset[i];
-    this.#point = new Uint16Array(context.length);
-    this.#change = new Float64Array(context.length);
-    const next = this.#offset.slice();
-    for (let interval = 0; interval < intervals; interval++) {
-      const point = Math.floor((interval * this.#points) / intervals);
-      for (let row = offset[interval]; row < offset[interval + 1]; row++) {
-        const at = next[context[row]]++;
-        this.#point[at] = point;
-        this.#change[at] = bytes[row] - freed[row];
-      }
-    }
-    if (begin) {
-      this.#begin = new Float64Array(data.contexts.length);
-      begin.context.forEach((of, row) => {
-        this.#begin![of] += begin.bytes[row];
-      });
-    }
-  }
-
-  /** Live bytes at the end of each of some equal parts of the run. */
-  line(contexts: Iterable<number>): Float64Array {
-    const live = new Float64Array(this.#points);
-    for (const context of contexts) {
-      live[0] += this.#begin?.[context] ?? 0;
-      for (let at = this.#offset[context]; at < this.#offset[context + 1]; at++)
-        live[this.#point[at]] += this.#change[at];
-    }
-    for (let point = 1; point < live.length; point++) live[point] += live[point - 1];
-    return live;
-  }
-}
-
 export class PageModel {
   readonly data: PageData;
   readonly names: FrameNames;
@@ -445,4 +264,185 @@ function atSite({ frames }: PageData, names: FrameNames, naming: Int32Array, ter
     term.matches(textOf(frame)) ? 1 : 0,
   );
   return Uint8Array.from(naming, (frame) => ofFrame[frame]);
+}
+
+// `bytes>1MiB left>0 fn:~shop -file:dlmalloc "two words"`: terms that all must hold. Text is looked for in call paths before
+// anything is summed, figures are compared after it.
+
+/** Where text is looked for: anywhere on the call path, or where the site is. */
+type TextField = "path" | "function" | "file" | "package";
+
+interface TextTerm {
+  readonly field: TextField;
+  readonly isWanted: boolean;
+  matches(text: string): boolean;
+}
+
+interface FigureTerm {
+  /** Id of a weight. */
+  readonly weight: string;
+  /** Whether `amount` is of one per cent of the weight's total. */
+  readonly isShare: boolean;
+  readonly isWanted: boolean;
+  matches(value: number): boolean;
+}
+
+interface Filter {
+  readonly texts: readonly TextTerm[];
+  readonly figures: readonly FigureTerm[];
+  /** What could not be understood, a sentence each; such terms filter nothing. */
+  readonly mistakes: readonly string[];
+}
+
+const FIELDS: Readonly<Record<string, TextField>> = {
+  path: "path",
+  fn: "function",
+  function: "function",
+  file: "file",
+  pkg: "package",
+  package: "package",
+};
+
+const UNITS: Readonly<Record<string, number>> = {
+  "": 1,
+  b: 1,
+  kib: 2 ** 10,
+  mib: 2 ** 20,
+  gib: 2 ** 30,
+  tib: 2 ** 40,
+  k: 1e3,
+  kb: 1e3,
+  m: 1e6,
+  mb: 1e6,
+  g: 1e9,
+  gb: 1e9,
+};
+
+const COMPARISONS: Readonly<Record<string, (value: number, amount: number) => boolean>> = {
+  ">": (value, amount) => value > amount,
+  ">=": (value, amount) => value >= amount,
+  "<": (value, amount) => value < amount,
+  "<=": (value, amount) => value <= amount,
+  "=": (value, amount) => value === amount,
+};
+
+/** @param weights ids of the weights that figures can be compared of */
+export function readFilter(text: string, weights: readonly string[]): Filter {
+  const texts: TextTerm[] = [];
+  const figures: FigureTerm[] = [];
+  const mistakes: string[] = [];
+  for (const [written] of text.matchAll(/(?:"[^"]*"?|[^\s"])+/g)) {
+    const isWanted = !written.startsWith("-") || written.length === 1;
+    const term = isWanted ? written : written.slice(1);
+    const figure = /^([\p{L}\p{N}_-]+)(>=|<=|>|<|=)(.*)$/u.exec(term);
+    try {
+      if (figure) figures.push({ ...readFigure(figure[1], figure[2], figure[3], weights), isWanted });
+      else texts.push({ ...readText(term), isWanted });
+    } catch (error) {
+      mistakes.push((error as Error).message);
+    }
+  }
+  return { texts, figures, mistakes };
+}
+
+function readText(term: string): Omit<TextTerm, "isWanted"> {
+  const colon = term.indexOf(":");
+  const name = term.slice(0, colon).toLowerCase();
+  const field = colon > 0 && !term.startsWith('"') && Object.hasOwn(FIELDS, name) ? FIELDS[name] : undefined;
+  const pattern = (field === undefined ? term : term.slice(colon + 1)).replaceAll('"', "");
+  if (pattern.startsWith("~")) {
+    const expression = readExpression(pattern.slice(1));
+    return { field: field ?? "path", matches: (text) => expression.test(text) };
+  }
+  const wanted = pattern.toLowerCase();
+  return { field: field ?? "path", matches: (text) => text.toLowerCase().includes(wanted) };
+}
+
+function readExpression(source: string): RegExp {
+  try {
+    return new RegExp(source, "iu");
+  } catch {
+    throw new Error(`“${source}” is no regular expression`);
+  }
+}
+
+function readFigure(
+  name: string,
+  comparison: string,
+  amount: string,
+  weights: readonly string[],
+): Omit<FigureTerm, "isWanted"> {
+  const plain = (text: string) => text.toLowerCase().replaceAll(/[-_\s]/g, "");
+  const weight = weights.find((id) => plain(id) === plain(name));
+  if (weight === undefined) throw new Error(`There is no figure “${name}”: ${weights.join(", ")}`);
+  const parts = /^(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*|%)$/i.exec(amount);
+  const unit = parts?.[2].toLowerCase() ?? "";
+  if (!parts || !(unit === "%" || Object.hasOwn(UNITS, unit)))
+    throw new Error(`“${amount}” is no amount: 12, 1.5MiB, 20k and 5% are`);
+  const limit = Number(parts[1]) * (unit === "%" ? 0.01 : UNITS[unit]);
+  const compare = COMPARISONS[comparison];
+  return { weight, isShare: unit === "%", matches: (value) => compare(value, limit) };
+}
+
+// Live bytes over time of some contexts: the small pictures in tables.
+
+/** More points than these cannot be told apart in a picture as wide as a column. */
+const POINTS = 48;
+
+class LifeLines {
+  /** What the points count, for people. */
+  readonly unit: string;
+  readonly #offset: Int32Array;
+  readonly #point: Uint16Array;
+  readonly #change: Float64Array;
+  readonly #begin: Float64Array | undefined;
+  readonly #points: number;
+
+  /** @returns undefined if nobody recorded what was live when */
+  static of(data: PageData): LifeLines | undefined {
+    const column = (id: string, { deltas }: PageTimeline) =>
+      deltas?.columns.find(({ weight }) => weight === id)?.values;
+    const timeline = data.timelines.find((one) => column("freed", one) !== undefined);
+    const bytes = timeline && column("bytes", timeline);
+    return bytes && new LifeLines(data, timeline, bytes, column("freed", timeline)!);
+  }
+
+  private constructor(data: PageData, timeline: PageTimeline, bytes: Float64Array, freed: Float64Array) {
+    const { offset, context, begin } = timeline.deltas!;
+    const intervals = offset.length - 1;
+    this.#points = Math.min(POINTS, intervals);
+    this.unit = timeline.unit;
+    this.#offset = new Int32Array(data.contexts.length + 1);
+    for (const of of context) this.#offset[of + 1]++;
+    for (let i = 0; i < data.contexts.length; i++) this.#offset[i + 1] += this.#offset[i];
+    this.#point = new Uint16Array(context.length);
+    this.#change = new Float64Array(context.length);
+    const next = this.#offset.slice();
+    for (let interval = 0; interval < intervals; interval++) {
+      const point = Math.floor((interval * this.#points) / intervals);
+      for (let row = offset[interval]; row < offset[interval + 1]; row++) {
+        const at = next[context[row]]++;
+        this.#point[at] = point;
+        this.#change[at] = bytes[row] - freed[row];
+      }
+    }
+    if (begin) {
+      this.#begin = new Float64Array(data.contexts.length);
+      begin.context.forEach((of, row) => {
+        this.#begin![of] += begin.bytes[row];
+      });
+    }
+  }
+
+  /** Live bytes at the end of each of some equal parts of the run. */
+  line(contexts: Iterable<number>): Float64Array {
+    const live = new Float64Array(this.#points);
+    for (const context of contexts) {
+      live[0] += this.#begin?.[context] ?? 0;
+      for (let at = this.#offset[context]; at < this.#offset[context + 1]; at++)
+        live[this.#point[at]] += this.#change[at];
+    }
+    for (let point = 1; point < live.length; point++) live[point] += live[point - 1];
+    return live;
+  }
 }

@@ -5,150 +5,6 @@ import type { Colouring } from "./colouring.ts";
 import { type Colour, inkOn, mix, toText } from "./colours.ts";
 import type { Palette } from "./palette.ts";
 
-/** Widths of texts in one font, CSS pixels. Each character is measured once, and so is each text. */
-export class TextWidths {
-  readonly #measure: (text: string) => number;
-  readonly #characters = new Map<string, number>();
-  readonly #texts = new Map<string, number>();
-
-  /** @param measure the width of one character; texts are as wide as their characters: no kerning */
-  constructor(measure: (character: string) => number) {
-    this.#measure = measure;
-  }
-
-  of(text: string): number {
-    const known = this.#texts.get(text);
-    if (known !== undefined) return known;
-    let width = 0;
-    for (const character of text) width += this.#ofCharacter(character);
-    this.#texts.set(text, width);
-    return width;
-  }
-
-  /** The text, or as much of its end as there is room for behind a `…`; nothing where that is too little to say anything. */
-  end(text: string, room: number): string {
-    if (this.of(text) <= room) return text;
-    const characters = [...text];
-    let width = this.#ofCharacter("…");
-    let from = characters.length;
-    for (; from > 0; from--) {
-      const wider = width + this.#ofCharacter(characters[from - 1]);
-      if (wider > room) break;
-      width = wider;
-    }
-    return characters.length - from < LEAST_CHARACTERS ? "" : `…${characters.slice(from).join("")}`;
-  }
-
-  #ofCharacter(character: string): number {
-    const known = this.#characters.get(character);
-    if (known !== undefined) return known;
-    const width = this.#measure(character);
-    this.#characters.set(character, width);
-    return width;
-  }
-}
-
-/** Fewer characters of a name say nothing. */
-const LEAST_CHARACTERS = 4;
-/** Between a name and its place, CSS pixels. */
-const GAP = 8;
-
-interface Label {
-  /** From the left edge. */
-  name: string;
-  /** Up to the right edge. */
-  place: string;
-}
-
-/**
- * What of a name and its place is written into a box. Its amount goes first, then the file, then the name's begin: the ends
- * of both tell most. The place goes last.
- */
-export function fitLabel(
-  widths: TextWidths,
-  name: string,
-  place: string,
-  room: number,
-  amount?: string,
-): Label {
-  if (amount !== undefined) {
-    const whole = `${name}  ${amount}`;
-    if (widths.of(whole) + GAP + widths.of(place) <= room) return { name: whole, place };
-  }
-  // Where a place is a file or a module alone, it has no line that could stand for it.
-  const line = /.(:\d+)$/.exec(place)?.[1];
-  const places = place === "" ? [] : line === undefined ? [place] : [place, line];
-  for (const fitting of places)
-    if (widths.of(name) + GAP + widths.of(fitting) <= room) return { name, place: fitting };
-  if (widths.of(name) <= room && places.length === 0) return { name, place: "" };
-  const last = places.at(-1);
-  if (last?.startsWith(":")) {
-    const end = widths.end(name, room - GAP - widths.of(last));
-    if (end !== "") return { name: end, place: last };
-  }
-  return { name: widths.end(name, room), place: "" };
-}
-
-/** A colour as a pixel of an image's 32 bits, red first in memory. */
-function toPixel([red, green, blue]: Colour): number {
-  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
-}
-
-/**
- * Rows of boxes as pixels. All lines of a row are alike: one is filled box by box and copied, which is many times faster
- * than a rectangle for each of tens of thousands of boxes. Lengths are pixels of the device.
- */
-class BoxPixels {
-  readonly image: ImageData;
-  readonly #pixels: Uint32Array;
-  readonly #line: Uint32Array;
-
-  constructor(width: number, height: number) {
-    this.image = new ImageData(width, height);
-    this.#pixels = new Uint32Array(this.image.data.buffer);
-    this.#line = new Uint32Array(width);
-  }
-
-  /** Those of a canvas, which are made anew when its size changes: they are large. */
-  static of(canvas: HTMLCanvasElement): BoxPixels {
-    const known = kept.get(canvas);
-    if (known?.image.width === canvas.width && known.image.height === canvas.height) return known;
-    const pixels = new BoxPixels(canvas.width, canvas.height);
-    kept.set(canvas, pixels);
-    return pixels;
-  }
-
-  /** Begins a picture. */
-  erase(pixel: number): void {
-    this.#pixels.fill(pixel);
-  }
-
-  /** Begins a line. */
-  clear(pixel: number): void {
-    this.#line.fill(pixel);
-  }
-
-  /** A box on the line; it has at least one pixel. */
-  fill(from: number, to: number, pixel: number): void {
-    const begin = Math.round(from);
-    const end = Math.max(begin + 1, Math.round(to));
-    // Most boxes have so few pixels that a call of `fill` would take longer.
-    if (end - begin < FEW)
-      for (let at = begin; at < end && at < this.#line.length; at++) this.#line[at] = pixel;
-    else this.#line.fill(pixel, begin, end);
-  }
-
-  /** The line as all lines from one to before another one, as far as they are in the picture. */
-  copy(from: number, to: number): void {
-    const { width, height } = this.image;
-    for (let y = Math.max(0, from); y < Math.min(height, to); y++) this.#pixels.set(this.#line, y * width);
-  }
-}
-
-const FEW = 16;
-
-const kept = new WeakMap<HTMLCanvasElement, BoxPixels>();
-
 /** Height of a row and of its text, CSS pixels. */
 export const ROW = 20;
 const FONT_SIZE = 12;
@@ -351,3 +207,147 @@ function paintSelected(
     context.strokeRect(drawn.x[index] + 1, y + 1, Math.max(1, width - 2), ROW - 3);
   }
 }
+
+/** Widths of texts in one font, CSS pixels. Each character is measured once, and so is each text. */
+export class TextWidths {
+  readonly #measure: (text: string) => number;
+  readonly #characters = new Map<string, number>();
+  readonly #texts = new Map<string, number>();
+
+  /** @param measure the width of one character; texts are as wide as their characters: no kerning */
+  constructor(measure: (character: string) => number) {
+    this.#measure = measure;
+  }
+
+  of(text: string): number {
+    const known = this.#texts.get(text);
+    if (known !== undefined) return known;
+    let width = 0;
+    for (const character of text) width += this.#ofCharacter(character);
+    this.#texts.set(text, width);
+    return width;
+  }
+
+  /** The text, or as much of its end as there is room for behind a `…`; nothing where that is too little to say anything. */
+  end(text: string, room: number): string {
+    if (this.of(text) <= room) return text;
+    const characters = [...text];
+    let width = this.#ofCharacter("…");
+    let from = characters.length;
+    for (; from > 0; from--) {
+      const wider = width + this.#ofCharacter(characters[from - 1]);
+      if (wider > room) break;
+      width = wider;
+    }
+    return characters.length - from < LEAST_CHARACTERS ? "" : `…${characters.slice(from).join("")}`;
+  }
+
+  #ofCharacter(character: string): number {
+    const known = this.#characters.get(character);
+    if (known !== undefined) return known;
+    const width = this.#measure(character);
+    this.#characters.set(character, width);
+    return width;
+  }
+}
+
+/** Fewer characters of a name say nothing. */
+const LEAST_CHARACTERS = 4;
+/** Between a name and its place, CSS pixels. */
+const GAP = 8;
+
+interface Label {
+  /** From the left edge. */
+  name: string;
+  /** Up to the right edge. */
+  place: string;
+}
+
+/**
+ * What of a name and its place is written into a box. Its amount goes first, then the file, then the name's begin: the ends
+ * of both tell most. The place goes last.
+ */
+export function fitLabel(
+  widths: TextWidths,
+  name: string,
+  place: string,
+  room: number,
+  amount?: string,
+): Label {
+  if (amount !== undefined) {
+    const whole = `${name}  ${amount}`;
+    if (widths.of(whole) + GAP + widths.of(place) <= room) return { name: whole, place };
+  }
+  // Where a place is a file or a module alone, it has no line that could stand for it.
+  const line = /.(:\d+)$/.exec(place)?.[1];
+  const places = place === "" ? [] : line === undefined ? [place] : [place, line];
+  for (const fitting of places)
+    if (widths.of(name) + GAP + widths.of(fitting) <= room) return { name, place: fitting };
+  if (widths.of(name) <= room && places.length === 0) return { name, place: "" };
+  const last = places.at(-1);
+  if (last?.startsWith(":")) {
+    const end = widths.end(name, room - GAP - widths.of(last));
+    if (end !== "") return { name: end, place: last };
+  }
+  return { name: widths.end(name, room), place: "" };
+}
+
+/** A colour as a pixel of an image's 32 bits, red first in memory. */
+function toPixel([red, green, blue]: Colour): number {
+  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+}
+
+/**
+ * Rows of boxes as pixels. All lines of a row are alike: one is filled box by box and copied, which is many times faster
+ * than a rectangle for each of tens of thousands of boxes. Lengths are pixels of the device.
+ */
+class BoxPixels {
+  readonly image: ImageData;
+  readonly #pixels: Uint32Array;
+  readonly #line: Uint32Array;
+
+  constructor(width: number, height: number) {
+    this.image = new ImageData(width, height);
+    this.#pixels = new Uint32Array(this.image.data.buffer);
+    this.#line = new Uint32Array(width);
+  }
+
+  /** Those of a canvas, which are made anew when its size changes: they are large. */
+  static of(canvas: HTMLCanvasElement): BoxPixels {
+    const known = kept.get(canvas);
+    if (known?.image.width === canvas.width && known.image.height === canvas.height) return known;
+    const pixels = new BoxPixels(canvas.width, canvas.height);
+    kept.set(canvas, pixels);
+    return pixels;
+  }
+
+  /** Begins a picture. */
+  erase(pixel: number): void {
+    this.#pixels.fill(pixel);
+  }
+
+  /** Begins a line. */
+  clear(pixel: number): void {
+    this.#line.fill(pixel);
+  }
+
+  /** A box on the line; it has at least one pixel. */
+  fill(from: number, to: number, pixel: number): void {
+    const begin = Math.round(from);
+    const end = Math.max(begin + 1, Math.round(to));
+    // Most boxes have so few pixels that a call of `fill` would take longer.
+    if (end - begin < FEW)
+      for (let at = begin; at < end && at < this.#line.length; at++) this.#line[at] = pixel;
+    else this.#line.fill(pixel, begin, end);
+  }
+
+  /** The line as all lines from one to before another one, as far as they are in the picture. */
+  copy(from: number, to: number): void {
+    const { width, height } = this.image;
+    for (let y = Math.max(0, from); y < Math.min(height, to); y++) this.#pixels.set(this.#line, y * width);
+  }
+}
+
+const FEW = 16;
+
+const kept = new WeakMap<HTMLCanvasElement, BoxPixels>();

@@ -10,6 +10,93 @@ import { BesideMarks } from "../../pass/marks/beside-marks.ts";
 import { LINE_BYTES } from "../../pass/marks/place-group.ts";
 import { type SampledPlace, type SampleTargets, SampleWriter } from "./sample-writer.ts";
 
+/**
+ * The working-set tool with a sample of its locality: everything that the marks' pass does, and beside it a comparison of
+ * each line's hash. What follows another reference to its place in straight code is a hit in any cache of some size, and
+ * goes without; so do the stack and constant addresses.
+ */
+export class SamplingPass extends BesideMarks {
+  readonly #targets: SampleTargets;
+  readonly #touches = new Touches();
+  readonly #writer: SampleWriter;
+
+  constructor(marks: IntervalPass, targets: SampleTargets) {
+    super(marks);
+    this.#targets = targets;
+    this.#writer = new SampleWriter(targets, (sink) => marks.writeClock(sink));
+  }
+
+  override begin(state: WalkState, codeStart: number): void {
+    super.begin(state, codeStart);
+    this.#touches.reset();
+  }
+
+  override access(op: number, at: number, displacement: number, start: number, end: number): void {
+    super.access(op, at, displacement, start, end);
+    const { stack, values, module } = this.state;
+    const base = stack.value[at];
+    if (base === CONSTANT || values.classes[base] === ValueClass.Stack) return;
+    const size = ACCESS_BYTES[op];
+    const isWhole = 1 << alignmentHint(module.bytes, start) >= size;
+    for (const within of isWhole ? [0] : [0, size - 1])
+      this.#touch(op, at, displacement + within, start, end);
+  }
+
+  #touch(op: number, at: number, displacement: number, start: number, end: number): void {
+    const { stack, insertions, module } = this.state;
+    const touches = this.#touches;
+    const base = stack.value[at];
+    const offset = (stack.offset[at] + displacement) | 0;
+    if (touches.covers(base, offset)) return;
+    const site = start - module.codePayloadStart;
+    const near = touches.near(base, offset);
+    // Addresses of 64 bits are not looked at below what a local holds.
+    const isBelow = near !== undefined && near.offset < stack.offset[at];
+    const earlier = this.#targets.memory64 && isBelow ? undefined : near;
+    const local = keepAddress(this.state, at, op, start);
+    const touch = touches.add({ base, offset, site, position: start, local, held: stack.offset[at] });
+    insertions.add(end, { write: (sink) => this.#sample(sink, touch) });
+    if (earlier !== undefined) takeIn(touch, earlier);
+  }
+
+  override endBlock(): void {
+    super.endBlock();
+    this.#touches.endBlock();
+  }
+
+  override merge(position: number): void {
+    super.merge(position);
+    this.#touches.forgetSince(position);
+  }
+
+  override enterLoop(body: number): void {
+    super.enterLoop(body);
+    this.#touches.forgetAll();
+  }
+
+  override call(callee: number, tail: boolean, start: number, end: number): void {
+    super.call(callee, tail, start, end);
+    this.#touches.forgetAll();
+  }
+
+  override end(): void {
+    super.end();
+    if (this.#touches.all.length === 0) return;
+    const { temporaries } = this.state;
+    this.#writer.lower = extraLocal(temporaries, I32);
+    this.#writer.upper = extraLocal(temporaries, I32);
+    this.#writer.waits = extraLocal(temporaries, I32);
+  }
+
+  #sample(sink: SnippetSink, touch: Touch): void {
+    if (!touch.isGone) this.#writer.sample(sink, placeOf(touch));
+  }
+}
+
+function placeOf({ offset, held, extra, local, site, upperSite }: Touch): SampledPlace {
+  return { local, displacement: (offset - held) | 0, site, extra, upperSite };
+}
+
 /** Earlier touches of one base that are compared with a new one; a bound for very long straight code. */
 const MOST_COMPARED = 32;
 
@@ -132,91 +219,4 @@ function takeIn(touch: Touch, earlier: Touch): void {
   if (upper > offset) touch.upperSite = earlier.upperSite;
   touch.offset = Math.min(offset, earlier.offset);
   touch.extra = Math.max(offset, upper) - touch.offset;
-}
-
-/**
- * The working-set tool with a sample of its locality: everything that the marks' pass does, and beside it a comparison of
- * each line's hash. What follows another reference to its place in straight code is a hit in any cache of some size, and
- * goes without; so do the stack and constant addresses.
- */
-export class SamplingPass extends BesideMarks {
-  readonly #targets: SampleTargets;
-  readonly #touches = new Touches();
-  readonly #writer: SampleWriter;
-
-  constructor(marks: IntervalPass, targets: SampleTargets) {
-    super(marks);
-    this.#targets = targets;
-    this.#writer = new SampleWriter(targets, (sink) => marks.writeClock(sink));
-  }
-
-  override begin(state: WalkState, codeStart: number): void {
-    super.begin(state, codeStart);
-    this.#touches.reset();
-  }
-
-  override access(op: number, at: number, displacement: number, start: number, end: number): void {
-    super.access(op, at, displacement, start, end);
-    const { stack, values, module } = this.state;
-    const base = stack.value[at];
-    if (base === CONSTANT || values.classes[base] === ValueClass.Stack) return;
-    const size = ACCESS_BYTES[op];
-    const isWhole = 1 << alignmentHint(module.bytes, start) >= size;
-    for (const within of isWhole ? [0] : [0, size - 1])
-      this.#touch(op, at, displacement + within, start, end);
-  }
-
-  #touch(op: number, at: number, displacement: number, start: number, end: number): void {
-    const { stack, insertions, module } = this.state;
-    const touches = this.#touches;
-    const base = stack.value[at];
-    const offset = (stack.offset[at] + displacement) | 0;
-    if (touches.covers(base, offset)) return;
-    const site = start - module.codePayloadStart;
-    const near = touches.near(base, offset);
-    // Addresses of 64 bits are not looked at below what a local holds.
-    const isBelow = near !== undefined && near.offset < stack.offset[at];
-    const earlier = this.#targets.memory64 && isBelow ? undefined : near;
-    const local = keepAddress(this.state, at, op, start);
-    const touch = touches.add({ base, offset, site, position: start, local, held: stack.offset[at] });
-    insertions.add(end, { write: (sink) => this.#sample(sink, touch) });
-    if (earlier !== undefined) takeIn(touch, earlier);
-  }
-
-  override endBlock(): void {
-    super.endBlock();
-    this.#touches.endBlock();
-  }
-
-  override merge(position: number): void {
-    super.merge(position);
-    this.#touches.forgetSince(position);
-  }
-
-  override enterLoop(body: number): void {
-    super.enterLoop(body);
-    this.#touches.forgetAll();
-  }
-
-  override call(callee: number, tail: boolean, start: number, end: number): void {
-    super.call(callee, tail, start, end);
-    this.#touches.forgetAll();
-  }
-
-  override end(): void {
-    super.end();
-    if (this.#touches.all.length === 0) return;
-    const { temporaries } = this.state;
-    this.#writer.lower = extraLocal(temporaries, I32);
-    this.#writer.upper = extraLocal(temporaries, I32);
-    this.#writer.waits = extraLocal(temporaries, I32);
-  }
-
-  #sample(sink: SnippetSink, touch: Touch): void {
-    if (!touch.isGone) this.#writer.sample(sink, placeOf(touch));
-  }
-}
-
-function placeOf({ offset, held, extra, local, site, upperSite }: Touch): SampledPlace {
-  return { local, displacement: (offset - held) | 0, site, extra, upperSite };
 }

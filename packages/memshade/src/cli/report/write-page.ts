@@ -7,6 +7,23 @@ import { fromHere, say } from "../../record/host/run/terminal-line.ts";
 import { writePageFile } from "../../runs/page/page-file.ts";
 import type { PageData } from "../../show/report/page/data/page-data.ts";
 
+/** Writes a page, says where it is, and opens it where that was asked for. */
+export async function writePage(
+  page: PageData,
+  text: string,
+  {
+    file,
+    inputs,
+    open = false,
+  }: { readonly file: string; readonly inputs: readonly string[]; readonly open?: boolean | undefined },
+): Promise<void> {
+  const bytes = await writePageFile(page, text, { file, inputs });
+  say(`page written to ${quoteForShell(fromHere(resolve(file), process.cwd()))} (${formatBytes(bytes)})`);
+  const address = pathToFileURL(file).href;
+  const isOpen = open && (await openInBrowser(address));
+  if (!isOpen) say(`open it in a browser: ${address}`);
+}
+
 /** What takes longer to start is taken to have done so. */
 const PATIENCE_MS = 3000;
 
@@ -41,21 +58,4 @@ function opener(address: string): readonly string[] | undefined {
       return hasScreen ? ["xdg-open", address] : undefined;
     }
   }
-}
-
-/** Writes a page, says where it is, and opens it where that was asked for. */
-export async function writePage(
-  page: PageData,
-  text: string,
-  {
-    file,
-    inputs,
-    open = false,
-  }: { readonly file: string; readonly inputs: readonly string[]; readonly open?: boolean | undefined },
-): Promise<void> {
-  const bytes = await writePageFile(page, text, { file, inputs });
-  say(`page written to ${quoteForShell(fromHere(resolve(file), process.cwd()))} (${formatBytes(bytes)})`);
-  const address = pathToFileURL(file).href;
-  const isOpen = open && (await openInBrowser(address));
-  if (!isOpen) say(`open it in a browser: ${address}`);
 }

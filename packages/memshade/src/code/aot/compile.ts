@@ -26,11 +26,11 @@ import {
   type StackRow,
   type WrittenFunction,
 } from "./emit/function.ts";
+import { BodyLowering, type Rule } from "./lower/body.ts";
 import { CONTROL_RULES } from "./lower/control.ts";
 import { INTEGER_RULES } from "./lower/integers.ts";
 import { MEMORY_RULES } from "./lower/memory.ts";
 import { NATIVE_MODULE, nativeCall } from "./lower/native.ts";
-import { BodyLowering, type Rule } from "./lower/stack.ts";
 import { VECTOR_RULES } from "./lower/vectors.ts";
 import { type CompileOptions, ModuleContext } from "./module-context.ts";
 
@@ -78,6 +78,64 @@ export interface NativeCode {
   globals: { at: number; bytes: Uint8Array }[];
   /** What linear memory holds first. */
   data: { address: number; bytes: Uint8Array }[];
+}
+
+/**
+ * Makes machine code of a module's exported functions and of all that they call. Throws `UnsupportedCode` for what is outside of
+ * the subset, with the function, the offset in the module and the instruction, and `FormatError` for what is no valid module.
+ * The same module and options give the same bytes.
+ */
+export function compile(bytes: Uint8Array, options: CompileOptions = {}): NativeCode {
+  const wasm = decodeModule(bytes);
+  if (!WebAssembly.validate(bytes as BufferSource))
+    throw new FormatError("malformed", 0, "WebAssembly module", "it is not valid");
+  refuse(wasm);
+  const entries = exportedFunctions(wasm, options.exports);
+  const context = new ModuleContext(wasm, options, new Set(entries.values()));
+  const opening = entries.get(OPENER);
+
+  const asm = new Assembler();
+  const labels = new Map<number, Label>();
+  const functions = (index: number) => {
+    const label = labels.get(index) ?? asm.label();
+    labels.set(index, label);
+    return label;
+  };
+  const opener = opening === undefined ? undefined : asm.label();
+  const written = new Map<number, WrittenFunction>();
+  for (const index of context.wanted) {
+    if (index < wasm.importedFunctionCount)
+      throw new FormatError("unsupported", 0, "export", "it is an imported function");
+    const code = lowerFunction(context, index);
+    const assignment = assignRegisters(code, options.registers);
+    const entry = { loadsBase: code.exported && index !== opening, opener };
+    written.set(index, emitFunction(asm, code, assignment, entry, functions));
+  }
+  const opened = opener === undefined ? undefined : emitOpener(asm, opener, functions(opening as number));
+  return nativeCode(asm.finish(), { context, entries, written, opener: opened });
+}
+
+function refuse(wasm: WasmModule): void {
+  const fail = (what: string) => {
+    throw new FormatError("unsupported", 0, what, "machine code is made of modules without it");
+  };
+  if (wasm.start !== undefined) fail("start function");
+  if (memoryCount(wasm) > 1) fail("second memory");
+  if (memoryCount(wasm) > 0 && memoryType(wasm, 0).index64) fail("64-bit memory");
+  for (const segment of wasm.data)
+    if (segmentAddress(wasm, segment) === undefined) fail("passive or placed segment");
+}
+
+function exportedFunctions(wasm: WasmModule, wanted: readonly string[] | undefined): Map<string, number> {
+  const missing = wanted?.find(
+    (one) => !wasm.exports.some(({ kind, name }) => kind === "function" && name === one),
+  );
+  if (missing !== undefined)
+    throw new FormatError("malformed", 0, "export", `no function is exported as ${missing}`);
+  const functions = wasm.exports.filter(
+    ({ kind, name }) => kind === "function" && (wanted?.includes(name) ?? true),
+  );
+  return new Map(functions.map(({ name, index }) => [name, index]));
 }
 
 interface Parts {
@@ -286,61 +344,3 @@ function emitOpener(asm: Assembler, start: Label, opening: Label): WrittenFuncti
 
 /** The exported function that maps linear memory: it runs without one, and leaves the address in the image's word for it. */
 const OPENER = "memory_open";
-
-/**
- * Makes machine code of a module's exported functions and of all that they call. Throws `UnsupportedCode` for what is outside of
- * the subset, with the function, the offset in the module and the instruction, and `FormatError` for what is no valid module.
- * The same module and options give the same bytes.
- */
-export function compile(bytes: Uint8Array, options: CompileOptions = {}): NativeCode {
-  const wasm = decodeModule(bytes);
-  if (!WebAssembly.validate(bytes as BufferSource))
-    throw new FormatError("malformed", 0, "WebAssembly module", "it is not valid");
-  refuse(wasm);
-  const entries = exportedFunctions(wasm, options.exports);
-  const context = new ModuleContext(wasm, options, new Set(entries.values()));
-  const opening = entries.get(OPENER);
-
-  const asm = new Assembler();
-  const labels = new Map<number, Label>();
-  const functions = (index: number) => {
-    const label = labels.get(index) ?? asm.label();
-    labels.set(index, label);
-    return label;
-  };
-  const opener = opening === undefined ? undefined : asm.label();
-  const written = new Map<number, WrittenFunction>();
-  for (const index of context.wanted) {
-    if (index < wasm.importedFunctionCount)
-      throw new FormatError("unsupported", 0, "export", "it is an imported function");
-    const code = lowerFunction(context, index);
-    const assignment = assignRegisters(code, options.registers);
-    const entry = { loadsBase: code.exported && index !== opening, opener };
-    written.set(index, emitFunction(asm, code, assignment, entry, functions));
-  }
-  const opened = opener === undefined ? undefined : emitOpener(asm, opener, functions(opening as number));
-  return nativeCode(asm.finish(), { context, entries, written, opener: opened });
-}
-
-function refuse(wasm: WasmModule): void {
-  const fail = (what: string) => {
-    throw new FormatError("unsupported", 0, what, "machine code is made of modules without it");
-  };
-  if (wasm.start !== undefined) fail("start function");
-  if (memoryCount(wasm) > 1) fail("second memory");
-  if (memoryCount(wasm) > 0 && memoryType(wasm, 0).index64) fail("64-bit memory");
-  for (const segment of wasm.data)
-    if (segmentAddress(wasm, segment) === undefined) fail("passive or placed segment");
-}
-
-function exportedFunctions(wasm: WasmModule, wanted: readonly string[] | undefined): Map<string, number> {
-  const missing = wanted?.find(
-    (one) => !wasm.exports.some(({ kind, name }) => kind === "function" && name === one),
-  );
-  if (missing !== undefined)
-    throw new FormatError("malformed", 0, "export", `no function is exported as ${missing}`);
-  const functions = wasm.exports.filter(
-    ({ kind, name }) => kind === "function" && (wanted?.includes(name) ?? true),
-  );
-  return new Map(functions.map(({ name, index }) => [name, index]));
-}

@@ -37,204 +37,18 @@ import {
   SUMMARY_FIELDS,
 } from "./layout.ts";
 
-const SITES_AT_ONCE = 512;
-
-/** Puts what a version stores for stacks, as the records name them, at every `step`-th place of an array. */
-type PutStacks = (stacks: Uint32Array, into: Uint32Array, first: number, step: number) => void;
-
-/** The data of records: alloc sites with their blocks, then call sites. */
-class RecordLayout {
-  readonly #records: MemprofRecords;
-  readonly #version: MemprofVersion;
-  readonly #columns: readonly { bytes: number; values: BlockWords | undefined }[];
-  readonly #blockBytes: number;
-  readonly #stackBytes: number;
-  /** Alloc sites to be written. */
-  readonly #words: Uint32Array;
-
-  /** @param fields of the blocks, for each entry of the schema; those that are not known are written as 0 */
-  constructor(
-    records: MemprofRecords,
-    fields: readonly (BlockWords | undefined)[],
-    schema: readonly MibField[],
-    version: MemprofVersion,
-  ) {
-    this.#records = records;
-    this.#version = version;
-    this.#columns = schema.map(({ name, bytes }, index) => ({
-      bytes,
-      // The histogram's address means nothing outside of the process that had it.
-      values: name === "accessHistogram" ? undefined : fields[index],
-    }));
-    this.#blockBytes = schema.reduce((sum, { bytes }) => sum + bytes, 0);
-    this.#stackBytes = version === 2 ? 8 : 4;
-    // Fields that are not known stay 0.
-    this.#words = new Uint32Array((SITES_AT_ONCE * (this.#stackBytes + this.#blockBytes)) / 4);
-  }
-
-  bytesOf(row: number): number {
-    const { allocStart, callStart, callees } = this.#records;
-    const allocs = allocStart[row + 1]! - allocStart[row]!;
-    const calls = callStart[row + 1]! - callStart[row]!;
-    let bytes = 16 + allocs * (this.#stackBytes + this.#blockBytes) + calls * this.#stackBytes;
-    if (this.#version === 4) {
-      bytes += 8 * calls;
-      for (let site = callStart[row]!; callees.size > 0 && site < callStart[row + 1]!; site++)
-        bytes += 8 * (callees.get(site)?.length ?? 0);
-    }
-    return bytes;
-  }
-
-  /** Hands pieces on while it writes: the record of a busy function may be most of the file. */
-  *write(writer: ChunkWriter, row: number, putStacks: PutStacks): Chunks {
-    const { allocStart, callStart, callStack, callees } = this.#records;
-    writer.u64s(allocStart[row + 1]! - allocStart[row]!);
-    for (let site = allocStart[row]!; site < allocStart[row + 1]!; site += SITES_AT_ONCE) {
-      this.#writeSites(writer, site, Math.min(site + SITES_AT_ONCE, allocStart[row + 1]!), putStacks);
-      if (writer.isFull) yield* writer.take();
-    }
-    writer.u64s(callStart[row + 1]! - callStart[row]!);
-    const stackWords = this.#stackBytes / 4;
-    for (let site = callStart[row]!; site < callStart[row + 1]!; site++) {
-      putStacks(callStack.subarray(site, site + 1), this.#words, 0, stackWords);
-      writer.words(this.#words.subarray(0, stackWords));
-      if (this.#version === 4) {
-        const targets = callees.get(site) ?? [];
-        writer.u64s(targets.length, ...targets);
-      }
-      if (writer.isFull) yield* writer.take();
-    }
-  }
-
-  /** Column by column: the rows of blocks lie far apart in each, and reading many at once does not wait for each. */
-  #writeSites(writer: ChunkWriter, start: number, end: number, putStacks: PutStacks): void {
-    const { allocStack, allocBlock } = this.#records;
-    const words = this.#words;
-    const siteWords = (this.#stackBytes + this.#blockBytes) / 4;
-    putStacks(allocStack.subarray(start, end), words, 0, siteWords);
-    const blocks = allocBlock.subarray(start, end);
-    let at = this.#stackBytes / 4;
-    for (const { bytes, values } of this.#columns) {
-      values?.gather(blocks, words, at, siteWords);
-      at += bytes / 4;
-    }
-    writer.words(words.subarray(0, (end - start) * siteWords));
-  }
-}
-
-/** The memprof section of version 2: tables of records, of frames, and of call stacks with all their frames. */
-function planVersion2(profile: StackTreeView, options: WriteIndexedOptions, start: number): SectionPlan {
-  const { schema } = options;
-  const ids = frameIds(profile.frames);
-  const order = options.stackOrder ?? profile.metStacks ?? stacksByRecord(profile.records);
-  const stacks = new StacksInUse(profile, ids, order);
-  // LLVM puts in all frames in the order in which it met them.
-  const usedFrames = options.order === "inserted" ? [...ids.keys()] : stacks.frames;
-  const fields = schema.map((field) => profile.field(field));
-  const records = new RecordLayout(profile.records, fields, schema, 2);
-  const buckets = options.order === "inserted" ? bucketsOfInserted : bucketsInOrder;
-  const usedIds = BigUint64Array.from(usedFrames, (frame) => ids[frame]!);
-  const recordTable = planTable(
-    start + 48 + 8 + 8 * schema.length,
-    recordBuckets(profile.records, options),
-    (row) => 32 + records.bytesOf(row),
-  );
-  const frameTable = planTable(recordTable.end, buckets(usedIds), () => 32 + FRAME_BYTES);
-  const stackTable = planTable(frameTable.end, buckets(stacks.ids), (row) => 24 + 8 * stacks.readFrames(row));
-  function* write(writer: ChunkWriter): Chunks {
-    writer.u64s(2, recordTable.bucketTable, recordTable.end, frameTable.bucketTable);
-    writer.u64s(frameTable.end, stackTable.bucketTable);
-    writeSchema(writer, schema);
-    yield* writeTable(writer, recordTable, profile.records.length, (row) => {
-      writeKey(writer, profile.records.guid[row]!, true, records.bytesOf(row));
-      return records.write(writer, row, (sites, into, first, step) =>
-        stacks.putIds(sites, into, first, step),
-      );
-    });
-    yield* writeTable(writer, frameTable, usedFrames.length, (row) => {
-      writeKey(writer, usedIds[row]!, true, FRAME_BYTES);
-      writeFrame(writer, profile.frames, usedFrames[row]!);
-      return undefined;
-    });
-    yield* writeTable(writer, stackTable, stacks.ids.length, (row) => {
-      const depth = stacks.readFrames(row);
-      writeKey(writer, stacks.ids[row]!, false, 8 * depth);
-      for (let at = 0; at < depth; at++) writer.u64s(ids[stacks.path[at]!]!);
-      return undefined;
-    });
-  }
-  return { end: stackTable.end, write };
-}
-
-/** All stacks of one record after the other. */
-function* stacksByRecord({
-  length,
-  allocStart,
-  allocStack,
-  callStart,
-  callStack,
-}: MemprofRecords): Generator<number> {
-  for (let row = 0; row < length; row++) {
-    for (let at = allocStart[row]!; at < allocStart[row + 1]!; at++) yield allocStack[at]!;
-    for (let at = callStart[row]!; at < callStart[row + 1]!; at++) yield callStack[at]!;
-  }
-}
-
-/** Stacks by first use. */
-class StacksInUse {
-  /** Ids of the stacks. */
-  readonly ids: BigUint64Array;
-  /** Frames that occur, in the order of their first use. */
-  readonly frames: readonly number[];
-  /** The frames that `readFrames` has read, leaf first. */
-  readonly path: number[] = [];
-  readonly #profile: StackTreeView;
-  /** Numbers of the stacks in the tree. */
-  readonly #used = new RankedBits();
-  /** By number of the stack among those: its place in the order of use. */
-  readonly #places = new Column();
-  /** By place: the stack as the records name it. */
-  readonly #stacks = new Column();
-
-  constructor(profile: StackTreeView, frameIds: BigUint64Array, order: Iterable<number>) {
-    this.#profile = profile;
-    const { allocStack, callStack } = profile.records;
-    for (const column of [allocStack, callStack, profile.metStacks ?? []])
-      for (const stack of column) this.#used.set(profile.numberOf(stack));
-    this.#used.rankAll();
-    let count = 0;
-    for (const stack of order) {
-      const rank = this.#rankOf(stack);
-      if (this.#places.get(rank) !== 0) continue;
-      this.#stacks.set(count++, stack);
-      this.#places.set(rank, count);
-    }
-    const frames = new Set<number>();
-    this.ids = BigUint64Array.from({ length: count }, (_, place) => {
-      const depth = this.readFrames(place);
-      for (let at = 0; at < depth; at++) frames.add(this.path[at]!);
-      return callStackId(this.path.slice(0, depth).map((frame) => frameIds[frame]!));
-    });
-    this.frames = [...frames];
-  }
-
-  /** Puts the ids of stacks as the records name them, two words each, at every `step`-th place. */
-  putIds(stacks: Uint32Array, into: Uint32Array, first: number, step: number): void {
-    for (let index = 0, at = first; index < stacks.length; index++, at += step) {
-      const id = this.ids[this.#places.get(this.#rankOf(stacks[index]!)) - 1]!;
-      into[at] = Number(id & 0xffffffffn);
-      into[at + 1] = Number(id >> 32n);
-    }
-  }
-
-  /** Reads the frames of the stack at a place into `path`. @returns how many they are */
-  readFrames(place: number): number {
-    return this.#profile.framesOf(this.#stacks.get(place), this.path);
-  }
-
-  #rankOf(stack: number): number {
-    return this.#used.rankOf(this.#profile.numberOf(stack));
-  }
+interface WriteIndexedOptions {
+  readonly version: MemprofVersion;
+  readonly container: ContainerVersion;
+  /** The fields of each block, in stored order; fields that the profile does not know are written as 0. */
+  readonly schema: readonly MibField[];
+  /**
+   * "inserted": the records are inserted into the table one after another, as LLVM does. "stored": they come from a
+   * table, or in ascending order, and keep their order within buckets.
+   */
+  readonly order: "inserted" | "stored";
+  /** All stacks of the records in the order in which LLVM met them; record by record if not given. Version 2 shows it. */
+  readonly stackOrder?: Iterable<number> | undefined;
 }
 
 /** What stands in version 4 beside the records. */
@@ -442,18 +256,204 @@ function linearizeMerged(merger: ProfileMerger): LinearProfile {
   };
 }
 
-interface WriteIndexedOptions {
-  readonly version: MemprofVersion;
-  readonly container: ContainerVersion;
-  /** The fields of each block, in stored order; fields that the profile does not know are written as 0. */
-  readonly schema: readonly MibField[];
-  /**
-   * "inserted": the records are inserted into the table one after another, as LLVM does. "stored": they come from a
-   * table, or in ascending order, and keep their order within buckets.
-   */
-  readonly order: "inserted" | "stored";
-  /** All stacks of the records in the order in which LLVM met them; record by record if not given. Version 2 shows it. */
-  readonly stackOrder?: Iterable<number> | undefined;
+const SITES_AT_ONCE = 512;
+
+/** Puts what a version stores for stacks, as the records name them, at every `step`-th place of an array. */
+type PutStacks = (stacks: Uint32Array, into: Uint32Array, first: number, step: number) => void;
+
+/** The data of records: alloc sites with their blocks, then call sites. */
+class RecordLayout {
+  readonly #records: MemprofRecords;
+  readonly #version: MemprofVersion;
+  readonly #columns: readonly { bytes: number; values: BlockWords | undefined }[];
+  readonly #blockBytes: number;
+  readonly #stackBytes: number;
+  /** Alloc sites to be written. */
+  readonly #words: Uint32Array;
+
+  /** @param fields of the blocks, for each entry of the schema; those that are not known are written as 0 */
+  constructor(
+    records: MemprofRecords,
+    fields: readonly (BlockWords | undefined)[],
+    schema: readonly MibField[],
+    version: MemprofVersion,
+  ) {
+    this.#records = records;
+    this.#version = version;
+    this.#columns = schema.map(({ name, bytes }, index) => ({
+      bytes,
+      // The histogram's address means nothing outside of the process that had it.
+      values: name === "accessHistogram" ? undefined : fields[index],
+    }));
+    this.#blockBytes = schema.reduce((sum, { bytes }) => sum + bytes, 0);
+    this.#stackBytes = version === 2 ? 8 : 4;
+    // Fields that are not known stay 0.
+    this.#words = new Uint32Array((SITES_AT_ONCE * (this.#stackBytes + this.#blockBytes)) / 4);
+  }
+
+  bytesOf(row: number): number {
+    const { allocStart, callStart, callees } = this.#records;
+    const allocs = allocStart[row + 1]! - allocStart[row]!;
+    const calls = callStart[row + 1]! - callStart[row]!;
+    let bytes = 16 + allocs * (this.#stackBytes + this.#blockBytes) + calls * this.#stackBytes;
+    if (this.#version === 4) {
+      bytes += 8 * calls;
+      for (let site = callStart[row]!; callees.size > 0 && site < callStart[row + 1]!; site++)
+        bytes += 8 * (callees.get(site)?.length ?? 0);
+    }
+    return bytes;
+  }
+
+  /** Hands pieces on while it writes: the record of a busy function may be most of the file. */
+  *write(writer: ChunkWriter, row: number, putStacks: PutStacks): Chunks {
+    const { allocStart, callStart, callStack, callees } = this.#records;
+    writer.u64s(allocStart[row + 1]! - allocStart[row]!);
+    for (let site = allocStart[row]!; site < allocStart[row + 1]!; site += SITES_AT_ONCE) {
+      this.#writeSites(writer, site, Math.min(site + SITES_AT_ONCE, allocStart[row + 1]!), putStacks);
+      if (writer.isFull) yield* writer.take();
+    }
+    writer.u64s(callStart[row + 1]! - callStart[row]!);
+    const stackWords = this.#stackBytes / 4;
+    for (let site = callStart[row]!; site < callStart[row + 1]!; site++) {
+      putStacks(callStack.subarray(site, site + 1), this.#words, 0, stackWords);
+      writer.words(this.#words.subarray(0, stackWords));
+      if (this.#version === 4) {
+        const targets = callees.get(site) ?? [];
+        writer.u64s(targets.length, ...targets);
+      }
+      if (writer.isFull) yield* writer.take();
+    }
+  }
+
+  /** Column by column: the rows of blocks lie far apart in each, and reading many at once does not wait for each. */
+  #writeSites(writer: ChunkWriter, start: number, end: number, putStacks: PutStacks): void {
+    const { allocStack, allocBlock } = this.#records;
+    const words = this.#words;
+    const siteWords = (this.#stackBytes + this.#blockBytes) / 4;
+    putStacks(allocStack.subarray(start, end), words, 0, siteWords);
+    const blocks = allocBlock.subarray(start, end);
+    let at = this.#stackBytes / 4;
+    for (const { bytes, values } of this.#columns) {
+      values?.gather(blocks, words, at, siteWords);
+      at += bytes / 4;
+    }
+    writer.words(words.subarray(0, (end - start) * siteWords));
+  }
+}
+
+/** The memprof section of version 2: tables of records, of frames, and of call stacks with all their frames. */
+function planVersion2(profile: StackTreeView, options: WriteIndexedOptions, start: number): SectionPlan {
+  const { schema } = options;
+  const ids = frameIds(profile.frames);
+  const order = options.stackOrder ?? profile.metStacks ?? stacksByRecord(profile.records);
+  const stacks = new StacksInUse(profile, ids, order);
+  // LLVM puts in all frames in the order in which it met them.
+  const usedFrames = options.order === "inserted" ? [...ids.keys()] : stacks.frames;
+  const fields = schema.map((field) => profile.field(field));
+  const records = new RecordLayout(profile.records, fields, schema, 2);
+  const buckets = options.order === "inserted" ? bucketsOfInserted : bucketsInOrder;
+  const usedIds = BigUint64Array.from(usedFrames, (frame) => ids[frame]!);
+  const recordTable = planTable(
+    start + 48 + 8 + 8 * schema.length,
+    recordBuckets(profile.records, options),
+    (row) => 32 + records.bytesOf(row),
+  );
+  const frameTable = planTable(recordTable.end, buckets(usedIds), () => 32 + FRAME_BYTES);
+  const stackTable = planTable(frameTable.end, buckets(stacks.ids), (row) => 24 + 8 * stacks.readFrames(row));
+  function* write(writer: ChunkWriter): Chunks {
+    writer.u64s(2, recordTable.bucketTable, recordTable.end, frameTable.bucketTable);
+    writer.u64s(frameTable.end, stackTable.bucketTable);
+    writeSchema(writer, schema);
+    yield* writeTable(writer, recordTable, profile.records.length, (row) => {
+      writeKey(writer, profile.records.guid[row]!, true, records.bytesOf(row));
+      return records.write(writer, row, (sites, into, first, step) =>
+        stacks.putIds(sites, into, first, step),
+      );
+    });
+    yield* writeTable(writer, frameTable, usedFrames.length, (row) => {
+      writeKey(writer, usedIds[row]!, true, FRAME_BYTES);
+      writeFrame(writer, profile.frames, usedFrames[row]!);
+      return undefined;
+    });
+    yield* writeTable(writer, stackTable, stacks.ids.length, (row) => {
+      const depth = stacks.readFrames(row);
+      writeKey(writer, stacks.ids[row]!, false, 8 * depth);
+      for (let at = 0; at < depth; at++) writer.u64s(ids[stacks.path[at]!]!);
+      return undefined;
+    });
+  }
+  return { end: stackTable.end, write };
+}
+
+/** All stacks of one record after the other. */
+function* stacksByRecord({
+  length,
+  allocStart,
+  allocStack,
+  callStart,
+  callStack,
+}: MemprofRecords): Generator<number> {
+  for (let row = 0; row < length; row++) {
+    for (let at = allocStart[row]!; at < allocStart[row + 1]!; at++) yield allocStack[at]!;
+    for (let at = callStart[row]!; at < callStart[row + 1]!; at++) yield callStack[at]!;
+  }
+}
+
+/** Stacks by first use. */
+class StacksInUse {
+  /** Ids of the stacks. */
+  readonly ids: BigUint64Array;
+  /** Frames that occur, in the order of their first use. */
+  readonly frames: readonly number[];
+  /** The frames that `readFrames` has read, leaf first. */
+  readonly path: number[] = [];
+  readonly #profile: StackTreeView;
+  /** Numbers of the stacks in the tree. */
+  readonly #used = new RankedBits();
+  /** By number of the stack among those: its place in the order of use. */
+  readonly #places = new Column();
+  /** By place: the stack as the records name it. */
+  readonly #stacks = new Column();
+
+  constructor(profile: StackTreeView, frameIds: BigUint64Array, order: Iterable<number>) {
+    this.#profile = profile;
+    const { allocStack, callStack } = profile.records;
+    for (const column of [allocStack, callStack, profile.metStacks ?? []])
+      for (const stack of column) this.#used.set(profile.numberOf(stack));
+    this.#used.rankAll();
+    let count = 0;
+    for (const stack of order) {
+      const rank = this.#rankOf(stack);
+      if (this.#places.get(rank) !== 0) continue;
+      this.#stacks.set(count++, stack);
+      this.#places.set(rank, count);
+    }
+    const frames = new Set<number>();
+    this.ids = BigUint64Array.from({ length: count }, (_, place) => {
+      const depth = this.readFrames(place);
+      for (let at = 0; at < depth; at++) frames.add(this.path[at]!);
+      return callStackId(this.path.slice(0, depth).map((frame) => frameIds[frame]!));
+    });
+    this.frames = [...frames];
+  }
+
+  /** Puts the ids of stacks as the records name them, two words each, at every `step`-th place. */
+  putIds(stacks: Uint32Array, into: Uint32Array, first: number, step: number): void {
+    for (let index = 0, at = first; index < stacks.length; index++, at += step) {
+      const id = this.ids[this.#places.get(this.#rankOf(stacks[index]!)) - 1]!;
+      into[at] = Number(id & 0xffffffffn);
+      into[at + 1] = Number(id >> 32n);
+    }
+  }
+
+  /** Reads the frames of the stack at a place into `path`. @returns how many they are */
+  readFrames(place: number): number {
+    return this.#profile.framesOf(this.#stacks.get(place), this.path);
+  }
+
+  #rankOf(stack: number): number {
+    return this.#used.rankOf(this.#profile.numberOf(stack));
+  }
 }
 
 /** Where a memprof section ends, and what writes it. */
