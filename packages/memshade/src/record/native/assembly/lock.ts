@@ -48,7 +48,7 @@ export function lock(room: usize): bool {
 
 @inline
 export function unlock(): void {
-  if (load<u32>(Header.request) !== load<u32>(Header.answer)) holdStill();
+  if (load<u32>(Header.request) !== load<u32>(Header.answered)) holdStill();
   store<u32>(Header.changing, 0);
   if (isAlone()) store<u32>(Header.lock, 0);
   else if (atomic.xchg<u32>(Header.lock, 0) === 2) wake();
@@ -79,10 +79,10 @@ function wake(): void {
 function holdStill(): void {
   const request = load<u32>(Header.request);
   atomic.store<u32>(Header.changing, 0);
-  atomic.store<u32>(Header.answer, request);
+  atomic.store<u32>(Header.answered, request);
   store64(scratch(), 0);
   store64(scratch() + 8, DUMP_STEP_NS);
   for (let i: u32 = 0; i < DUMP_STEPS && atomic.load<u32>(Header.request) === request && request !== 0; i++)
     syscall2(NANOSLEEP, scratch(), 0);
-  atomic.store<u32>(Header.answer, atomic.load<u32>(Header.request));
+  atomic.store<u32>(Header.answered, atomic.load<u32>(Header.request));
 }

@@ -181,7 +181,7 @@ export class MemoryFile {
     if (this.#isClosed) return undefined;
     const request = ++this.#requests;
     this.setHeader(Header.request, request);
-    for (let waited = 0; waited < STILL_MS && this.header(Header.answer) !== request; waited += STEP_MS) {
+    for (let waited = 0; waited < STILL_MS && this.header(Header.answered) !== request; waited += STEP_MS) {
       await delay(STEP_MS);
       if (this.#isClosed) return undefined;
     }

@@ -87,6 +87,7 @@ export function recordedRun(
           isMarked: ofTool?.part?.tools.workingset !== undefined,
           end,
           isLeftAlone: program.isLeftAlone === true,
+          reach: found.reach,
         })
       : undefined;
   const isNoneExpected = replacedBy !== undefined || program.notes.length > 0;

@@ -64,6 +64,8 @@ export function buildImage(native: NativeCode, hooked: Hooked): Uint8Array {
         known === undefined ? [] : [{ name: known, at: Text.next + WORD_BYTES * i }],
       ),
       { name: "__libc_single_threaded", at: Text.isSingleThreaded },
+      { name: "exit", at: Text.exit },
+      { name: "quick_exit", at: Text.quickExit },
     ],
     initialize: native.entries.get("initialize") as number,
     finalize: native.entries.get("finalize") as number,
@@ -103,7 +105,9 @@ function dataOf(hooked: Hooked): Uint8Array {
   put("/proc/self/exe", Text.program);
   put("/proc/self/cmdline", Text.command);
   put("/proc/self/maps", Text.maps);
-  new DataView(data.buffer).setUint32(Text.tablesWait, TABLES_WAIT_MS, true);
+  const view = new DataView(data.buffer);
+  view.setUint32(Text.tablesWait, TABLES_WAIT_MS, true);
+  view.setUint32(Text.isLookedAt, hooked.isLookedAt === true ? 1 : 0, true);
   return data;
 }
 
@@ -146,6 +150,9 @@ function tellOfFunctions(data: Uint8Array, { entries }: NativeCode, places: Obje
   tell("sample_handler", SampleText.handler);
   tell("begin_thread", SampleText.beginThread);
   tell("sample_block", Text.sampleBlock);
+  tell("at_exit", Text.atExit);
+  tell("end_program", Text.endProgram);
+  tell("exit_program", Text.exitProgram);
 }
 
 /** What can be written of an image is loaded last, and the texts are the end of that. */

@@ -18,7 +18,7 @@ import { kept } from "../tables/kept.ts";
 import { TableCache } from "../tables/table-cache.ts";
 import { buildImage, setRun } from "./build-image.ts";
 import { canHoldCode, KIND } from "./can-hold-code.ts";
-import { type Hooked, NEXT, nextNames, symbolsOf } from "./functions.ts";
+import { type Hooked, NEXT, nextNames, symbolsOf, WITHOUT_MEMORY } from "./functions.ts";
 
 /** What an image is made for. */
 export interface KeptImage extends Hooked {
@@ -32,14 +32,14 @@ const DIGEST_BYTES = 8;
 export function keptImage(folder: string, options: KeptImage): Uint8Array {
   const runtime = options.clock === "wall" ? NATIVE_WALL_RUNTIME_BASE64 : NATIVE_RUNTIME_BASE64;
   return kept(folder, `image-${digestOf(options)}`, () =>
-    buildImage(compile(bytesOfBase64(runtime)), options),
+    buildImage(compile(bytesOfBase64(runtime), { withoutMemory: WITHOUT_MEMORY }), options),
   );
 }
 
 /** Of all that one image differs from another by: the clock, what is looked for, and the names of what is there. */
 function digestOf({ clock, ...hooked }: KeptImage): string {
   const symbols = NEXT.map(({ name }) => symbolsOf(name, hooked));
-  const text = JSON.stringify([clock, nextNames(hooked), symbols]);
+  const text = JSON.stringify([clock, nextNames(hooked), symbols, hooked.isLookedAt === true]);
   return Buffer.from(sha256(new TextEncoder().encode(text)).subarray(0, DIGEST_BYTES)).toString("hex");
 }
 

@@ -154,6 +154,11 @@ export class LiveBlocks {
     return records.sort((a, b) => this.#addressOf(a) - this.#addressOf(b));
   }
 
+  /** Beginnings of regions that blocks have begun in, by address. */
+  *regionStarts(): Generator<number> {
+    for (const { start } of this.#regions()) yield start;
+  }
+
   /** Records of a slot's chain, from that on which its tag tells of. */
   *#chainOf(tag: number): Generator<number> {
     const { records } = this.#layout;
