@@ -215,7 +215,8 @@ class NativeRecording {
     const { clock = "virtual", blocks = true, mappings = false } = run;
     const memoryLimit = run.memoryLimit ?? partOfFreeMemory();
     this.#memoryLimit = memoryLimit;
-    this.writer = new ProfileWriter({ clock, blocks, mappings, memoryLimit }, run.isQuiet);
+    const { noReach } = run;
+    this.writer = new ProfileWriter({ clock, blocks, mappings, memoryLimit, noReach }, run.isQuiet);
   }
 
   get #isMarking(): boolean {
@@ -230,7 +231,7 @@ class NativeRecording {
   /** Whether it is looked which blocks can still be reached: where they are recorded, and that is what was asked for. */
   get #isLookedAt(): boolean {
     const { noReach = false, blocks = true, tool } = this.#run;
-    return !noReach && blocks && (tool === undefined || tool.name === "heap");
+    return !noReach && blocks && tool?.name !== "waste";
   }
 
   /** Makes the image and the tables, and rewrites what is to be rewritten. */
@@ -325,10 +326,14 @@ class NativeRecording {
     const owners = tool?.options.isOwned === true;
     const sampleHz = this.#sampleHz;
     const samples = sampleHz === undefined ? undefined : new ProcessSamples(sampleHz, image.path);
-    const children = traceChildren === true ? new ChildProcesses(image, pid, out, sampleHz, this.#looked) : undefined;
+    const children =
+      traceChildren === true ? new ChildProcesses(image, pid, out, sampleHz, this.#looked) : undefined;
     const copy = this.#rewritten?.otherwise ?? executed.file;
     const own = [launcherIn(image.folder), executed.file, copy].map(tryRealPath);
-    const watch = new MemoryWatch(image, pid, children, samples, { programs: own, looked: this.#looked });
+    const watch = new MemoryWatch(image, pid, children, samples, {
+      programs: own,
+      looked: this.#looked,
+    });
     this.#watch = watch;
     watch.onTurn = () => this.#rewritten?.look(pid);
     if (intervals !== undefined && this.#isMarking)

@@ -14,6 +14,7 @@ import {
   libcExitNow,
   load32,
   load64,
+  load8,
   stackPointer,
   syscall1,
   syscall2,
@@ -28,8 +29,10 @@ const MOST_LOOKS: u32 = 3_000_000_000;
 const PAUSE_NS: u64 = 200_000;
 const MOST_PAUSES: u32 = 120_000;
 const PAUSES_ALONE: u32 = 4000;
-/** `exit` and its like are short: an address behind their beginning that is no further away is a return to them. */
-const EXIT_BYTES: u64 = 64;
+/** `exit` and its like are short, also with counters: an address behind their beginning that is no further away is a return to them. */
+const EXIT_BYTES: u64 = 96;
+const JUMP: u32 = 0xe9;
+const JUMP_BYTES: u64 = 5;
 /** Words of the stack between them and what they call. */
 const EXIT_WORDS: u64 = 64;
 
@@ -70,6 +73,13 @@ function end(status: u64): void {
   syscall1(EXIT_GROUP, status);
 }
 
+/** Where the code of a function of the C library is: where accesses are counted, it begins with a jump to there. */
+function codeOf(field: u64): u64 {
+  const start = load64(text() + field);
+  if (start === 0 || load8(start) !== JUMP) return start;
+  return start + JUMP_BYTES + <u64>(<i64>(<i32>load32(start + 1)));
+}
+
 @inline
 function isIn(address: u64, start: u64): bool {
   return start !== 0 && address > start && address - start <= EXIT_BYTES;
@@ -77,8 +87,8 @@ function isIn(address: u64, start: u64): bool {
 
 /** From where on the stack belongs to whoever has called `exit`; what that has on the stack itself is nobody's any more. */
 function stackBehindExit(place: u64): u64 {
-  const exit = load64(text() + Text.exit);
-  const quickExit = load64(text() + Text.quickExit);
+  const exit = codeOf(Text.exit);
+  const quickExit = codeOf(Text.quickExit);
   // What is near the beginning of the stack is all there is.
   const end = min(place + 8 * EXIT_WORDS, load<u64>(Header.stackTop));
   for (let at = place; at < end; at += 8) {

@@ -10,11 +10,11 @@ import {
   programName,
 } from "../../host/run/run-folder.ts";
 import { Control } from "../../tools/heap/layout.ts";
+import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import type { PlacedImage } from "../image/place-image.ts";
 import { Header, Place } from "../layout.ts";
-import { ProcessSamples } from "../sampling/cpu-samples.ts";
-import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import { EndLook, type LookedAt, STILL_GOES_ON } from "../reach/end-look.ts";
+import { ProcessSamples } from "../sampling/cpu-samples.ts";
 import { WantedTables } from "../tables/make-wanted.ts";
 import type { RecordedProgram } from "./left-behind.ts";
 import { MemoryFile } from "./memory-file.ts";
@@ -222,7 +222,9 @@ export class ChildProcesses {
       },
       memory: seen.memory,
       samples: seen.samples?.file(seen.memory),
-      reach: isRunning ? seen.look && STILL_GOES_ON : seen.look?.known(seen.memory, { kind: "ended" }, undefined),
+      reach: isRunning
+        ? seen.look && STILL_GOES_ON
+        : seen.look?.known(seen.memory, { kind: "ended" }, undefined),
       folder: seen.folder,
       isRunning,
     };

@@ -39,6 +39,8 @@ export interface RecordingOptions {
   rewritten?: readonly RewrittenFile[] | undefined;
   /** What recording may take of memory, bytes. */
   memoryLimit: number;
+  /** It was not to be looked which blocks can still be reached. */
+  noReach?: boolean | undefined;
   /** Sentences about what ran without that code. */
   notCounted?: readonly string[] | undefined;
 }

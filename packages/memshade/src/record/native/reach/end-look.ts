@@ -37,6 +37,7 @@ const NOTHING: InstanceReach = {
 /** Waits for a process to end, and looks then which of its blocks can still be reached. */
 export class EndLook {
   #reach: KnownReach | undefined;
+  #isOver = false;
   readonly #what: LookedAt;
   readonly #process: OpenedProcess | undefined;
 
@@ -53,6 +54,7 @@ export class EndLook {
 
   /** To be called often: the process may wait for it. */
   serve(memory: MemoryFile): void {
+    if (this.#isOver) return;
     let wish = memory.header(Header.wish);
     if (wish !== Wish.asked && wish !== Wish.sure) return;
     if (wish === Wish.asked && this.#process?.isConfined === false) {
@@ -64,7 +66,9 @@ export class EndLook {
     // A child that shares its memory, while it waits for that child.
     const isOther = wish === Wish.asked && this.#process?.isInCall === true;
     if (wish !== Wish.none && wish !== Wish.over && !isOther) this.#reach = this.#look(memory);
-    if (wish !== Wish.none) memory.setHeader(Header.answer, Answer.done);
+    if (wish === Wish.none) return;
+    this.#isOver = true;
+    memory.setHeader(Header.answer, Answer.done);
   }
 
   /** What is known of its blocks when it has ended. */

@@ -1,9 +1,9 @@
-import { ShadowReader } from "../../tools/heap/read/read-shadow.ts";
+import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
 import { BlockList } from "../../tools/heap/read/reach/block-list.ts";
 import { classifyBlocks } from "../../tools/heap/read/reach/classify-blocks.ts";
 import type { UnknownReach } from "../../tools/heap/read/reach/look-through.ts";
 import { type InstanceReach, sumUp } from "../../tools/heap/read/reach/sum-up.ts";
-import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
+import { ShadowReader } from "../../tools/heap/read/read-shadow.ts";
 import type { InstrumentedInfo } from "../../tools/options.ts";
 import { contextPath, NO_COUNTERS, PROCESS_INFO } from "../collect/heap-part.ts";
 import { readModules } from "../collect/modules.ts";
@@ -41,7 +41,8 @@ export interface OwnMemory {
 
 /** Pages behind the image that it has besides its file. */
 const IMAGE_BYTES = 2 * 4096;
-const UNFOLLOWED = "there are blocks of 4 GiB and more, or without room in the tables, which may point to them";
+const UNFOLLOWED =
+  "there are blocks of 4 GiB and more, or without room in the tables, which may point to them";
 const LOADER = /^ld(-|64|\.so)/;
 const C_LIBRARY = /^libc[.-]/;
 
@@ -158,7 +159,8 @@ function isChunkHead(
   const data: number[] = [];
   ranges.forEach((range, i) => {
     const before = ranges[i - 1];
-    const isBehind = before?.end === range.start && C_LIBRARY.test(baseName(before.path)) && isAnonymous(range);
+    const isBehind =
+      before?.end === range.start && C_LIBRARY.test(baseName(before.path)) && isAnonymous(range);
     if (range.access[1] === "w" && (isBehind || C_LIBRARY.test(baseName(range.path))))
       data.push(range.start, range.end);
   });

@@ -52,13 +52,7 @@ export class OpenedProcess implements ReadableProcess {
 
   touched(address: number, pages: Uint8Array): void {
     const entries = Buffer.alloc(pages.length * ENTRY_BYTES);
-    const found = readSync(
-      this.#pages,
-      entries,
-      0,
-      entries.length,
-      (address / PAGE_BYTES) * ENTRY_BYTES,
-    );
+    const found = readSync(this.#pages, entries, 0, entries.length, (address / PAGE_BYTES) * ENTRY_BYTES);
     for (let page = 0; (page + 1) * ENTRY_BYTES <= found; page++)
       pages[page] = (entries[page * ENTRY_BYTES + ENTRY_BYTES - 1]! & TOUCHED) === 0 ? 0 : 1;
   }
@@ -78,7 +72,9 @@ export class OpenedProcess implements ReadableProcess {
   /** Numbers of its threads that run, or could. */
   threads(): number[] {
     try {
-      return readdirSync(`/proc/${this.pid}/task`).map(Number).filter((id) => !this.#hasEnded(id));
+      return readdirSync(`/proc/${this.pid}/task`)
+        .map(Number)
+        .filter((id) => !this.#hasEnded(id));
     } catch {
       return [];
     }

@@ -42,7 +42,8 @@ export function processRoots(sources: RootSources): number[] {
   const roots = ranges.filter((range) => isRoot(range, sources.ownFolders));
   const holes = [...own, ...unusedStacks(sources), ...allocatorMemory(sources, roots)];
   for (let block = 0; block < blocks.length; block++)
-    if (!sources.isMapping(block)) holes.push(blocks.starts[block], blocks.starts[block] + blocks.sizes[block]);
+    if (!sources.isMapping(block))
+      holes.push(blocks.starts[block], blocks.starts[block] + blocks.sizes[block]);
   return withoutAll(roots, holes);
 }
 
@@ -67,7 +68,8 @@ function mergeRanges(ranges: readonly number[]): number[] {
   const merged: number[] = [];
   for (const i of order) {
     const [start, end] = [ranges[i]!, ranges[i + 1]!];
-    if (merged.length > 0 && start <= merged.at(-1)!) merged[merged.length - 1] = Math.max(merged.at(-1)!, end);
+    if (merged.length > 0 && start <= merged.at(-1)!)
+      merged[merged.length - 1] = Math.max(merged.at(-1)!, end);
     else merged.push(start, end);
   }
   return merged;
@@ -176,11 +178,7 @@ function arenaHeaps({ start, end }: MappedRange, memory: ProcessMemory): number[
 }
 
 /** The pages that the C library has mapped for one block; undefined: it is none of these. */
-function mappedChunk(
-  start: number,
-  range: MappedRange,
-  memory: ProcessMemory,
-): [number, number] | undefined {
+function mappedChunk(start: number, range: MappedRange, memory: ProcessMemory): [number, number] | undefined {
   const chunk = start - HEAD_BYTES;
   if (chunk < range.start || start % WORD_BYTES !== 0) return undefined;
   const size = memory.word(chunk + WORD_BYTES);

@@ -131,7 +131,6 @@ class Search {
     const row = this.#pointers.rowOf(block);
     for (let i = row.from; i < row.to; i++) this.#takePossible(this.#pointers.targets[i]);
     const inside = this.#pointers.insideOf(block);
-    for (let i = inside.from; i < inside.to; i++)
-      this.#takePossible(this.#pointers.inside.targets.values[i]);
+    for (let i = inside.from; i < inside.to; i++) this.#takePossible(this.#pointers.inside.targets.values[i]);
   }
 }
