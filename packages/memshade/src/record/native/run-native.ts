@@ -228,12 +228,6 @@ class NativeRecording {
     return this.#run.sampleHz ?? (this.#isMarking ? STACKS_HZ : undefined);
   }
 
-  /** Whether it is looked which blocks can still be reached: where they are recorded, and that is what was asked for. */
-  get #isLookedAt(): boolean {
-    const { noReach = false, blocks = true, tool } = this.#run;
-    return !noReach && blocks && tool?.name !== "waste";
-  }
-
   /** Makes the image and the tables, and rewrites what is to be rewritten. */
   async prepare(file: string, program: NativeProgram): Promise<RecordedProgram> {
     const { path, args, clock = "virtual", blocks = true, mappings = false } = this.#run;
@@ -246,7 +240,8 @@ class NativeRecording {
     const period = isSampled ? samplePeriod(sampleHz) : undefined;
     const { tool, isQuiet } = this.#run;
     const inserted = tool && nativeTool(tool.name, tool.options);
-    const isLookedAt = this.#isLookedAt;
+    // Where it is, blocks are recorded.
+    const isLookedAt = this.#run.noReach !== true && blocks && inserted?.isWaste === undefined;
     const image = placeImage({
       isLookedAt,
       clock,

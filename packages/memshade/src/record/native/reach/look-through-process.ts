@@ -3,6 +3,7 @@ import { BlockList } from "../../tools/heap/read/reach/block-list.ts";
 import { classifyBlocks } from "../../tools/heap/read/reach/classify-blocks.ts";
 import type { UnknownReach } from "../../tools/heap/read/reach/look-through.ts";
 import { type InstanceReach, sumUp } from "../../tools/heap/read/reach/sum-up.ts";
+import { nativeColumns } from "../../tools/heap/read/live-columns.ts";
 import { ShadowReader } from "../../tools/heap/read/read-shadow.ts";
 import type { InstrumentedInfo } from "../../tools/options.ts";
 import { contextPath, NO_COUNTERS, PROCESS_INFO } from "../collect/heap-part.ts";
@@ -54,7 +55,7 @@ export function lookThroughProcess(process: StillProcess): InstanceReach | Unkno
   const info: InstrumentedInfo = { ...PROCESS_INFO, tools: [isCounted ? "heap" : "alloc"] };
   const reader = new ShadowReader({ buffer: tables, counters: counters ?? NO_COUNTERS }, NATIVE_LAYOUT, info);
   if (reader.hasUnfollowedBlocks) return { unknown: UNFOLLOWED };
-  const live = readLive(reader, loaderContexts(view, tables, process.own.image));
+  const live = nativeColumns(tables, NATIVE_LAYOUT);
   const blocks = new BlockList(live.starts, live.sizes);
   const isMapping = (block: number): boolean => mappings.has(blocks.starts[block]);
   const ranges = processRoots({
@@ -69,44 +70,18 @@ export function lookThroughProcess(process: StillProcess): InstanceReach | Unkno
     isForeign: process.isForeign,
   });
   const late = Math.floor(reader.now / 2) + 1;
-  const reached = live.reached;
-  for (let block = 0; mappings.size > 0 && block < blocks.length; block++)
-    if (isMapping(block)) reached.push(block);
+  const isOfLoader = loaderContexts(view, tables, process.own.image);
+  const reached: number[] = [];
+  // The dynamic linker finds its blocks by ways of its own.
+  for (let block = 0; block < blocks.length; block++)
+    if (isOfLoader(live.contexts[block]) || (mappings.size > 0 && isMapping(block))) reached.push(block);
   for (const pointer of stacks) {
     const block = blocks.find(pointer);
     if (block >= 0) reached.push(block);
   }
   const space = { memory, ranges, values: [], reached, isOther: isChunkHead(process.ranges, blocks) };
   const found = classifyBlocks(blocks, space, { times: live.times, late });
-  return { ...sumUp(reader.blocks, { ...found, late }, reader, false), hostMayHold: false };
-}
-
-interface Live {
-  starts: Float64Array;
-  sizes: Uint32Array;
-  times: Uint32Array;
-  /** Blocks of the dynamic linker: it finds them by ways of its own. */
-  reached: number[];
-}
-
-function readLive(reader: ShadowReader, isOfLoader: (context: number) => boolean): Live {
-  let count = 0;
-  for (const _ of reader.blocks) count++;
-  const live: Live = {
-    starts: new Float64Array(count),
-    sizes: new Uint32Array(count),
-    times: new Uint32Array(count),
-    reached: [],
-  };
-  let i = 0;
-  for (const { address, size, time, context } of reader.blocks) {
-    live.starts[i] = address;
-    live.sizes[i] = size;
-    live.times[i] = time;
-    if (isOfLoader(context)) live.reached.push(i);
-    i++;
-  }
-  return live;
+  return { ...sumUp(live, { ...found, late }, reader, false), hostMayHold: false };
 }
 
 /** Whether a context allocates in the dynamic linker. */
@@ -152,7 +127,7 @@ function hadBlocks(reader: ShadowReader): (from: number, to: number) => boolean 
  * Tells of an address in the C library's own data whether it is that of what its allocator has behind a block: the lists of free memory begin
  * there, and that place may still be the block's.
  */
-function isChunkHead(
+export function isChunkHead(
   ranges: readonly MappedRange[],
   blocks: BlockList,
 ): (value: number, at: number, block: number) => boolean {

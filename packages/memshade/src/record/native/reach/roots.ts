@@ -38,16 +38,11 @@ export interface RootSources {
  * memory is, too, nor stacks as far as nobody uses them.
  */
 export function processRoots(sources: RootSources): number[] {
-  const { blocks, own, ranges } = sources;
+  const { own, ranges } = sources;
   const roots = ranges.filter((range) => isRoot(range, sources.ownFolders));
-  const holes = [...own, ...unusedStacks(sources), ...allocatorMemory(sources, roots)];
-  for (let block = 0; block < blocks.length; block++)
-    if (!sources.isMapping(block))
-      holes.push(blocks.starts[block], blocks.starts[block] + blocks.sizes[block]);
-  return withoutAll(roots, holes);
+  return withoutAll(roots, [...own, ...unusedStacks(sources), ...allocatorMemory(sources, roots)]);
 }
 
-/** Merges holes first: there is one for each block. */
 function withoutAll(roots: readonly MappedRange[], holes: readonly number[]): number[] {
   const merged = mergeRanges(holes);
   let next = 0;
@@ -111,7 +106,7 @@ function isStack(ranges: readonly MappedRange[], index: number, memory: ProcessM
   return false;
 }
 
-/** Memory that allocators hand blocks out of, as beginnings and ends. */
+/** Memory that allocators hand blocks out of, as beginnings and ends; where that is not known, the blocks alone. */
 function allocatorMemory(sources: RootSources, roots: readonly MappedRange[]): number[] {
   const { memory, blocks, isMapping } = sources;
   const known: number[] = roots.flatMap((range) => {
@@ -127,8 +122,8 @@ function allocatorMemory(sources: RootSources, roots: readonly MappedRange[]): n
     const index = inRoots.find(start);
     if (index < 0) continue;
     const chunk = mappedChunk(start, roots[index]!, memory);
-    if (chunk !== undefined) known.push(...chunk);
-    else if (isAnonymous(roots[index]!)) foreign.add(index);
+    known.push(...(chunk ?? [start, start + blocks.sizes[block]]));
+    if (chunk === undefined && isAnonymous(roots[index]!)) foreign.add(index);
   }
   if (foreign.size > 0 || sources.isForeign)
     roots.forEach((range, index) => {

@@ -215,7 +215,7 @@ export class LiveBlocks {
     size,
     folded,
     followed,
-  }: LiveBlock): { accesses: number; stands: number; isIdle: boolean; startWork: number } | undefined {
+  }: Pick<LiveBlock, "address" | "size" | "folded" | "followed">): { accesses: number; stands: number; isIdle: boolean; startWork: number } | undefined {
     if (followed === 0) return undefined;
     const entry = this.#layout.followed + followed * FOLLOWED_BYTES;
     const end = Math.floor((address + size - 1) / GRANULE_BYTES) + 1;

@@ -2,6 +2,7 @@ import { isMemory } from "../../../followed-memory.ts";
 import { SHADOW_MEMORY } from "../../../host-interface.ts";
 import type { InstrumentedInfo, PointerRoots } from "../../../options.ts";
 import type { LiveBlock } from "../live-blocks.ts";
+import { columnsOf } from "../live-columns.ts";
 import { ShadowReader } from "../read-shadow.ts";
 import { BlockList } from "./block-list.ts";
 import { classifyBlocks, type PointerSpace } from "./classify-blocks.ts";
@@ -100,24 +101,21 @@ export function lookThrough(
     return { unknown: "there are blocks beyond --max-blocks, which may point to them" };
   if (info.sharedMemory && info.acrossThreads !== true)
     return { unknown: "threads share the memory, and each was followed on its own" };
-  const live = sortedBlocks(reader);
-  const blocks = new BlockList(
-    Float64Array.from(live, ({ address }) => address),
-    Uint32Array.from(live, ({ size }) => size),
-  );
+  const live = columnsOf(sortedBlocks(reader));
+  const blocks = new BlockList(live.starts, live.sizes);
   const values = roots.globals.map((name) => addressIn(exports[name]));
   const stackPointer = roots.stackPointer === undefined ? undefined : addressIn(exports[roots.stackPointer]);
   const inside =
     state.inside ??
     (stackPointer !== undefined && stackPointer > roots.stackFrom && stackPointer < roots.stackTo);
   const times: BlockTimes = {
-    times: Uint32Array.from(live, ({ time }) => time),
+    times: live.times,
     late: Math.floor(reader.now / 2) + 1,
   };
   const space: PointerSpace = {
     memory: flatMemory(program.buffer, info.memory64 === true ? 8 : 4),
     ranges: rootRanges(roots, {
-      lowestBlock: Math.min(reader.blocks.lowest() ?? Number.POSITIVE_INFINITY, live[0]?.address ?? 0),
+      lowestBlock: Math.min(reader.blocks.lowest() ?? Number.POSITIVE_INFINITY, live.starts[0] ?? 0),
       // Outside of the functions it is the host that keeps a part of the stack for itself: what leads from there is what it holds.
       stackPointer: inside || stackPointer === undefined ? stackPointer : roots.stackTo,
       memoryBytes: program.buffer.byteLength,

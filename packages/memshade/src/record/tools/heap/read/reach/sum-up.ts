@@ -1,5 +1,6 @@
 import { REACH_FIELDS } from "../../../../../profile/model/reach-fields.ts";
-import type { LiveBlock } from "../live-blocks.ts";
+import type { LiveBlocks } from "../live-blocks.ts";
+import type { LiveColumns } from "../live-columns.ts";
 import type { ShadowReader } from "../read-shadow.ts";
 import { AllocationPauses } from "./allocation-pauses.ts";
 import { type Classified, Reach } from "./classify-blocks.ts";
@@ -71,9 +72,9 @@ export interface InstanceReach {
   accessesAfter: number;
 }
 
-/** Sums by context of what was found. @param blocks in the order in which they were classified */
+/** Sums by context of what was found of live blocks. */
 export function sumUp(
-  blocks: Iterable<LiveBlock>,
+  live: LiveColumns,
   { reach, behindBytes, behindBlocks, behindLate, late }: Classified & { late: number },
   reader: ShadowReader,
   inside: boolean,
@@ -83,21 +84,22 @@ export function sumUp(
   const pauses = new AllocationPauses();
   const settled = new SettledBlocks();
   let accessesSince = 0;
-  let index = -1;
-  for (const block of blocks) {
-    index++;
-    const { context, size, time } = block;
-    let sums = sumsOf.get(context);
-    if (sums === undefined) {
-      sums = REACH_FIELDS.map(() => 0);
+  let last = -1;
+  let sums: number[] = [];
+  for (let index = 0; index < live.length; index++) {
+    const context = live.contexts[index];
+    const [size, time] = [live.sizes[index], live.times[index]];
+    if (context !== last) {
+      sums = sumsOf.get(context) ?? REACH_FIELDS.map(() => 0);
       sumsOf.set(context, sums);
+      last = context;
     }
     const found = reach[index] as keyof typeof PLACE_OF_REACH;
     const place = PLACE_OF_REACH[inside && found !== Reach.Reachable ? Reach.Possible : found] ?? 0;
     sums[place]! += size;
     sums[place + 1]!++;
     if (time >= late) sums[PLACE_OF_LATE + (found === Reach.Reachable ? 1 : 0)]!++;
-    const followed = reader.blocks.followed(block);
+    const followed = followedAt(live, index, reader);
     accessesSince += (followed?.accesses ?? 0) * (followed?.stands ?? 0);
     if (followed !== undefined) pauses.add(context, { time, ...followed });
     if (found === Reach.Reachable && followed?.isIdle === true) sums[PLACE_OF_IDLE]! += followed.stands;
@@ -119,4 +121,11 @@ export function sumUp(
     inside,
     accessesAfter: Math.round(accessesAfter),
   };
+}
+
+function followedAt(live: LiveColumns, index: number, { blocks }: ShadowReader): ReturnType<LiveBlocks["followed"]> {
+  const followed = live.followed[index];
+  if (followed === 0) return undefined;
+  const [address, size] = [live.starts[index], live.sizes[index]];
+  return blocks.followed({ address, size, followed, folded: live.folded.get(index) ?? 0 });
 }
