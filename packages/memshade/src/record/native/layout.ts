@@ -93,6 +93,14 @@ export const Header = {
   pause: 608,
   /** The process that looks. */
   watcher: 624,
+  /** The thread that ends the program. */
+  endThread: 628,
+  /** Not 0: with the next dump a copy of the process is asked for; which process that is, or the negative of an errno; what has made it. */
+  copyAsked: 632,
+  copy: 636,
+  copier: 640,
+  /** 16 bytes for a time of the copy's. */
+  copyPause: 648,
   /** A byte per page of counters that was asked about last. */
   touched: 28672,
   program: 16384,

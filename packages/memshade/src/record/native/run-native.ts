@@ -22,7 +22,7 @@ import { type ProfileTarget, ProfileWriter, type WrittenChild } from "./collect/
 import { type PlacedImage, placeImage } from "./image/place-image.ts";
 import { Header } from "./layout.ts";
 import type { InsertedTool, NativeTool } from "./native-tool.ts";
-import type { LookedAt } from "./reach/end-look.ts";
+import type { LookedAt } from "./reach/process-look.ts";
 import { RewrittenRun } from "./rewritten/rewritten-run.ts";
 import { ProcessSamples } from "./sampling/cpu-samples.ts";
 import { checkLimits } from "./start/check-limits.ts";

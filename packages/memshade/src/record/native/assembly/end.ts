@@ -5,8 +5,8 @@
 // until then only looks at a word of its memory, which takes some milliseconds; if it may not, to the end.
 import { CONTROL } from "../../tools/heap/assembly/imports";
 import { Control } from "../../tools/heap/assembly/layout.generated";
-import { Answer, Header, NextWord, Text, Wish } from "./layout.generated";
-import { processAddress } from "./lock";
+import { Answer, Header, NextWord, Text, Thread, Wish } from "./layout.generated";
+import { lock, processAddress, unlock } from "./lock";
 import {
   jump,
   libcAtExit,
@@ -21,7 +21,8 @@ import {
   text,
 } from "./machine";
 import { isOpen, isOver } from "./open";
-import { ESRCH, EXIT_GROUP, GETPID, KILL, NANOSLEEP } from "./system-calls";
+import { currentThread } from "./threads";
+import { ESRCH, EXIT_GROUP, GETPID, GETTID, KILL, NANOSLEEP } from "./system-calls";
 
 /** Looks at the word: a second or two. */
 const MOST_LOOKS: u32 = 3_000_000_000;
@@ -113,10 +114,17 @@ function beLookedAt(stack: u64): void {
       atomic.store<u32>(Header.wish, Wish.none);
       return;
     }
+    store<u32>(Header.endThread, <u32>syscall1(GETTID, 0));
     atomic.store<u32>(Header.wish, Wish.sure);
     sleepUntilDone();
   }
   atomic.store<u32>(Header.wish, Wish.over);
+}
+
+/** As from inside of the allocator: other threads may never come there. */
+function standStill(): void {
+  const thread = currentThread();
+  if (thread !== 0 && lock(thread + Thread.room)) unlock();
 }
 
 /** Whether the parent is there. It may have another number here. */
@@ -131,6 +139,7 @@ function sleepUntilDone(): void {
   let pauses: u32 = 0;
   while (pauses < MOST_PAUSES && atomic.load<u32>(Header.answer) !== Answer.done) {
     syscall2(NANOSLEEP, processAddress(Header.pause), 0);
+    if (load<u32>(Header.request) !== load<u32>(Header.answered)) standStill();
     const now = atomic.load<u32>(Header.sign);
     pauses = now === sign ? pauses + 1 : 0;
     sign = now;

@@ -1,6 +1,7 @@
 // The lock of all tables. A program must never hang because of it: its holder may have left a hook by a jump, or be dead.
 import { Header, Text } from "./layout.generated";
 import { load64, load8, memorySlot, scratch, store64, syscall2, syscall4, text } from "./machine";
+import { makeCopy } from "./copy";
 import { CLOCK_GETTIME, CLOCK_MONOTONIC, FUTEX, FUTEX_WAIT, FUTEX_WAKE, NANOSLEEP } from "./system-calls";
 
 const TRIES: u32 = 100;
@@ -78,6 +79,7 @@ function wake(): void {
 /** Keeps the tables still until the parent has read them, or for a second. */
 function holdStill(): void {
   const request = load<u32>(Header.request);
+  if (load<u32>(Header.copyAsked) !== 0) makeCopy();
   atomic.store<u32>(Header.changing, 0);
   atomic.store<u32>(Header.answered, request);
   store64(scratch(), 0);

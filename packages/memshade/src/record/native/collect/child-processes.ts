@@ -13,7 +13,8 @@ import { Control } from "../../tools/heap/layout.ts";
 import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import type { PlacedImage } from "../image/place-image.ts";
 import { Header, Place } from "../layout.ts";
-import { EndLook, type LookedAt, STILL_GOES_ON } from "../reach/end-look.ts";
+import { EndLook, STILL_GOES_ON } from "../reach/end-look.ts";
+import type { LookedAt } from "../reach/process-look.ts";
 import { ProcessSamples } from "../sampling/cpu-samples.ts";
 import { WantedTables } from "../tables/make-wanted.ts";
 import type { RecordedProgram } from "./left-behind.ts";
@@ -88,7 +89,7 @@ export class ChildProcesses {
   serve(): void {
     this.#look();
     for (const { memory, wanted, samples, look } of this.#seen.values()) {
-      look?.serve(memory);
+      look?.serve();
       wanted.make(memory, memory.program().file);
       // What is to be said of them stands in their runs.
       samples?.readFrom(memory);
@@ -166,7 +167,7 @@ export class ChildProcesses {
       const wanted = new WantedTables(this.#image.tables);
       const samples =
         this.#sampleHz === undefined ? undefined : new ProcessSamples(this.#sampleHz, this.#image.path);
-      const look = this.#looked && new EndLook(pid, memory, this.#looked);
+      const look = this.#looked && new EndLook(pid, memory, { looked: this.#looked, mayBeCopied: false });
       const start = memory.start();
       this.#seen.set(path, { path, pid, start, memory, wanted, samples, look, folder: undefined });
     }
@@ -222,9 +223,7 @@ export class ChildProcesses {
       },
       memory: seen.memory,
       samples: seen.samples?.file(seen.memory),
-      reach: isRunning
-        ? seen.look && STILL_GOES_ON
-        : seen.look?.known(seen.memory, { kind: "ended" }, undefined),
+      reach: isRunning ? seen.look && STILL_GOES_ON : seen.look?.known({ kind: "ended" }, undefined).reach,
       folder: seen.folder,
       isRunning,
     };

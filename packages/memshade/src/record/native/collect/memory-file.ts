@@ -176,8 +176,10 @@ export class MemoryFile {
   /**
    * What the tables use, while the process runs: it waits meanwhile, unless it does not allocate. Undefined where it has ended, and the file was
    * closed.
+   *
+   * @param onStill is called as soon as it waits
    */
-  async readStill(): Promise<SharedArrayBuffer | undefined> {
+  async readStill(onStill: () => void = () => undefined): Promise<SharedArrayBuffer | undefined> {
     if (this.#isClosed) return undefined;
     const request = ++this.#requests;
     this.setHeader(Header.request, request);
@@ -186,6 +188,7 @@ export class MemoryFile {
       if (this.#isClosed) return undefined;
     }
     try {
+      onStill();
       return this.read();
     } finally {
       this.setHeader(Header.request, 0);

@@ -4,7 +4,8 @@ import type { RunEnd } from "../../../profile/model/run.ts";
 import { say } from "../../host/run/terminal-line.ts";
 import type { PlacedImage } from "../image/place-image.ts";
 import { Header } from "../layout.ts";
-import { EndLook, type LookedAt, STILL_GOES_ON } from "../reach/end-look.ts";
+import { EndLook } from "../reach/end-look.ts";
+import type { LookedAt } from "../reach/process-look.ts";
 import type { ProcessSamples } from "../sampling/cpu-samples.ts";
 import { WantedTables } from "../tables/make-wanted.ts";
 import type { ChildProcess, ChildProcesses } from "./child-processes.ts";
@@ -162,7 +163,7 @@ export class MemoryWatch {
     if (this.#memory === undefined) {
       this.#memory = MemoryFile.open(this.#path);
       if (this.#memory !== undefined && this.#looked !== undefined)
-        this.#look = new EndLook(this.#pid, this.#memory, this.#looked);
+        this.#look = new EndLook(this.#pid, this.#memory, { looked: this.#looked, mayBeCopied: true });
     }
     return this.#memory;
   }
@@ -170,16 +171,19 @@ export class MemoryWatch {
   /** What the program has left in it, when it has ended. */
   left(end: RunEnd): LeftBehind | undefined {
     const { memory } = this;
-    const reach = memory && this.#look?.known(memory, end, this.#replaced?.path);
-    return memory && { memory: memory.read(), counters: memory.counters, reach, ...this.#beside(memory) };
+    if (memory === undefined) return undefined;
+    const known = this.#look?.known(end, this.#replaced?.path);
+    const tables = known?.tables ?? memory.read();
+    return { memory: tables, counters: memory.counters, reach: known?.reach, ...this.#beside(memory) };
   }
 
   /** What it has so far, while no thread changes it. */
   async leftSoFar(): Promise<LeftBehind | undefined> {
     const { memory } = this;
-    const still = await memory?.readStill();
-    const reach = this.#look && STILL_GOES_ON;
-    return memory && still && { memory: still, counters: memory.counters, reach, ...this.#beside(memory) };
+    const known = await this.#look?.soFar();
+    const still = known?.tables ?? (await memory?.readStill());
+    if (memory === undefined || still === undefined) return undefined;
+    return { memory: still, counters: memory.counters, reach: known?.reach, ...this.#beside(memory) };
   }
 
   /** Nothing of any process is recorded from here on. @param free is given the paths of what they go on counting in */
@@ -242,7 +246,7 @@ export class MemoryWatch {
     const isTurn = this.#turn++ % NAMES_TURNS === 0;
     if (isTurn) this.onTurn();
     if (memory !== undefined) {
-      this.#look?.serve(memory);
+      this.#look?.serve();
       if (isTurn) {
         this.#threads.look();
         this.#maps.look();

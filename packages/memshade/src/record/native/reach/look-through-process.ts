@@ -1,9 +1,9 @@
 import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
+import { nativeColumns } from "../../tools/heap/read/live-columns.ts";
 import { BlockList } from "../../tools/heap/read/reach/block-list.ts";
 import { classifyBlocks } from "../../tools/heap/read/reach/classify-blocks.ts";
 import type { UnknownReach } from "../../tools/heap/read/reach/look-through.ts";
 import { type InstanceReach, sumUp } from "../../tools/heap/read/reach/sum-up.ts";
-import { nativeColumns } from "../../tools/heap/read/live-columns.ts";
 import { ShadowReader } from "../../tools/heap/read/read-shadow.ts";
 import type { InstrumentedInfo } from "../../tools/options.ts";
 import { contextPath, NO_COUNTERS, PROCESS_INFO } from "../collect/heap-part.ts";
@@ -21,8 +21,9 @@ export interface StillProcess {
   counters: GranuleCounters | undefined;
   memory: ProcessMemory;
   ranges: readonly MappedRange[];
-  /** From where on the stacks of its threads are in use. */
+  /** From where on the stacks of its threads are in use; threads that run, 0 for the first one: what they have in registers is not known. */
   stacks: readonly number[];
+  running: ReadonlySet<number>;
   /** Beginnings of ranges that it has mapped itself, where these are blocks. */
   mappings: ReadonlySet<number>;
   /** What of it is memshade's. */
@@ -64,6 +65,7 @@ export function lookThroughProcess(process: StillProcess): InstanceReach | Unkno
     blocks,
     isMapping,
     stacks,
+    running: process.running,
     ownFolders: process.own.folders,
     own: [...process.own.ranges, ...behindImage(process)],
     hasHadBlocks: hadBlocks(reader),
@@ -81,7 +83,7 @@ export function lookThroughProcess(process: StillProcess): InstanceReach | Unkno
   }
   const space = { memory, ranges, values: [], reached, isOther: isChunkHead(process.ranges, blocks) };
   const found = classifyBlocks(blocks, space, { times: live.times, late });
-  return { ...sumUp(live, { ...found, late }, reader, false), hostMayHold: false };
+  return { ...sumUp(live, { ...found, late }, reader, process.running.size > 0), hostMayHold: false };
 }
 
 /** Whether a context allocates in the dynamic linker. */

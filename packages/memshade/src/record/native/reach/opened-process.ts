@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
+import { closeSync, openSync, readSync } from "node:fs";
 import type { ReadableProcess } from "./process-memory.ts";
 
 const PAGE_BYTES = 4096;
@@ -8,13 +8,11 @@ const TOUCHED = 0xc0;
 
 /** The memory of a process as the kernel shows it to its starter. It is opened early: later the process may forbid that. */
 export class OpenedProcess implements ReadableProcess {
-  readonly pid: number;
   readonly #memory: number;
   readonly #pages: number;
   readonly #maps: number;
 
-  private constructor(pid: number, [memory, pages, maps]: readonly [number, number, number]) {
-    this.pid = pid;
+  private constructor([memory, pages, maps]: readonly [number, number, number]) {
     this.#memory = memory;
     this.#pages = pages;
     this.#maps = maps;
@@ -25,7 +23,7 @@ export class OpenedProcess implements ReadableProcess {
     const opened: number[] = [];
     try {
       for (const name of ["mem", "pagemap", "maps"]) opened.push(openSync(`/proc/${pid}/${name}`, "r"));
-      return new OpenedProcess(pid, opened as [number, number, number] & number[]);
+      return new OpenedProcess(opened as [number, number, number] & number[]);
     } catch {
       for (const descriptor of opened) closeSync(descriptor);
       return undefined;
@@ -68,44 +66,4 @@ export class OpenedProcess implements ReadableProcess {
       at += found;
     }
   }
-
-  /** Numbers of its threads that run, or could. */
-  threads(): number[] {
-    try {
-      return readdirSync(`/proc/${this.pid}/task`)
-        .map(Number)
-        .filter((id) => !this.#hasEnded(id));
-    } catch {
-      return [];
-    }
-  }
-
-  #hasEnded(id: number): boolean {
-    const state = this.#fileOf(`task/${id}/stat`)?.replace(/^.*\) /s, "")[0];
-    return state === undefined || state === "Z" || state === "X";
-  }
-
-  /** Whether it has forbidden itself system calls that its starter may make. */
-  get isConfined(): boolean {
-    const own = filtersIn(readFileSync("/proc/self/status", "latin1"));
-    const status = this.#fileOf("status");
-    return status === undefined || filtersIn(status) !== own;
-  }
-
-  /** Whether its first thread waits in a system call. */
-  get isInCall(): boolean {
-    return this.#fileOf("syscall")?.startsWith("running") !== true;
-  }
-
-  #fileOf(name: string): string | undefined {
-    try {
-      return readFileSync(`/proc/${this.pid}/${name}`, "latin1");
-    } catch {
-      return undefined;
-    }
-  }
-}
-
-function filtersIn(status: string): string {
-  return [...status.matchAll(/^Seccomp.*$/gm)].join("\n");
 }

@@ -13,7 +13,7 @@ const ARENA_SIZE_AT = 16;
 /** A block is mapped by itself: a bit of the word in front of it, which has its size and begins 16 bytes before it. */
 const [HEAD_BYTES, MAPPED_BIT, SIZE_BITS] = [16, 2, 7];
 /** A thread's own data, which it has the address of in two words there, is near the end of its stack. */
-const [THREAD_WITHIN, THREAD_ALIGNMENT, THREAD_SELF_AT] = [16_384, 64, 16];
+const [THREAD_WITHIN, THREAD_ALIGNMENT, THREAD_SELF_AT, THREAD_ID_AT] = [16_384, 64, 16, 720];
 
 /** Where the roots of a process are looked for. */
 export interface RootSources {
@@ -23,8 +23,9 @@ export interface RootSources {
   blocks: BlockList;
   /** Blocks that are there whatever the allocator is: ranges that the program has mapped itself. */
   isMapping: (block: number) => boolean;
-  /** From where on stacks are in use, of each thread that there is. */
+  /** From where on stacks are in use, of threads of which that is known; the other ones, 0 for the one that the program began on. */
   stacks: readonly number[];
+  running: ReadonlySet<number>;
   /** Of memshade's own: folders of its files, and ranges as beginnings and ends. */
   ownFolders: readonly string[];
   own: readonly number[];
@@ -84,26 +85,29 @@ function isMemoryFile(path: string): boolean {
 }
 
 /** The part of each stack that is below what its thread uses, and stacks of threads that are gone. */
-function unusedStacks({ ranges, memory, stacks }: RootSources): number[] {
+function unusedStacks({ ranges, memory, stacks, running }: RootSources): number[] {
   return ranges.flatMap((range, index) => {
-    const { start, end, path } = range;
+    const { start, end } = range;
+    const thread = threadOn(ranges, index, memory);
+    if (thread === undefined) return [];
     const pointers = stacks.filter((pointer) => pointer >= start && pointer < end);
-    if (pointers.length > 0) return isStack(ranges, index, memory) ? [start, Math.min(...pointers)] : [];
-    return isStack(ranges, index, memory) || path === "[stack]" ? [start, end] : [];
+    if (pointers.length > 0) return [start, Math.min(...pointers)];
+    return running.has(thread) ? [] : [start, end];
   });
 }
 
-/** Whether the range is a stack as the C library makes them for threads, or the one that the program began on. */
-function isStack(ranges: readonly MappedRange[], index: number, memory: ProcessMemory): boolean {
+/** The thread whose stack a range is, as the C library makes them, or 0 of the one that the program began on; undefined: it is none. */
+function threadOn(ranges: readonly MappedRange[], index: number, memory: ProcessMemory): number | undefined {
   const range = ranges[index]!;
   const { start, end, path } = range;
-  if (path === "[stack]") return true;
+  if (path === "[stack]") return 0;
   const guard = ranges[index - 1];
-  if (!isAnonymous(range) || guard?.end !== start || guard.access !== "---p") return false;
+  if (!isAnonymous(range) || guard?.end !== start || guard.access !== "---p") return undefined;
   const from = Math.max(start, end - THREAD_WITHIN);
   for (let at = end - THREAD_ALIGNMENT; at >= from; at -= THREAD_ALIGNMENT)
-    if (memory.word(at) === at && memory.word(at + THREAD_SELF_AT) === at) return true;
-  return false;
+    if (memory.word(at) === at && memory.word(at + THREAD_SELF_AT) === at)
+      return memory.half(at + THREAD_ID_AT);
+  return undefined;
 }
 
 /** Memory that allocators hand blocks out of, as beginnings and ends; where that is not known, the blocks alone. */

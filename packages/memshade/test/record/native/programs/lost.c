@@ -1,5 +1,6 @@
 // 10 lists of 5 blocks each are lost, with `N` more that are held. Ends in the way that is asked for.
 #define _GNU_SOURCE
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +65,15 @@ int main(int count, char **words) {
       if (child == 0) _exit(0);
       waitpid(child, 0, 0);
     }
+  if (!strcmp(how, "works")) {
+    puts("ready");
+    fflush(stdout);
+    struct pollfd input = {0, POLLIN, 0};
+    while (poll(&input, 1, 2) == 0) {
+      void *volatile block = malloc(100);
+      free(block);
+    }
+  }
   if (!strcmp(how, "waits")) {
     puts("ready");
     fflush(stdout);

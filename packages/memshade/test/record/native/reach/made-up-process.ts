@@ -1,9 +1,9 @@
+import { isChunkHead } from "../../../../src/record/native/reach/look-through-process.ts";
 import { readMappedRanges } from "../../../../src/record/native/reach/mapped-ranges.ts";
 import { ProcessMemory, type ReadableProcess } from "../../../../src/record/native/reach/process-memory.ts";
 import { processRoots, type RootSources } from "../../../../src/record/native/reach/roots.ts";
 import { BlockList } from "../../../../src/record/tools/heap/read/reach/block-list.ts";
 import { classifyBlocks } from "../../../../src/record/tools/heap/read/reach/classify-blocks.ts";
-import { isChunkHead } from "../../../../src/record/native/reach/look-through-process.ts";
 
 const PAGE_BYTES = 4096;
 const NAMES = ["", "reachable", "possible", "lost", "indirect"];
@@ -60,6 +60,7 @@ export class MadeUpProcess implements ReadableProcess {
       blocks: list,
       isMapping: () => false,
       stacks: [],
+      running: new Set(),
       ownFolders: ["/run/memshade"],
       own: [],
       hasHadBlocks: () => false,

@@ -50,7 +50,7 @@ describe.skipIf(!canCompile)("live blocks of a native program", () => {
     const { status: ended, stderr } = memshadeRun(folder, ["--out", how, program, how]);
     expect(ended).toBe(status);
     expect(kindsIn(join(folder, how))).toBe("480/10 1920/40 0 144/3");
-    expect(stderr).toMatch(/leak +2\.34 KiB +50 of 53 blocks of list \(lost\.c:23\) are lost/);
+    expect(stderr).toMatch(/leak +2\.34 KiB +50 of 53 blocks of list \(lost\.c:24\) are lost/);
   });
 
   it("are told apart where accesses are counted, too", () => {
@@ -79,7 +79,30 @@ describe.skipIf(!canCompile)("live blocks of a native program", () => {
   it("are not looked at where that is asked for; a limit of what is lost is refused then", () => {
     memshadeRun(folder, ["--quiet", "--no-reach", "--out", "without", program]);
     const { status, stderr } = memshade(folder, ["check", "without", "--limit", "lost=0"]);
-    expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining("--no-reach was given") });
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: expect.stringContaining("--no-reach was given"),
+    });
+  });
+
+  it.each(["waits", "works"])("are told apart in a dump of a program that %s", async (how) => {
+    const recording = spawn(
+      process.execPath,
+      [MAIN, "run", "--quiet", "--out", `dumped-${how}`, program, how],
+      {
+        cwd: folder,
+        stdio: ["pipe", "pipe", "pipe"],
+      },
+    );
+    await new Promise((resolve) => recording.stdout.once("data", resolve));
+    const isWritten = new Promise((resolve) => recording.stderr.once("data", resolve));
+    recording.kill("SIGUSR2");
+    await isWritten;
+    const isOver = new Promise((resolve) => recording.once("close", resolve));
+    recording.stdin.end();
+    await isOver;
+    for (const out of [`dumped-${how}.dump1`, `dumped-${how}`])
+      expect(kindsIn(join(folder, out))).toMatch(/^480\/10 1920\/40 0 /);
   });
 
   it("do not keep it from ending when memshade was killed", async () => {
@@ -95,21 +118,26 @@ describe.skipIf(!canCompile)("live blocks of a native program", () => {
     expect(isThere(pid)).toBe(false);
   });
 
-  it.skipIf(OUTSIDE === undefined)("are no leaks where they are the program's table, or the C library's", () => {
-    const run = (name: string, ...args: readonly string[]) => {
-      make("gcc", "-o", join(folder, name), join(OUTSIDE!, `${name}.c`));
-      return memshadeRun(folder, ["--out", `of-${name}`, join(folder, name), ...args]).stderr;
-    };
-    expect(run("server", "1")).toContain("no findings");
-    expect(run("native-reachable-cache")).toContain("no findings");
-    expect(kindsIn(join(folder, "of-native-reachable-cache"))).toBe("0 0 0 4096000/1000");
-    expect(run("thr")).toContain("no findings");
-  });
+  it.skipIf(OUTSIDE === undefined)(
+    "are no leaks where they are the program's table, or the C library's",
+    () => {
+      const run = (name: string, ...args: readonly string[]) => {
+        make("gcc", "-o", join(folder, name), join(OUTSIDE!, `${name}.c`));
+        return memshadeRun(folder, ["--out", `of-${name}`, join(folder, name), ...args]).stderr;
+      };
+      expect(run("server", "1")).toContain("no findings");
+      expect(run("native-reachable-cache")).toContain("no findings");
+      expect(kindsIn(join(folder, "of-native-reachable-cache"))).toBe("0 0 0 4096000/1000");
+      expect(run("thr")).toContain("no findings");
+    },
+  );
 
   it.skipIf(OUTSIDE === undefined)("are one finding with all that only they lead to", () => {
     make("g++", "-o", join(folder, "dwz-one"), join(OUTSIDE!, "dwz-one.cpp"));
     const { stderr } = memshadeRun(folder, ["--out", "of-dwz", join(folder, "dwz-one")]);
-    expect(stderr.match(/leak .*/g)).toEqual(["leak  3.74 KiB  10 of 50 blocks of build (dwz-one.cpp:4) are lost"]);
+    expect(stderr.match(/leak .*/g)).toEqual([
+      "leak  3.74 KiB  10 of 50 blocks of build (dwz-one.cpp:4) are lost",
+    ]);
     expect(kindsIn(join(folder, "of-dwz"))).toBe("560/10 3270/20 0 76800/2");
   });
 
@@ -121,12 +149,7 @@ describe.skipIf(!canCompile)("live blocks of a native program", () => {
       memshadeRun(folder, ["--quiet", "--out", `of-${how}`, join(folder, "phases"), `${how}`]);
       return kindsIn(join(folder, `of-${how}`));
     });
-    expect(kinds).toEqual([
-      "32/1 71/1 0 77224/4",
-      "0 0 0 91410/161",
-      "0 0 0 98376/263",
-      "0 0 0 98376/263",
-    ]);
+    expect(kinds).toEqual(["32/1 71/1 0 77224/4", "0 0 0 91410/161", "0 0 0 98376/263", "0 0 0 98376/263"]);
   });
 
   it.skipIf(CASES === undefined).each([
@@ -141,10 +164,34 @@ describe.skipIf(!canCompile)("live blocks of a native program", () => {
     expect(kindsIn(join(folder, `of-${name}`))).toBe(kinds);
   });
 
+  it.skipIf(CASES === undefined).each([
+    ["reg.c", "0 0 0 7840/98"],
+    ["runtime-threads.c", "0 0 0 288/1"],
+    ["mover.c", "0 0 0 16000288/200002"],
+  ])("are told apart by a copy of the process where threads go on at its end: %s", (source, kinds) => {
+    const name = source.replace(".c", "");
+    make("gcc", "-o", join(folder, name), join(CASES!, source));
+    memshadeRun(folder, ["--quiet", "--out", `of-${name}`, join(folder, name)]);
+    expect(kindsIn(join(folder, `of-${name}`))).toBe(kinds);
+  });
+
+  it.skipIf(CASES === undefined)(
+    "are never lost where only registers of a thread that runs may have them",
+    () => {
+      make("gcc", "-o", join(folder, "spin"), join(CASES!, "spin.c"));
+      memshadeRun(folder, ["--quiet", "--out", "of-spin", join(folder, "spin")]);
+      expect(runIn(join(folder, "of-spin")).heap!.reach).toMatchObject({
+        lostBlocks: 0,
+        indirectlyLostBlocks: 0,
+      });
+    },
+  );
+
   it.skipIf(CASES === undefined)("are the program's own where it forgot to close something", () => {
     make("gcc", "-o", join(folder, "names"), join(CASES!, "runtime-names.c"));
     memshadeRun(folder, ["--quiet", "--out", "of-names", join(folder, "names")]);
-    const { lostBytes, indirectlyLostBytes, possiblyLostBlocks } = runIn(join(folder, "of-names")).heap!.reach!;
+    const { lostBytes, indirectlyLostBytes, possiblyLostBlocks } = runIn(join(folder, "of-names")).heap!
+      .reach!;
     expect({ lost: lostBytes + indirectlyLostBytes, possiblyLostBlocks }).toEqual({
       lost: 33_280,
       possiblyLostBlocks: 0,

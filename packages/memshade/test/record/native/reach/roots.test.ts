@@ -66,7 +66,10 @@ describe("live blocks of a process", () => {
       [AREA, AREA + MIB, "rw-p"],
     ]);
     // One segment, which ends a page behind what is in the file.
-    process.put(OBJECT, 0x464c457f).put(OBJECT + 32, 64).put(OBJECT + 56, 1);
+    process
+      .put(OBJECT, 0x464c457f)
+      .put(OBJECT + 32, 64)
+      .put(OBJECT + 56, 1);
     process.put(OBJECT + 64, 1).put(OBJECT + 64 + 40, 5 * PAGE);
     const block = [AREA + 4 * PAGE, 48] as const;
     expect(process.put(AREA + 8 * PAGE, block[0]).kinds([block])).toEqual(["lost"]);
@@ -83,11 +86,7 @@ describe("live blocks of a process", () => {
   });
 
   it("are not reachable by the stack of a thread that has ended, which the C library keeps for the next one", () => {
-    const process = new MadeUpProcess([
-      HEAP_RANGE,
-      [AREA - PAGE, AREA, "---p"],
-      [AREA, AREA + MIB, "rw-p"],
-    ]);
+    const process = new MadeUpProcess([HEAP_RANGE, [AREA - PAGE, AREA, "---p"], [AREA, AREA + MIB, "rw-p"]]);
     const self = AREA + MIB - 0x900;
     process.put(AREA + MIB / 2, BLOCK[0]);
     expect(process.kinds([BLOCK])).toEqual(["reachable"]);

@@ -215,7 +215,9 @@ export class LiveBlocks {
     size,
     folded,
     followed,
-  }: Pick<LiveBlock, "address" | "size" | "folded" | "followed">): { accesses: number; stands: number; isIdle: boolean; startWork: number } | undefined {
+  }: Pick<LiveBlock, "address" | "size" | "folded" | "followed">):
+    | { accesses: number; stands: number; isIdle: boolean; startWork: number }
+    | undefined {
     if (followed === 0) return undefined;
     const entry = this.#layout.followed + followed * FOLLOWED_BYTES;
     const end = Math.floor((address + size - 1) / GRANULE_BYTES) + 1;

@@ -1,5 +1,5 @@
 import type { NativeBlocks, ShadowLayout } from "../../options.ts";
-import { CONTEXT_BYTES, Record, RECORD_BYTES, Slot, SLOT_BYTES, Tag } from "../layout.ts";
+import { CONTEXT_BYTES, RECORD_BYTES, Record, SLOT_BYTES, Slot, Tag } from "../layout.ts";
 import type { LiveBlock } from "./live-blocks.ts";
 
 /** Bits of an address in its slot that a tag has. */

@@ -123,7 +123,11 @@ export function sumUp(
   };
 }
 
-function followedAt(live: LiveColumns, index: number, { blocks }: ShadowReader): ReturnType<LiveBlocks["followed"]> {
+function followedAt(
+  live: LiveColumns,
+  index: number,
+  { blocks }: ShadowReader,
+): ReturnType<LiveBlocks["followed"]> {
   const followed = live.followed[index];
   if (followed === 0) return undefined;
   const [address, size] = [live.starts[index], live.sizes[index]];
