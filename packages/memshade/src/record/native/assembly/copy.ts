@@ -1,16 +1,7 @@
 // A copy of the process for the parent to look at, while the process goes on. It has the memory as it was, and one thread, which does nothing.
 import { Header } from "./layout.generated";
 import { load64, memorySlot, syscall1, syscall2, syscall3, syscall6 } from "./machine";
-import {
-  CLONE,
-  CLONE_PARENT,
-  CLOSE_RANGE,
-  ESRCH,
-  EXIT_GROUP,
-  GETTID,
-  KILL,
-  NANOSLEEP,
-} from "./system-calls";
+import { CLONE, CLONE_PARENT, CLOSE_RANGE, ESRCH, EXIT_GROUP, GETTID, KILL, NANOSLEEP } from "./system-calls";
 
 const EVERYTHING: u64 = 0xffff_ffff;
 const PAUSE_NS: u64 = 50_000_000;
