@@ -4,6 +4,7 @@ import { FormatError } from "../../../ground/bytes/errors.ts";
 import {
   CHANGE_BYTES,
   CONTEXT_BYTES,
+  CONTROL_BYTES,
   Control,
   DRAG_BYTES,
   FOLLOWED_BYTES,
@@ -193,6 +194,17 @@ export class MemoryFile {
     } finally {
       this.setHeader(Header.request, 0);
     }
+  }
+
+  /** Whether blocks have neither come nor gone since the tables were read. */
+  isAs(tables: SharedArrayBuffer): boolean {
+    const isSame = (from: number, length: number): boolean =>
+      this.bytes(from, length).equals(new Uint8Array(tables, from, length));
+    return (
+      isSame(Place.control, CONTROL_BYTES) &&
+      isSame(Header.threads, Header.wanted - Header.threads) &&
+      isSame(Header.threadsRefused, Header.start - Header.threadsRefused)
+    );
   }
 
   /** What the tables use; everything else is zeros. */

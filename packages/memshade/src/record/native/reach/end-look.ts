@@ -34,10 +34,15 @@ export interface EndReach {
   tables: SharedArrayBuffer | undefined;
 }
 
+function unknownReach(unknown: string): EndReach {
+  return { reach: { unknown }, tables: undefined };
+}
+
 /** Waits for a process to end, and looks then which of its blocks can still be reached. */
 export class EndLook {
   #found: EndReach | undefined;
   #isOver = false;
+  #isCopy = false;
   readonly #look: ProcessLook;
   readonly #memory: MemoryFile;
   readonly #mayBeCopied: boolean;
@@ -78,7 +83,7 @@ export class EndLook {
     // A child that shares its memory, while it waits for that child.
     if (wish === Wish.asked && this.#look.isInCall) this.#finish(undefined);
     else if (this.#look.threads > 1) void this.#lookAtCopy(wish === Wish.sure);
-    else this.#finish({ reach: this.#lookInPlace(), tables: undefined });
+    else this.#finish(this.#lookInPlace());
   }
 
   #finish(found: EndReach | undefined): void {
@@ -88,12 +93,17 @@ export class EndLook {
 
   /** What is known of its blocks when it has ended. */
   known(end: RunEnd, replacedBy: string | undefined): EndReach {
-    const unknown = (unknown: string): EndReach => ({ reach: { unknown }, tables: undefined });
     if (this.#memory.u64(Place.control + Control.live) === 0) return { reach: NOTHING, tables: undefined };
-    if (this.#found !== undefined) return this.#found;
-    if (replacedBy !== undefined) return unknown("it has replaced itself by another program");
-    if (end.kind === "signal") return unknown(`it was ended by ${end.signal}`);
-    return unknown(this.#isOver ? WENT_ON : UNSEEN);
+    if (this.#found !== undefined) return this.#stillFound(this.#found);
+    if (replacedBy !== undefined) return unknownReach("it has replaced itself by another program");
+    if (end.kind === "signal") return unknownReach(`it was ended by ${end.signal}`);
+    return unknownReach(this.#isOver ? WENT_ON : UNSEEN);
+  }
+
+  /** A program that was held may have gone a few steps further. */
+  #stillFound(found: EndReach): EndReach {
+    const isOfNow = this.#isCopy || found.tables === undefined || this.#memory.isAs(found.tables);
+    return isOfNow ? found : { ...found, tables: undefined };
   }
 
   /** What is known of its blocks while it goes on. */
@@ -103,21 +113,21 @@ export class EndLook {
     return looked ?? { reach: NOT_COPIED, tables: undefined };
   }
 
-  #lookInPlace(): KnownReach {
+  #lookInPlace(): EndReach {
     const memory = this.#memory;
-    if (memory.header(Header.changing) !== 0) return { unknown: CHANGING };
-    const reach = this.#look.through(memory, {
-      tables: memory.read(),
-      stacks: [memory.u64(Header.endStack)],
-      running: new Set(),
-    });
-    return memory.header(Header.wish) === Wish.over ? { unknown: WENT_ON } : reach;
+    if (memory.header(Header.changing) !== 0) return unknownReach(CHANGING);
+    const tables = memory.read();
+    const stacks = [memory.u64(Header.endStack)];
+    const reach = this.#look.through(memory, { tables, stacks, running: new Set() });
+    if (memory.header(Header.wish) === Wish.over) return unknownReach(WENT_ON);
+    return { reach, tables };
   }
 
   async #lookAtCopy(mayCall: boolean): Promise<void> {
     const copies = new CopyLook(this.#look, this.#memory);
     const isPossible = mayCall && this.#mayBeCopied;
     const looked = await copies.look(isPossible);
+    this.#isCopy = true;
     const reach = looked?.reach ?? { unknown: copies.why(isPossible) };
     this.#finish({ reach, tables: looked?.tables });
   }

@@ -10,7 +10,8 @@ import { contextPath, NO_COUNTERS, PROCESS_INFO } from "../collect/heap-part.ts"
 import { readModules } from "../collect/modules.ts";
 import { Header } from "../layout.ts";
 import { NATIVE_LAYOUT } from "../memory-layout.ts";
-import { isAnonymous, type MappedRange } from "./mapped-ranges.ts";
+import { isChunkHead } from "./chunk-heads.ts";
+import { baseName, type MappedRange } from "./mapped-ranges.ts";
 import type { ProcessMemory } from "./process-memory.ts";
 import { processRoots } from "./roots.ts";
 
@@ -46,7 +47,6 @@ const IMAGE_BYTES = 2 * 4096;
 const UNFOLLOWED =
   "there are blocks of 4 GiB and more, or without room in the tables, which may point to them";
 const LOADER = /^ld(-|64|\.so)/;
-const C_LIBRARY = /^libc[.-]/;
 
 /** Looks for pointers to a process's live blocks in its memory. */
 export function lookThroughProcess(process: StillProcess): InstanceReach | UnknownReach {
@@ -107,10 +107,6 @@ function loaderContexts(
   };
 }
 
-function baseName(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
-}
-
 function behindImage({ ranges, own }: StillProcess): number[] {
   const end = Math.max(0, ...ranges.filter(({ path }) => path === own.image).map((range) => range.end));
   return end === 0 ? [] : [end, end + IMAGE_BYTES];
@@ -122,31 +118,5 @@ function hadBlocks(reader: ShadowReader): (from: number, to: number) => boolean 
   return (from, to) => {
     regions ??= [...reader.blocks.regionStarts()];
     return regions.some((start) => start >= from && start < to);
-  };
-}
-
-/**
- * Tells of an address in the C library's own data whether it is that of what its allocator has behind a block: the lists of free memory begin
- * there, and that place may still be the block's.
- */
-export function isChunkHead(
-  ranges: readonly MappedRange[],
-  blocks: BlockList,
-): (value: number, at: number, block: number) => boolean {
-  const data: number[] = [];
-  ranges.forEach((range, i) => {
-    const before = ranges[i - 1];
-    const isBehind =
-      before?.end === range.start && C_LIBRARY.test(baseName(before.path)) && isAnonymous(range);
-    if (range.access[1] === "w" && (isBehind || C_LIBRARY.test(baseName(range.path))))
-      data.push(range.start, range.end);
-  });
-  return (value, at, block) => {
-    let isOfLibrary = false;
-    for (let i = 0; i < data.length; i += 2) isOfLibrary ||= at >= data[i]! && at < data[i + 1]!;
-    if (!isOfLibrary) return false;
-    const size = blocks.sizes[block];
-    const chunk = Math.max(32, 16 * Math.floor((size + 8 + 15) / 16));
-    return value === blocks.starts[block] + chunk - 16;
   };
 }

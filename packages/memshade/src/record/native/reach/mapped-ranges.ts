@@ -28,3 +28,7 @@ export function readMappedRanges(maps: string): MappedRange[] {
 export function isAnonymous({ inode, path, access }: MappedRange): boolean {
   return inode === 0 && access[3] === "p" && (path === "" || path.startsWith("[anon"));
 }
+
+export function baseName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}

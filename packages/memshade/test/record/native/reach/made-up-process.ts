@@ -1,4 +1,4 @@
-import { isChunkHead } from "../../../../src/record/native/reach/look-through-process.ts";
+import { isChunkHead } from "../../../../src/record/native/reach/chunk-heads.ts";
 import { readMappedRanges } from "../../../../src/record/native/reach/mapped-ranges.ts";
 import { ProcessMemory, type ReadableProcess } from "../../../../src/record/native/reach/process-memory.ts";
 import { processRoots, type RootSources } from "../../../../src/record/native/reach/roots.ts";

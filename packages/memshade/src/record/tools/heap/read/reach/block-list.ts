@@ -16,6 +16,8 @@ export class BlockList {
   readonly length: number;
   readonly starts: Float64Array;
   readonly sizes: Uint32Array;
+  /** By upper half of the address: 1 where there may be blocks. */
+  readonly near = new Uint8Array(HIGHS);
   /** By upper half of the address. Of a part: where its regions are, `NONE`, or below that a block. */
   readonly #parts: (Int32Array | undefined)[] = Array.from({ length: HIGHS });
   readonly #regions: Int32Array;
@@ -40,21 +42,26 @@ export class BlockList {
   /** @returns the parts that have regions, by address. */
   #takeParts(): number[] {
     const divided: number[] = [];
+    let known = NONE;
     for (let block = 0; block < this.length; block++) {
       const end = this.#endOf(block);
       const first = Math.floor(this.starts[block] / 2 ** PART_BITS);
       // The address behind a block may stand for it.
       const last = Math.floor(end / 2 ** PART_BITS);
+      // Most blocks lie in the part of the one before.
+      if (first === known && last === known) continue;
       for (let part = first; part <= last; part++) {
         const high = Math.floor(part / PARTS);
         if (high >= HIGHS) break;
         this.#parts[high] ??= new Int32Array(PARTS).fill(NONE);
+        this.near[high] = 1;
         const parts = this.#parts[high];
         const at = part % PARTS;
         const isInside = this.starts[block] <= part * 2 ** PART_BITS && end >= (part + 1) * 2 ** PART_BITS;
         if (isInside) parts[at] = NONE - 1 - block;
         else if (parts[at] === NONE) parts[at] = REGIONS * (divided.push(part) - 1);
       }
+      known = last;
     }
     return divided;
   }
@@ -66,11 +73,6 @@ export class BlockList {
   /** The block that an address is in, or the empty one that starts there; −1: none. */
   find(address: number): number {
     return this.at(Math.floor(address / 2 ** 32), address >>> 0);
-  }
-
-  /** Whether there may be blocks around addresses of this upper half. */
-  isNear(high: number): boolean {
-    return high < HIGHS && this.#parts[high] !== undefined;
   }
 
   /** As `find`, of the two halves of an address. */

@@ -37,7 +37,7 @@ export interface PointerSpace {
 export interface Classified {
   /** `Reach` of each block. */
   reach: Uint8Array;
-  /** Of lost blocks: what is behind them. */
+  /** Of lost blocks: what is behind them. Empty where there are none. */
   behindBytes: Float64Array;
   behindBlocks: Float64Array;
   /** And how many of those are late. */

@@ -11,6 +11,8 @@ export interface Behind {
   late: Float64Array;
 }
 
+const NONE_BEHIND = new Float64Array();
+
 /** When each block was allocated. */
 export interface BlockTimes {
   times: ArrayLike<number>;
@@ -29,6 +31,8 @@ export function findOwners(
   lost: readonly number[],
   { times, late }: BlockTimes,
 ): Behind {
+  // Of a program that loses nothing, this takes nothing.
+  if (lost.length === 0) return { leaders: [], bytes: NONE_BEHIND, blocks: NONE_BEHIND, late: NONE_BEHIND };
   const isOlder = (one: number, other: number): boolean =>
     times[one]! < times[other]! || (times[one] === times[other] && one < other);
   const graph = new LostGraph(blocks.length, pointers, lost);

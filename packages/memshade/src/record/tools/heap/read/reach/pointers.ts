@@ -2,6 +2,8 @@ import type { BlockList } from "./block-list.ts";
 import { IntList } from "./growing-list.ts";
 import type { ProgramMemory, SeeWords } from "./program-memory.ts";
 
+const NOTHING = { from: 0, to: 0 };
+
 /** In the place of a block that a pointer lies in: it lies in none. */
 export const ROOT = -1;
 
@@ -72,6 +74,7 @@ export class Pointers {
   /** The addresses inside of others that a block has, or that roots have, as a part of `inside`. */
   insideOf(source: number): { from: number; to: number } {
     const { values, length } = this.inside.sources;
+    if (length === 0) return NOTHING;
     return { from: firstFrom(values, length, source), to: firstFrom(values, length, source + 1) };
   }
 
@@ -83,10 +86,10 @@ export class Pointers {
   };
 
   readonly #seeLong: SeeWords = (words, first, end, address) => {
-    const blocks = this.#blocks;
+    const { near } = this.#blocks;
     for (let i = first; i < end; i += 2) {
       const high = words[i + 1];
-      if (blocks.isNear(high)) this.#see(high, words[i], address + 4 * (i - first));
+      if (high < near.length && near[high] === 1) this.#see(high, words[i], address + 4 * (i - first));
     }
   };
 
