@@ -58,7 +58,11 @@ int main(int count, char **words) {
     confine();
     _exit(7);
   }
-  if (!strcmp(how, "hidden")) prctl(PR_SET_DUMPABLE, 0);
+  if (!strcmp(how, "hidden")) {
+    // Whoever wants to read its memory later has opened it by then.
+    usleep(300000);
+    prctl(PR_SET_DUMPABLE, 0);
+  }
   if (!strcmp(how, "forks"))
     for (int i = 0; i < 20; i++) {
       pid_t child = i % 2 ? fork() : vfork();
