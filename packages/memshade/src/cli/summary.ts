@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { FrameRules } from "../explain/analyses/frames/frame-rules.ts";
-import { whyHeapUnknown } from "../explain/analyses/heap.ts";
+import { reachSentence, whyHeapUnknown } from "../explain/analyses/heap.ts";
 import { findsAnything, type RecordedTools } from "../explain/analyses/recorded-tools.ts";
 import type { PlaceFrame } from "../explain/findings/finding-kind.ts";
 import { LEAST_BYTES } from "../explain/findings/heap-blocks.ts";
@@ -10,6 +10,7 @@ import { runFindings } from "../explain/findings/run-findings.ts";
 import { wasteFindings } from "../explain/findings/waste/waste-findings.ts";
 import { counted } from "../profile/model/counted.ts";
 import { formatBytes } from "../profile/model/format.ts";
+import { isOfNativeProgram } from "../profile/model/known-fields.ts";
 import { quoteForShell } from "../profile/model/shell-words.ts";
 import { fromHere } from "../record/host/run/terminal-line.ts";
 import { loadTools, recordedTools } from "../runs/recorded-tools.ts";
@@ -58,13 +59,20 @@ export async function nameRuns(folders: readonly string[]): Promise<void> {
 function findingsInLines(tools: RecordedTools, folder: string): string[] {
   if (!findsAnything(tools)) return isHeapUnseen(tools) ? [NOTHING_KNOWN] : [];
   const summary = linesOf(tools, COLUMNS, createPaint(false));
-  if (summary.length > 0) return summary.map(({ line }) => line);
+  if (summary.length > 0) return [...summary.map(({ line }) => line), ...reachLines(tools)];
   if (isHeapUnseen(tools)) return [NOTHING_KNOWN];
   const isUnnamed = tools.heap !== undefined && isNameless(tools.heap);
   return [
     isUnnamed ? NAMELESS : hasSmallWaste(tools) ? SMALL_WASTE : "no findings",
     ...liveLines(tools, folder),
+    ...reachLines(tools),
   ];
+}
+
+/** Blocks of native programs may be held to the end: a line says why that is not known. */
+function reachLines({ heap }: RecordedTools): string[] {
+  const sentence = heap !== undefined && isOfNativeProgram(heap) ? reachSentence(heap) : undefined;
+  return sentence === undefined ? [] : [`${sentence[0]!.toLowerCase()}${sentence.slice(1, -1)}`];
 }
 
 /** Whether an object that stays as it is was forgotten, nobody but its owner knows: where there are no findings, a line says what is left. */

@@ -35,6 +35,7 @@ interface RunFlags extends ToolFlags {
   mmap?: boolean;
   sample?: number;
   memoryLimit?: number;
+  reach?: boolean;
 }
 
 const EXAMPLES = `
@@ -92,6 +93,7 @@ export function addRunCommand(program: Command): void {
       "shadow and tables take so much at most, as 2G; then recording ends and the program goes on (default: half of the free memory)",
       parseBytes,
     )
+    .option("--no-reach", "do not look at the end which live blocks are lost, and which can be reached still")
     .optionsGroup("Options:")
     .addHelpText("after", EXAMPLES)
     .action(async (path: string, args: string[], flags: RunFlags, own: Command) => {
@@ -119,6 +121,7 @@ export function addRunCommand(program: Command): void {
           traceChildren: flags.traceChildren,
           sampleHz: flags.sample,
           memoryLimit: flags.memoryLimit,
+          noReach: flags.reach === false,
           tool: nativeToolOf(flags),
           intervals: nativeIntervalsOf(flags),
         });
@@ -153,6 +156,7 @@ const OF_NATIVE: readonly string[] = [
   "sample",
   "includeStack",
   "memoryLimit",
+  "reach",
   "interval",
   "maxIntervals",
   "cpuTime",
@@ -178,7 +182,7 @@ const INSERTED: Readonly<Partial<Record<ToolName, InsertedByName>>> = {
   waste: {
     name: "waste",
     takes: ["includeStack", "compat", "contexts"],
-    refuses: ["traceChildren", "mmap", "sample", "clock"],
+    refuses: ["traceChildren", "mmap", "sample", "clock", "reach"],
     isAlone: true,
   },
   workingset: { name: "working-set", takes: [], refuses: [] },
@@ -186,7 +190,7 @@ const INSERTED: Readonly<Partial<Record<ToolName, InsertedByName>>> = {
 const OF_NATIVE_TOOLS = [...Object.keys(INSERTED), "alloc"];
 
 /** What is about blocks, which runs with `--tool workingset` alone do not have. */
-const OF_BLOCKS: readonly string[] = ["mmap", "clock"];
+const OF_BLOCKS: readonly string[] = ["mmap", "clock", "reach"];
 
 function areBlocksRecorded({ tool = [] }: RunFlags): boolean {
   return !tool.includes("workingset") || tool.includes("alloc");
@@ -234,7 +238,11 @@ function nativeIntervalsOf(flags: RunFlags): NativeRun["intervals"] {
 }
 
 /** @throws UserError for options that mean nothing to a WebAssembly program */
-function refuseForWasm({ traceChildren, mmap, sample, memoryLimit }: RunFlags): void {
+function refuseForWasm({ traceChildren, mmap, sample, memoryLimit, reach }: RunFlags): void {
+  if (reach === false)
+    throw new UserError(
+      "--no-reach is for native programs: in WebAssembly looking takes no time to speak of",
+    );
   const given = traceChildren === true ? "--trace-children" : mmap === true ? "--mmap" : undefined;
   if (given !== undefined)
     throw new UserError(`${given} is for native programs: a WebAssembly program starts and maps nothing`);

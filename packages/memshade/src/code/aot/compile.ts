@@ -93,6 +93,7 @@ export function compile(bytes: Uint8Array, options: CompileOptions = {}): Native
   const entries = exportedFunctions(wasm, options.exports);
   const context = new ModuleContext(wasm, options, new Set(entries.values()));
   const opening = entries.get(OPENER);
+  const bare = new Set([OPENER, ...(options.withoutMemory ?? [])].map((name) => entries.get(name)));
 
   const asm = new Assembler();
   const labels = new Map<number, Label>();
@@ -108,7 +109,7 @@ export function compile(bytes: Uint8Array, options: CompileOptions = {}): Native
       throw new FormatError("unsupported", 0, "export", "it is an imported function");
     const code = lowerFunction(context, index);
     const assignment = assignRegisters(code, options.registers);
-    const entry = { loadsBase: code.exported && index !== opening, opener };
+    const entry = { loadsBase: code.exported && !bare.has(index), opener };
     written.set(index, emitFunction(asm, code, assignment, entry, functions));
   }
   const opened = opener === undefined ? undefined : emitOpener(asm, opener, functions(opening as number));

@@ -11,6 +11,8 @@ export interface CompileOptions {
   constants?: ReadonlyMap<string, bigint>;
   /** Exported functions that are compiled, with all that they call; without, all of them. */
   exports?: readonly string[];
+  /** Exported functions that touch nothing of linear memory, and run where there is none. */
+  withoutMemory?: readonly string[];
   /** How many registers of each kind values may live in; for tests of what is done without. */
   registers?: number;
   /** Loads and divisions stay although nobody reads their result: they may trap. */

@@ -61,9 +61,17 @@ export function whyHeapUnknown({ heap }: RecordedTools): string | undefined {
 export function whyLostUnknown(heap: HeapProfile): string | undefined {
   if (heap.description.recordedBy === undefined || liveBlocksOf(heap, "definite") !== undefined)
     return undefined;
-  if (isOfNativeProgram(heap)) return "pointers to blocks are not looked for in native programs";
-  return `pointers to blocks could not be looked for. ${heap.description.notTracked.join(" ")}`.trim();
+  const told = reachSentence(heap);
+  if (told === undefined && isOfNativeProgram(heap)) return "pointers to blocks were not looked for";
+  return `pointers to blocks could not be looked for. ${told ?? heap.description.notTracked.join(" ")}`.trim();
 }
+
+/** The sentence of a recorded heap that says why it is not known which blocks are lost. */
+export function reachSentence({ description: { notTracked } }: HeapProfile): string | undefined {
+  return notTracked.find((sentence) => OF_REACH.test(sentence));
+}
+
+const OF_REACH = /^Whether .* lost or still reachable /;
 
 /** Whether a profile tells which blocks were read and written. */
 export function isUseKnown(profile: HeapProfile): boolean {

@@ -1,6 +1,7 @@
 import { formatBlocks, formatCount } from "../../profile/model/format.ts";
 import type { HeapProfile, SiteColumns, SiteField } from "../../profile/model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../profile/model/indices.ts";
+import { isOfNativeProgram } from "../../profile/model/known-fields.ts";
 import { type BlockMeasure, blockMeasure } from "../analyses/block-measure.ts";
 import { isCollected } from "../analyses/collected.ts";
 import { dragOfContexts } from "../analyses/dragged-blocks.ts";
@@ -87,7 +88,7 @@ export const leak: FindingKind<LeakFinding> = {
 const LEAK_STATES: { readonly [State in LeakFinding["state"]]: string } = {
   lost: "lost",
   host: "left to the host",
-  growing: "never released",
+  growing: "kept and mostly not used again",
   live: "never released",
 };
 
@@ -220,6 +221,7 @@ function moduleFindings(profile: HeapProfile, places: readonly Place[]): LeakFac
   return places.flatMap((place): LeakFacts[] => {
     const { found, sum, blocks, bytes, heldBytes, behind } = place;
     if (sum("lostBlocks") === 0 || isOfMain(found)) return growingFindings(profile, place);
+    if (isOfNativeProgram(profile) && isOfStartUp(found)) return [];
     return [
       { ...heldFacts(profile, place), amount: Math.max(heldBytes, bytes), blocks, state: "lost", behind },
     ];
@@ -328,6 +330,11 @@ function growthOf(
 
 function isRepeated(blocks: number, late: number): boolean {
   return blocks >= MANY_BLOCKS && late >= blocks * LEAST_LATE;
+}
+
+/** What begins a native program, with nothing of its own below, is the system's. */
+function isOfStartUp({ place }: SiteBlocks): boolean {
+  return libraryOf({ function: place.path[0]!.function }) === START_UP;
 }
 
 /** The function that a program starts with runs once, and what it allocates once may live until it ends. */

@@ -36,7 +36,7 @@ export const Header = {
   abandoned: 48,
   /** A dump that the parent asks for, and the one that is being held for it. */
   request: 52,
-  answer: 56,
+  answered: 56,
   /** Threads that found no room. */
   threadsRefused: 60,
   /** u64: calls of the allocator from inside of its hooks, or for want of a lock, of which nothing is recorded. */
@@ -82,6 +82,25 @@ export const Header = {
   stackTop: 576,
   /** Not 0: nothing is recorded any more. */
   isOver: 584,
+  // The program has ended, and is held while the parent looks at its memory.
+  /** How far that is: `Wish`; the parent's answer: `Answer`; and what the parent raises now and then meanwhile. */
+  wish: 588,
+  answer: 592,
+  sign: 596,
+  /** u64: of the thread that ends the program, from where on its stack is in use. */
+  endStack: 600,
+  /** 16 bytes for a time. */
+  pause: 608,
+  /** The process that looks. */
+  watcher: 624,
+  /** The thread that ends the program. */
+  endThread: 628,
+  /** Not 0: with the next dump a copy of the process is asked for; which process that is, or the negative of an errno; what has made it. */
+  copyAsked: 632,
+  copy: 636,
+  copier: 640,
+  /** 16 bytes for a time of the copy's. */
+  copyPause: 648,
   /** A byte per page of counters that was asked about last. */
   touched: 28672,
   program: 16384,
@@ -91,6 +110,11 @@ export const Header = {
 export const MOST_PROGRAM_BYTES = 4096;
 export const HEADER_MAGIC = 0x4853_4d4e;
 export const HEADER_VERSION = 4;
+
+/** `asked`: of a process that may be another one, which shares its memory; `sure`: it is this one; `over`: it waits no more. */
+export const Wish = { none: 0, asked: 1, sure: 2, over: 3 } as const;
+/** `mayCall`: system calls are not forbidden to it; `done`: it may go on. */
+export const Answer = { none: 0, mayCall: 1, done: 2 } as const;
 
 /** What a module's number of sites begins with; below are marks in the place of a site. */
 export const Site = {
@@ -262,6 +286,15 @@ export const Text = {
   slowPath: 12504,
   /** Not 0: whose blocks are is noted, too. */
   isOwned: 12512,
+  /** Not 0: the parent looks at the memory when the program ends. */
+  isLookedAt: 12516,
+  /** Where the functions are that run then, as distances from here: of all ways to the end, and the two that follow them. */
+  atExit: 12520,
+  endProgram: 12524,
+  exitProgram: 12528,
+  /** u64: addresses of the C library's functions. */
+  exit: 12536,
+  quickExit: 12544,
 } as const;
 export const MOST_SHARED = 4;
 export const TEXT_BYTES = 12800;
@@ -269,7 +302,7 @@ export const TEXT_BYTES = 12800;
 export const NEXT_NAME_BYTES = 64;
 export const NEXT_NAMES = 64;
 /** Which of the words these two are. */
-export const NextWord = { findObject: 0, malloc: 1 } as const;
+export const NextWord = { findObject: 0, malloc: 1, exit: 2 } as const;
 
 /**
  * A rule in 32 bits: how to get from a frame to its caller. From the lowest bit on: `RuleKind`, 3 bits; the offset of the CFA in words,

@@ -1,8 +1,8 @@
-import type { ShadowLayout } from "../tools/options.ts";
+import type { NativeBlocks, ShadowLayout } from "../tools/options.ts";
 import { ADDRESS_BITS, Header, NATIVE_REGION_BITS, NATIVE_SLOT_BITS, PART_BITS, Place } from "./layout.ts";
 
 /** Where the heap's tables are in the memory of a native program, for their readers. Linear addresses. */
-export const NATIVE_LAYOUT: ShadowLayout = {
+export const NATIVE_LAYOUT: ShadowLayout & { native: NativeBlocks } = {
   ...Place,
   coveredBytes: 2 ** ADDRESS_BITS,
   marks: 0,

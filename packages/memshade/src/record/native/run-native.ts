@@ -1,5 +1,5 @@
 import { existsSync, realpathSync } from "node:fs";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { type LoadedObject, loadObject } from "../../names/load/objects.ts";
 import { counted } from "../../profile/model/counted.ts";
@@ -21,7 +21,8 @@ import { MemoryWatch } from "./collect/memory-watch.ts";
 import { type ProfileTarget, ProfileWriter, type WrittenChild } from "./collect/profile-writer.ts";
 import { type PlacedImage, placeImage } from "./image/place-image.ts";
 import { Header } from "./layout.ts";
-import type { InsertedTool } from "./native-tool.ts";
+import type { InsertedTool, NativeTool } from "./native-tool.ts";
+import type { LookedAt } from "./reach/process-look.ts";
 import { RewrittenRun } from "./rewritten/rewritten-run.ts";
 import { ProcessSamples } from "./sampling/sample-reader.ts";
 import { checkLimits } from "./start/check-limits.ts";
@@ -71,6 +72,8 @@ export interface NativeRun {
   mappings?: boolean | undefined;
   /** Processes that it starts are recorded, each with a run of its own. */
   traceChildren?: boolean | undefined;
+  /** It is not looked which live blocks can still be reached at the end. */
+  noReach?: boolean | undefined;
   /** A tool whose code is inserted into the program and its libraries; undefined: they run as they are. */
   tool?: InsertedTool | undefined;
   /** How intervals of the working set are measured, where that is the tool. */
@@ -201,6 +204,13 @@ function endOf({ code, signal }: ProgramEnd): RunEnd {
   return signal === null ? { kind: "exit", exitCode: code ?? 0 } : { kind: "signal", signal };
 }
 
+/** What of processes is memshade's. */
+function lookedAt(image: PlacedImage, tool: NativeTool | undefined, isForeign: boolean): LookedAt {
+  const ranges = (tool?.shadows ?? []).flatMap(({ address, bytes }) => [address, address + bytes]);
+  const folders = [...new Set([image.folder, dirname(image.memoryOf(0))])];
+  return { own: { image: image.path, folders, ranges }, isForeign };
+}
+
 /** What there is for the time of one run. */
 class NativeRecording {
   readonly writer: ProfileWriter;
@@ -211,6 +221,7 @@ class NativeRecording {
   readonly #run: NativeRun;
   readonly #children: WrittenChild[] = [];
   #image: PlacedImage | undefined;
+  #looked: LookedAt | undefined;
   #watch: MemoryWatch | undefined;
   #rewritten: RewrittenRun | undefined;
   #workingSet: NativeWorkingSetSession | undefined;
@@ -221,7 +232,8 @@ class NativeRecording {
     const { clock = "virtual", blocks = true, mappings = false } = run;
     const memoryLimit = run.memoryLimit ?? partOfFreeMemory();
     this.#memoryLimit = memoryLimit;
-    this.writer = new ProfileWriter({ clock, blocks, mappings, memoryLimit }, run.isQuiet);
+    const { noReach } = run;
+    this.writer = new ProfileWriter({ clock, blocks, mappings, memoryLimit, noReach }, run.isQuiet);
   }
 
   get #isMarking(): boolean {
@@ -245,7 +257,10 @@ class NativeRecording {
     const period = isSampled ? samplePeriod(sampleHz) : undefined;
     const { tool, isQuiet } = this.#run;
     const inserted = tool && nativeTool(tool.name, tool.options);
+    // Where it is, blocks are recorded.
+    const isLookedAt = this.#run.noReach !== true && blocks && inserted?.isWaste === undefined;
     const image = placeImage({
+      isLookedAt,
       clock,
       blocks: blocks || inserted?.isOwned === true,
       mappings,
@@ -257,6 +272,7 @@ class NativeRecording {
       isCounting: tool !== undefined,
     });
     this.#image = image;
+    if (isLookedAt) this.#looked = lookedAt(image, inserted, foreign.size > 0);
     // Some file systems do not tell what is free.
     const room = image.freeBytes() || Number.POSITIVE_INFINITY;
     this.#memoryLimit = Math.floor(Math.min(this.#memoryLimit, room * PART_OF_ROOM));
@@ -322,10 +338,14 @@ class NativeRecording {
     const owners = tool?.options.isOwned === true;
     const sampleHz = this.#sampleHz;
     const samples = sampleHz === undefined ? undefined : new ProcessSamples(sampleHz, image.path);
-    const children = traceChildren === true ? new ChildProcesses(image, pid, out, sampleHz) : undefined;
+    const children =
+      traceChildren === true ? new ChildProcesses(image, pid, out, sampleHz, this.#looked) : undefined;
     const copy = this.#rewritten?.otherwise ?? executed.file;
     const own = [launcherIn(image.folder), executed.file, copy].map(tryRealPath);
-    const watch = new MemoryWatch(image, pid, children, samples, own);
+    const watch = new MemoryWatch(image, pid, children, samples, {
+      programs: own,
+      looked: this.#looked,
+    });
     this.#watch = watch;
     watch.onTurn = () => this.#rewritten?.look(pid);
     if (intervals !== undefined && this.#isMarking)
@@ -360,7 +380,7 @@ class NativeRecording {
   async write(target: ProfileTarget, recorded: RecordedProgram, end: RunEnd): Promise<void> {
     const { path, traceChildren, isQuiet } = this.#run;
     const over = this.#over;
-    const left = over === undefined ? this.#watch?.left() : undefined;
+    const left = over === undefined ? this.#watch?.left(end) : undefined;
     this.areChildrenRunning = (await this.#watch?.takeChildren()) ?? false;
     if (this.#watch?.memory !== undefined) this.#rewritten?.meet(this.#watch.memory);
     const notes = this.#rewritten?.tell(isQuiet);

@@ -96,9 +96,13 @@ describe("limits of a run", () => {
     const heap = heapOf(OLD);
     const lost = (changes: Partial<HeapProfile>) =>
       checkLimits({ name: "run", tools: { heap: { ...heap, ...changes } } }, [parseLimit("lost=0")]);
-    expect(() =>
-      lost({ modules: heap.modules.map((module) => ({ ...module, objectAddress: 4096 })) }),
-    ).toThrow('"lost=0": run does not have lost: pointers to blocks are not looked for in native programs');
+    const modules = heap.modules.map((module) => ({ ...module, objectAddress: 4096 }));
+    expect(() => lost({ modules })).toThrow(
+      '"lost=0": run does not have lost: pointers to blocks were not looked for',
+    );
+    const why = "Whether 3 live blocks are lost or still reachable is not known: it was ended by SIGTERM.";
+    const description = { ...heap.description, notTracked: ["Stacks were cut.", why] };
+    expect(() => lost({ modules, description })).toThrow(`could not be looked for. ${why}`);
     expect(() => lost({ description: { ...heap.description, notTracked: ["Threads share it."] } })).toThrow(
       '"lost=0": run does not have lost: pointers to blocks could not be looked for. Threads share it.',
     );

@@ -174,12 +174,12 @@ describe("hooks of the allocator", () => {
     process.view.setUint32(Header.request, 7, true);
     let answered = 0;
     process.kernel.onSleep = () => {
-      answered = process.header(Header.answer);
+      answered = process.header(Header.answered);
       process.view.setUint32(Header.request, 0, true);
     };
     process.hooks.malloc(8n);
     expect(answered).toBe(7);
-    expect([process.header(Header.answer), process.header(Header.lock)]).toEqual([0, 0]);
+    expect([process.header(Header.answered), process.header(Header.lock)]).toEqual([0, 0]);
   });
 
   it("begin anew in a child that was forked", () => {

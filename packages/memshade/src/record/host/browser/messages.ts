@@ -1,5 +1,5 @@
 import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
-import type { InstanceReach } from "../../tools/heap/read/reach/look-through.ts";
+import type { InstanceReach } from "../../tools/heap/read/reach/sum-up.ts";
 import type { InstrumentedInfo, ShadowLayout } from "../../tools/index.ts";
 import type { SharedPlace } from "../../tools/session.ts";
 import type { MemoryRange } from "../../tools/unused-tables.ts";

@@ -1,5 +1,5 @@
 // What runs inside native programs: hooks of the allocator. Compiled to machine code; exported functions are symbols of the image, but for
-// `memory_open`, which is called where there is no memory yet.
+// `memory_open`, which is called where there is no memory yet, and others that are none of the program's names.
 export {
   aligned_alloc,
   calloc,
@@ -26,6 +26,7 @@ export {
   sdallocx,
 } from "./foreign/hooks";
 export { mlockall, mmap, mremap, munmap } from "./mappings/hooks";
+export { at_exit, end_program, exit_now, exit_program } from "./end";
 export { finalize } from "./finalize";
 export { initialize } from "./initialize";
 export { memory_open } from "./open";

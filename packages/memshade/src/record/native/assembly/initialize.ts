@@ -5,6 +5,7 @@ import { lock, unlock } from "./lock";
 import { makeModule } from "./modules";
 import { isOpen } from "./open";
 import { beginSampling } from "../sampling/assembly/signals";
+import { waitForEnd } from "./end";
 import { load32, load64, load8, store64, store8, text } from "./machine";
 import { currentThread } from "./threads";
 
@@ -20,6 +21,7 @@ export function initialize(_count: u32, _args: u64, environment: u64): void {
   if (!isOpen()) return;
   store<u64>(Header.stackTop, environment);
   beginSampling();
+  waitForEnd();
   takeObjects();
 }
 

@@ -1,6 +1,7 @@
 // The lock of all tables. A program must never hang because of it: its holder may have left a hook by a jump, or be dead.
 import { Header, Text } from "./layout.generated";
 import { load64, load8, memorySlot, scratch, store64, syscall2, syscall4, text } from "./machine";
+import { makeCopy } from "./copy";
 import { CLOCK_GETTIME, CLOCK_MONOTONIC, FUTEX, FUTEX_WAIT, FUTEX_WAKE, NANOSLEEP } from "./system-calls";
 
 const TRIES: u32 = 100;
@@ -48,7 +49,7 @@ export function lock(room: usize): bool {
 
 @inline
 export function unlock(): void {
-  if (load<u32>(Header.request) !== load<u32>(Header.answer)) holdStill();
+  if (load<u32>(Header.request) !== load<u32>(Header.answered)) holdStill();
   store<u32>(Header.changing, 0);
   if (isAlone()) store<u32>(Header.lock, 0);
   else if (atomic.xchg<u32>(Header.lock, 0) === 2) wake();
@@ -78,11 +79,12 @@ function wake(): void {
 /** Keeps the tables still until the parent has read them, or for a second. */
 function holdStill(): void {
   const request = load<u32>(Header.request);
+  if (load<u32>(Header.copyAsked) !== 0) makeCopy();
   atomic.store<u32>(Header.changing, 0);
-  atomic.store<u32>(Header.answer, request);
+  atomic.store<u32>(Header.answered, request);
   store64(scratch(), 0);
   store64(scratch() + 8, DUMP_STEP_NS);
   for (let i: u32 = 0; i < DUMP_STEPS && atomic.load<u32>(Header.request) === request && request !== 0; i++)
     syscall2(NANOSLEEP, scratch(), 0);
-  atomic.store<u32>(Header.answer, atomic.load<u32>(Header.request));
+  atomic.store<u32>(Header.answered, atomic.load<u32>(Header.request));
 }

@@ -113,6 +113,12 @@ export declare function nextRallocx(old: u64, size: u64, flags: u32): u64;
 export declare function nextDallocx(block: u64, flags: u32): void;
 @external("native", "sdallocx")
 export declare function nextSdallocx(block: u64, size: u64, flags: u32): void;
+@external("native", "__cxa_atexit")
+export declare function libcAtExit(callback: u64, argument: u64, object: u64): u32;
+@external("native", "__cxa_at_quick_exit")
+export declare function libcAtQuickExit(callback: u64, object: u64): u32;
+@external("native", "_exit")
+export declare function libcExitNow(status: u64): void;
 @external("native", "fork")
 export declare function libcFork(): u32;
 @external("native", "dlclose")

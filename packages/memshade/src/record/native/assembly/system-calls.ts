@@ -8,6 +8,12 @@ export const MINCORE: u64 = 27;
 export const MADVISE: u64 = 28;
 export const NANOSLEEP: u64 = 35;
 export const GETPID: u64 = 39;
+export const CLONE: u64 = 56;
+export const CLOSE_RANGE: u64 = 436;
+/** The copy has the parent of the process that is copied. */
+export const CLONE_PARENT: u64 = 0x8000;
+export const KILL: u64 = 62;
+export const EXIT_GROUP: u64 = 231;
 export const FTRUNCATE: u64 = 77;
 export const GETCWD: u64 = 79;
 export const READLINK: u64 = 89;

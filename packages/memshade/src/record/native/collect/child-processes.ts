@@ -10,8 +10,11 @@ import {
   programName,
 } from "../../host/run/run-folder.ts";
 import { Control } from "../../tools/heap/layout.ts";
+import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import type { PlacedImage } from "../image/place-image.ts";
 import { Header, Place } from "../layout.ts";
+import { EndLook, STILL_GOES_ON } from "../reach/end-look.ts";
+import type { LookedAt } from "../reach/process-look.ts";
 import { ProcessSamples } from "../sampling/sample-reader.ts";
 import { WantedTables } from "../tables/make-wanted.ts";
 import type { RecordedProgram } from "./left-behind.ts";
@@ -23,6 +26,8 @@ export interface ChildProcess {
   memory: MemoryFile;
   /** Absent where none were to be taken. */
   samples: CpuSamples | undefined;
+  /** Which of its live blocks can still be reached; absent where nobody asked. */
+  reach: KnownReach | undefined;
   /** Where its run goes. */
   folder: string;
   isRunning: boolean;
@@ -43,6 +48,7 @@ interface SeenMemory {
   memory: MemoryFile;
   wanted: WantedTables;
   samples: ProcessSamples | undefined;
+  look: EndLook | undefined;
   folder: string | undefined;
 }
 
@@ -58,9 +64,22 @@ export class ChildProcesses {
   /** Set when nothing is recorded any more. */
   #free: ((memory: string) => void) | undefined;
 
-  /** @param out template of run folders, undefined for the usual ones @param sampleHz undefined: no samples are taken */
-  constructor(image: PlacedImage, pid: number, out: string | undefined, sampleHz?: number) {
+  readonly #looked: LookedAt | undefined;
+
+  /**
+   * @param out template of run folders, undefined for the usual ones
+   * @param sampleHz undefined: no samples are taken
+   * @param looked undefined: nobody asks which blocks can be reached at their ends
+   */
+  constructor(
+    image: PlacedImage,
+    pid: number,
+    out: string | undefined,
+    sampleHz?: number,
+    looked?: LookedAt,
+  ) {
     this.#sampleHz = sampleHz;
+    this.#looked = looked;
     this.#image = image;
     this.#main = image.memoryOf(pid);
     this.#out = out;
@@ -69,7 +88,8 @@ export class ChildProcesses {
   /** Makes tables that processes wait for, and reads their samples. To be called often. */
   serve(): void {
     this.#look();
-    for (const { memory, wanted, samples } of this.#seen.values()) {
+    for (const { memory, wanted, samples, look } of this.#seen.values()) {
+      look?.serve();
       wanted.make(memory, memory.program().file);
       // What is to be said of them stands in their runs.
       samples?.readFrom(memory);
@@ -128,7 +148,10 @@ export class ChildProcesses {
   }
 
   close(): void {
-    for (const { memory } of this.#seen.values()) memory.close();
+    for (const { memory, look } of this.#seen.values()) {
+      memory.close();
+      look?.close();
+    }
     this.#seen.clear();
   }
 
@@ -144,7 +167,9 @@ export class ChildProcesses {
       const wanted = new WantedTables(this.#image.tables);
       const samples =
         this.#sampleHz === undefined ? undefined : new ProcessSamples(this.#sampleHz, this.#image.path);
-      this.#seen.set(path, { path, pid, start: memory.start(), memory, wanted, samples, folder: undefined });
+      const look = this.#looked && new EndLook(pid, memory, { looked: this.#looked, mayBeCopied: false });
+      const start = memory.start();
+      this.#seen.set(path, { path, pid, start, memory, wanted, samples, look, folder: undefined });
     }
   }
 
@@ -165,10 +190,12 @@ export class ChildProcesses {
     this.#before.set(seen.pid, seen.memory.header(Place.control + Control.allocations));
     this.#remove(seen);
     seen.memory.close();
+    seen.look?.close();
   }
 
   #take(seen: SeenMemory, isRunning: boolean): ChildProcess {
     const child = this.#describe(seen, isRunning);
+    seen.look?.close();
     this.#before.delete(seen.pid);
     this.#remove(seen);
     return child;
@@ -196,6 +223,7 @@ export class ChildProcesses {
       },
       memory: seen.memory,
       samples: seen.samples?.file(seen.memory),
+      reach: isRunning ? seen.look && STILL_GOES_ON : seen.look?.known({ kind: "ended" }, undefined).reach,
       folder: seen.folder,
       isRunning,
     };

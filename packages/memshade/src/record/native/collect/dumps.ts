@@ -50,7 +50,8 @@ export class Dumps {
       if (memory === undefined) continue;
       const template = dumpTemplate(child.folder.replaceAll("%", "%%"));
       const values = { pid: process.pid, sequence: this.#count, environment: process.env };
-      this.#writeOne({ memory }, expandOutTemplate(template, values), child.program);
+      const { reach, program } = child;
+      this.#writeOne({ memory, reach }, expandOutTemplate(template, values), program);
     }
   }
 

@@ -41,10 +41,10 @@ export class EndedRecording {
     await workingSet?.finish(Number(process.hrtime.bigint()));
     if (left !== undefined) this.kept = this.#writer.keep("", { ...left, workingSet }, program);
     for (const child of this.#watch.running) {
-      const { memory, samples, folder } = child;
+      const { memory, samples, reach, folder } = child;
       const still = await memory.readStill();
       if (still === undefined) continue;
-      const all = { memory: still, counters: memory.counters, samples };
+      const all = { memory: still, counters: memory.counters, samples, reach };
       const record = this.#writer.keep(folder, all, child.program);
       if (record !== undefined) this.#children.set(folder, record);
     }

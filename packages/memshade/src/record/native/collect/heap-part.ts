@@ -6,6 +6,7 @@ import type { RunPart, RunPartFile } from "../../tools/assemble-run.ts";
 import { CONTEXT_BYTES, Context, Control } from "../../tools/heap/layout.ts";
 import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
 import { HeapSession } from "../../tools/heap/read/heap-session.ts";
+import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import { callPath } from "../../tools/heap/read/read-shadow.ts";
 import { UNCOUNTED_SENTENCE } from "../../tools/heap/read/uncounted.ts";
 import type { InstrumentedInfo } from "../../tools/options.ts";
@@ -57,6 +58,8 @@ export interface RecordedBlocks {
   /** No tool can count its accesses. */
   isLeftAlone: boolean;
   end: RunEnd;
+  /** Which live ones can still be reached; absent where nobody asked. */
+  reach: KnownReach | undefined;
 }
 
 /** What a run has of them. */
@@ -68,7 +71,7 @@ export interface HeapPart {
 
 /** The heap's part of a run. */
 export function heapPart({ memory, counters, names, modules, ours, ...how }: RecordedBlocks): HeapPart {
-  const { clock, mappings, isMarked, isLeftAlone, end } = how;
+  const { clock, mappings, isMarked, isLeftAlone, end, reach } = how;
   const view = new DataView(memory);
   if (clock === "wall") setClock(view);
   const isCounted = view.getUint32(Header.isCounting, true) !== 0;
@@ -80,12 +83,13 @@ export function heapPart({ memory, counters, names, modules, ours, ...how }: Rec
     includeAllocator: false,
     followsBlocks: isCounted,
   });
-  session.addInstance(
+  const instance = session.addInstance(
     { buffer: memory, counters: counters ?? NO_COUNTERS },
-    { ...INFO, clock, tools: [isCounted ? "heap" : "alloc"] },
+    { ...PROCESS_INFO, clock, tools: [isCounted ? "heap" : "alloc"] },
     UNKNOWN_MODULE,
     null,
   );
+  session.setReach(instance, reach);
   const { heap, tool, notTracked, bounds, raw, intervals } = session.snapshot(end);
   const contexts = raw.contexts.map((context) => ({ ...context, pcs: withoutOurs(context.pcs, ours) }));
   const contents = writeRaw({ ...raw, contexts, segments: modules.map(segmentOf) }, raw.version);
@@ -147,7 +151,7 @@ function setClock(view: DataView): void {
 }
 
 /** Where nobody else sees them. */
-const NO_COUNTERS: GranuleCounters = { read: (first, end) => new Uint32Array(end - first) };
+export const NO_COUNTERS: GranuleCounters = { read: (first, end) => new Uint32Array(end - first) };
 
 const UNCOUNTED =
   "Accesses were not counted: nothing is known of how often, how densely or whether at all blocks were used.";
@@ -157,7 +161,7 @@ const UNCOUNTED_BUT_MARKED =
   "How often blocks were used was not counted: --tool heap does that. Which lines were used when is in the working set.";
 
 /** The process as one module of the session: its sites are like places in code. */
-const INFO: InstrumentedInfo = {
+export const PROCESS_INFO: InstrumentedInfo = {
   version: 1,
   name: "process",
   buildId: "",

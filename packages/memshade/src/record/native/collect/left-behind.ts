@@ -1,6 +1,7 @@
 import type { CpuSamples } from "../../../profile/model/cpu.ts";
 import type { Run, RunChild } from "../../../profile/model/run.ts";
 import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
+import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import type { ProfileFile } from "../../tools/session.ts";
 import type { InsertedTool } from "../native-tool.ts";
 import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
@@ -38,6 +39,8 @@ export interface RecordingOptions {
   rewritten?: readonly RewrittenFile[] | undefined;
   /** What recording may take of memory, bytes. */
   memoryLimit: number;
+  /** It was not to be looked which blocks can still be reached. */
+  noReach?: boolean | undefined;
   /** Sentences about what ran without that code. */
   notCounted?: readonly string[] | undefined;
 }
@@ -57,6 +60,8 @@ export interface LeftBehind {
   workingSet?: NativeWorkingSetSession | undefined;
   /** Path of the file with what inserted code has counted; there is none where that is not shared. */
   counts?: string | undefined;
+  /** Which of its live blocks can still be reached; absent where nobody asked. */
+  reach?: KnownReach | undefined;
   /** What it had mapped when somebody looked last, as the kernel tells it. */
   maps?: string | undefined;
 }

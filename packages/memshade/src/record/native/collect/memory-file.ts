@@ -4,6 +4,7 @@ import { FormatError } from "../../../ground/bytes/errors.ts";
 import {
   CHANGE_BYTES,
   CONTEXT_BYTES,
+  CONTROL_BYTES,
   Control,
   DRAG_BYTES,
   FOLLOWED_BYTES,
@@ -182,20 +183,34 @@ export class MemoryFile {
   /**
    * What the tables use, while the process runs: it waits meanwhile, unless it does not allocate. Undefined where it has ended, and the file was
    * closed.
+   *
+   * @param onStill is called as soon as it waits
    */
-  async readStill(): Promise<SharedArrayBuffer | undefined> {
+  async readStill(onStill: () => void = () => undefined): Promise<SharedArrayBuffer | undefined> {
     if (this.#isClosed) return undefined;
     const request = ++this.#requests;
     this.setHeader(Header.request, request);
-    for (let waited = 0; waited < STILL_MS && this.header(Header.answer) !== request; waited += STEP_MS) {
+    for (let waited = 0; waited < STILL_MS && this.header(Header.answered) !== request; waited += STEP_MS) {
       await delay(STEP_MS);
       if (this.#isClosed) return undefined;
     }
     try {
+      onStill();
       return this.read();
     } finally {
       this.setHeader(Header.request, 0);
     }
+  }
+
+  /** Whether blocks have neither come nor gone since the tables were read. */
+  isAs(tables: SharedArrayBuffer): boolean {
+    const isSame = (from: number, length: number): boolean =>
+      this.bytes(from, length).equals(new Uint8Array(tables, from, length));
+    return (
+      isSame(Place.control, CONTROL_BYTES) &&
+      isSame(Header.threads, Header.wanted - Header.threads) &&
+      isSame(Header.threadsRefused, Header.start - Header.threadsRefused)
+    );
   }
 
   /** What the tables use; everything else is zeros. */

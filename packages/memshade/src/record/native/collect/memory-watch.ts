@@ -1,8 +1,11 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
+import type { RunEnd } from "../../../profile/model/run.ts";
 import { say } from "../../host/run/terminal-line.ts";
 import type { PlacedImage } from "../image/place-image.ts";
 import { Header } from "../layout.ts";
+import { EndLook } from "../reach/end-look.ts";
+import type { LookedAt } from "../reach/process-look.ts";
 import type { ProcessSamples } from "../sampling/sample-reader.ts";
 import { WantedTables } from "../tables/make-wanted.ts";
 import type { ChildProcess, ChildProcesses } from "./child-processes.ts";
@@ -128,15 +131,23 @@ export class MemoryWatch {
   readonly #replaced: ReplacedProgram | undefined;
   #turn = 0;
   #memory: MemoryFile | undefined;
+  readonly #pid: number;
+  readonly #looked: LookedAt | undefined;
+  #look: EndLook | undefined;
 
-  /** @param programs paths, without links, of the program and of what starts it */
+  /**
+   * @param programs paths, without links, of the program and of what starts it
+   * @param looked absent where nobody asks which blocks can be reached at its end
+   */
   constructor(
     image: PlacedImage,
     pid: number,
     children: ChildProcesses | undefined,
     samples: ProcessSamples | undefined,
-    programs: readonly string[],
+    { programs, looked }: { programs: readonly string[]; looked: LookedAt | undefined },
   ) {
+    this.#pid = pid;
+    this.#looked = looked;
     this.#samples = samples;
     this.#threads = new ThreadNames(pid);
     this.#maps = new LastMaps(pid);
@@ -149,21 +160,30 @@ export class MemoryWatch {
   }
 
   get memory(): MemoryFile | undefined {
-    this.#memory ??= MemoryFile.open(this.#path);
+    if (this.#memory === undefined) {
+      this.#memory = MemoryFile.open(this.#path);
+      if (this.#memory !== undefined && this.#looked !== undefined)
+        this.#look = new EndLook(this.#pid, this.#memory, { looked: this.#looked, mayBeCopied: true });
+    }
     return this.#memory;
   }
 
   /** What the program has left in it, when it has ended. */
-  left(): LeftBehind | undefined {
+  left(end: RunEnd): LeftBehind | undefined {
     const { memory } = this;
-    return memory && { memory: memory.read(), counters: memory.counters, ...this.#beside(memory) };
+    if (memory === undefined) return undefined;
+    const known = this.#look?.known(end, this.#replaced?.path);
+    const tables = known?.tables ?? memory.read();
+    return { memory: tables, counters: memory.counters, reach: known?.reach, ...this.#beside(memory) };
   }
 
   /** What it has so far, while no thread changes it. */
   async leftSoFar(): Promise<LeftBehind | undefined> {
     const { memory } = this;
-    const still = await memory?.readStill();
-    return memory && still && { memory: still, counters: memory.counters, ...this.#beside(memory) };
+    const known = await this.#look?.soFar();
+    const still = known?.tables ?? (await memory?.readStill());
+    if (memory === undefined || still === undefined) return undefined;
+    return { memory: still, counters: memory.counters, reach: known?.reach, ...this.#beside(memory) };
   }
 
   /** Nothing of any process is recorded from here on. @param free is given the paths of what they go on counting in */
@@ -210,6 +230,7 @@ export class MemoryWatch {
   stop(): void {
     clearInterval(this.#timer);
     this.#children?.close();
+    this.#look?.close();
     this.#memory?.close();
     this.#memory = undefined;
   }
@@ -225,6 +246,7 @@ export class MemoryWatch {
     const isTurn = this.#turn++ % NAMES_TURNS === 0;
     if (isTurn) this.onTurn();
     if (memory !== undefined) {
+      this.#look?.serve();
       if (isTurn) {
         this.#threads.look();
         this.#maps.look();

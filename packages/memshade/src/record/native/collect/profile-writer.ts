@@ -55,13 +55,11 @@ export class ProfileWriter {
   }
 
   /** A child is told of at the end of all. */
-  child({ folder, memory, samples, program, isRunning }: ChildProcess): WrittenChild | undefined {
+  child({ folder, memory, samples, reach, program, isRunning }: ChildProcess): WrittenChild | undefined {
     const target = { folder, claim: undefined, what: "profile" } as const;
     const end: RunEnd = { kind: isRunning ? "dump" : "ended" };
-    const run = this.#write(target, { memory: memory.read(), counters: memory.counters, samples }, program, {
-      end,
-      children: undefined,
-    });
+    const left = { memory: memory.read(), counters: memory.counters, samples, reach };
+    const run = this.#write(target, left, program, { end, children: undefined });
     if (run === undefined) return undefined;
     const { allocations, allocatedBytes } = run.heap ?? {};
     return { folder, child: { program: run.program, command: run.command, allocations, allocatedBytes } };

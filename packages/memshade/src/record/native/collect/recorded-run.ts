@@ -30,6 +30,8 @@ const READERS: Readonly<Record<NativeToolName, ToolReader>> = {
   "working-set": WORKING_SET_READER,
 };
 
+const NOT_ASKED = { unknown: "--no-reach was given" };
+
 /**
  * Makes a run of what a process has left in its memory. Its places in code are the numbers of its sites, so that two runs of one
  * program have the same ones.
@@ -38,7 +40,16 @@ export function recordedRun(
   found: LeftBehind,
   program: RecordedProgram,
   end: RunEnd,
-  { clock, blocks, mappings, children, rewritten = [], memoryLimit, notCounted = [] }: RecordingOptions,
+  {
+    clock,
+    blocks,
+    mappings,
+    children,
+    rewritten = [],
+    memoryLimit,
+    noReach,
+    notCounted = [],
+  }: RecordingOptions,
 ): NativeRecord {
   const { memory, counters, names = new Map(), replacedBy, workingSet, counts } = found;
   const view = new DataView(memory);
@@ -87,6 +98,7 @@ export function recordedRun(
           isMarked: ofTool?.part?.tools.workingset !== undefined,
           end,
           isLeftAlone: program.isLeftAlone === true,
+          reach: found.reach ?? (noReach === true ? NOT_ASKED : undefined),
         })
       : undefined;
   const isNoneExpected = replacedBy !== undefined || program.notes.length > 0;

@@ -6,6 +6,8 @@ export interface Hooked {
   mappings: boolean;
   /** A tool's code is inserted, and what forked processes count is their own. */
   isCounting?: boolean | undefined;
+  /** What ends the program: the parent looks at its memory then. */
+  isLookedAt?: boolean | undefined;
   /** What begins threads and what is about signals, where samples are taken. */
   isSampled: boolean;
   /** Functions of its allocator, if that is another one than the C library's: names of symbols, and addresses in its object. */
@@ -23,10 +25,11 @@ interface NextFunction {
   isFixed?: boolean;
 }
 
-/** Functions whose next definitions are called, behind the image's own. The first two are as `NextWord` says. */
+/** Functions whose next definitions are called, behind the image's own. The first three are as `NextWord` says. */
 export const NEXT: readonly NextFunction[] = [
   { name: "_dl_find_object", known: "_dl_find_object", isFixed: true },
   { name: "malloc", known: "__libc_malloc" },
+  { name: "_exit" },
   { name: "calloc", known: "__libc_calloc" },
   { name: "realloc", known: "__libc_realloc" },
   { name: "free", known: "__libc_free" },
@@ -78,7 +81,12 @@ export function nextNames({ foreign }: Hooked): string[] {
 }
 
 /** Functions of the code that are none of the program's names. */
-const INTERNAL = ["memory_open", "initialize", "finalize", "begin_thread", "sample_handler", "sample_block"];
+const INTERNAL = [
+  ...["memory_open", "initialize", "finalize", "begin_thread", "sample_handler", "sample_block"],
+  ...["at_exit", "end_program", "exit_program"],
+];
+/** Those that touch nothing of the runtime's memory, and make none. */
+export const WITHOUT_MEMORY: readonly string[] = ["at_exit", "exit_now"];
 /** What has nothing to do with blocks. */
 const BESIDE_BLOCKS = ["dlclose", "mlockall"];
 /** What is there only where mapped memory is asked for; the one name stands for two functions that are the same on x86-64. */
@@ -155,8 +163,9 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
 };
 /** The symbols of a function of the code, by which the program finds it. */
 export function symbolsOf(name: string, hooked: Hooked): string[] {
-  const { blocks, mappings, isCounting, isSampled, foreign } = hooked;
+  const { blocks, mappings, isCounting, isSampled, isLookedAt, foreign } = hooked;
   if (INTERNAL.includes(name)) return [];
+  if (name === "exit_now") return isLookedAt === true ? ["_exit", "_Exit"] : [];
   if (name === "fork") return isCounting === true ? [name] : [];
   if (SAMPLING.has(name)) return isSampled ? [name] : [];
   if (MAPPING[name] !== undefined) return mappings ? [...MAPPING[name]] : [];

@@ -22,7 +22,7 @@ import { SampleText } from "../sampling/layout.ts";
 import { kept } from "../tables/kept.ts";
 import { TableCache } from "../tables/tables-file.ts";
 import { canHoldCode, KIND } from "./can-hold-code.ts";
-import { type Hooked, NEXT, nextNames, symbolsOf } from "./functions.ts";
+import { type Hooked, NEXT, nextNames, symbolsOf, WITHOUT_MEMORY } from "./functions.ts";
 
 /** What an image is made for. */
 export interface KeptImage extends Hooked {
@@ -36,14 +36,14 @@ const DIGEST_BYTES = 8;
 export function keptImage(folder: string, options: KeptImage): Uint8Array {
   const runtime = options.clock === "wall" ? NATIVE_WALL_RUNTIME_BASE64 : NATIVE_RUNTIME_BASE64;
   return kept(folder, `image-${digestOf(options)}`, () =>
-    buildImage(compile(bytesOfBase64(runtime)), options),
+    buildImage(compile(bytesOfBase64(runtime), { withoutMemory: WITHOUT_MEMORY }), options),
   );
 }
 
 /** Of all that one image differs from another by: the clock, what is looked for, and the names of what is there. */
 function digestOf({ clock, ...hooked }: KeptImage): string {
   const symbols = NEXT.map(({ name }) => symbolsOf(name, hooked));
-  const text = JSON.stringify([clock, nextNames(hooked), symbols]);
+  const text = JSON.stringify([clock, nextNames(hooked), symbols, hooked.isLookedAt === true]);
   return Buffer.from(sha256(new TextEncoder().encode(text)).subarray(0, DIGEST_BYTES)).toString("hex");
 }
 
@@ -300,6 +300,8 @@ function buildImage(native: NativeCode, hooked: Hooked): Uint8Array {
         known === undefined ? [] : [{ name: known, at: Text.next + WORD_BYTES * i }],
       ),
       { name: "__libc_single_threaded", at: Text.isSingleThreaded },
+      { name: "exit", at: Text.exit },
+      { name: "quick_exit", at: Text.quickExit },
     ],
     initialize: native.entries.get("initialize") as number,
     finalize: native.entries.get("finalize") as number,
@@ -339,7 +341,9 @@ function dataOf(hooked: Hooked): Uint8Array {
   put("/proc/self/exe", Text.program);
   put("/proc/self/cmdline", Text.command);
   put("/proc/self/maps", Text.maps);
-  new DataView(data.buffer).setUint32(Text.tablesWait, TABLES_WAIT_MS, true);
+  const view = new DataView(data.buffer);
+  view.setUint32(Text.tablesWait, TABLES_WAIT_MS, true);
+  view.setUint32(Text.isLookedAt, hooked.isLookedAt === true ? 1 : 0, true);
   return data;
 }
 
@@ -382,6 +386,9 @@ function tellOfFunctions(data: Uint8Array, { entries }: NativeCode, places: Obje
   tell("sample_handler", SampleText.handler);
   tell("begin_thread", SampleText.beginThread);
   tell("sample_block", Text.sampleBlock);
+  tell("at_exit", Text.atExit);
+  tell("end_program", Text.endProgram);
+  tell("exit_program", Text.exitProgram);
 }
 
 /** What can be written of an image is loaded last, and the texts are the end of that. */

@@ -39,6 +39,9 @@ export interface CallSite {
 /** What the C library does; each is undefined behaviour until a test says it. */
 export interface FakeLibrary {
   fork?: () => number;
+  __cxa_atexit?: (callback: number, argument: number, object: number) => number;
+  __cxa_at_quick_exit?: (callback: number, object: number) => number;
+  _exit?: (status: number) => void;
   malloc?: (size: number) => number;
   calloc?: (count: number, size: number) => number;
   realloc?: (old: number, size: number) => number;
@@ -101,6 +104,10 @@ interface RuntimeExports {
   rallocx(old: bigint, size: bigint, flags: number): bigint;
   sdallocx(block: bigint, size: bigint, flags: number): void;
   memory_open(): bigint;
+  at_exit(argument: bigint): void;
+  end_program(argument: bigint): void;
+  exit_now(status: bigint): void;
+  exit_program(status: bigint): void;
   initialize(count: number, args: bigint, environment: bigint): void;
   pthread_create(result: bigint, attributes: bigint, start: bigint, argument: bigint): number;
   thrd_create(result: bigint, start: bigint, argument: bigint): number;
@@ -271,6 +278,9 @@ function noVectors(): never {
 
 const LIBRARY = [
   ["fork", "u32"],
+  ["__cxa_atexit", "u32"],
+  ["__cxa_at_quick_exit", "u32"],
+  ["_exit", "none"],
   ["malloc", "u64"],
   ["calloc", "u64"],
   ["realloc", "u64"],

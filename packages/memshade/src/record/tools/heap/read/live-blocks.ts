@@ -154,6 +154,11 @@ export class LiveBlocks {
     return records.sort((a, b) => this.#addressOf(a) - this.#addressOf(b));
   }
 
+  /** Beginnings of regions that blocks have begun in, by address. */
+  *regionStarts(): Generator<number> {
+    for (const { start } of this.#regions()) yield start;
+  }
+
   /** Records of a slot's chain, from that on which its tag tells of. */
   *#chainOf(tag: number): Generator<number> {
     const { records } = this.#layout;
@@ -210,7 +215,9 @@ export class LiveBlocks {
     size,
     folded,
     followed,
-  }: LiveBlock): { accesses: number; stands: number; isIdle: boolean; startWork: number } | undefined {
+  }: Pick<LiveBlock, "address" | "size" | "folded" | "followed">):
+    | { accesses: number; stands: number; isIdle: boolean; startWork: number }
+    | undefined {
     if (followed === 0) return undefined;
     const entry = this.#layout.followed + followed * FOLLOWED_BYTES;
     const end = Math.floor((address + size - 1) / GRANULE_BYTES) + 1;

@@ -4,8 +4,9 @@ import { REACH_FIELDS } from "../../../../../profile/model/reach-fields.ts";
 import type { HeapReach } from "../../../../../profile/model/run.ts";
 import type { ShadowContext } from "../context-table.ts";
 import type { IndexedContext } from "../read-shadow.ts";
-import type { InstanceReach, UnknownReach } from "./look-through.ts";
+import type { UnknownReach } from "./look-through.ts";
 import type { ReachSums } from "./reach-sums.ts";
+import type { InstanceReach } from "./sum-up.ts";
 
 /** What is known of an instance when its figures are read. */
 export type KnownReach = InstanceReach | UnknownReach;

@@ -1,46 +1,89 @@
-/** Bits of an address within its page, for which there is an index of blocks. */
-const PAGE_BITS = 12;
+/** Bits of an address within what the index has a number for, and within what it has a table for. */
+const [REGION_BITS, PART_BITS] = [8, 20];
+const REGIONS = 2 ** (PART_BITS - REGION_BITS);
+const PARTS = 2 ** (32 - PART_BITS);
+/** Upper halves of the addresses that programs have. */
+const HIGHS = 2 ** 15;
+const NONE = -1;
 
-/** Live blocks by address. They do not overlap. */
+/**
+ * Live blocks by address. They do not overlap.
+ *
+ *     upper half ─▶ its parts of 1 MiB ─▶ a part's regions of 256 bytes ─▶ the first block that ends behind the region's beginning
+ *                                    └──▶ of a part inside of a block: the block
+ */
 export class BlockList {
   readonly length: number;
   readonly starts: Float64Array;
-  readonly sizes: Float64Array;
-  readonly #lowest: number;
-  readonly #end: number;
-  /** Per page from the lowest block on: the first block that starts in it or behind. */
-  readonly #firstOfPage: Uint32Array;
+  readonly sizes: Uint32Array;
+  /** By upper half of the address: 1 where there may be blocks. */
+  readonly near = new Uint8Array(HIGHS);
+  /** By upper half of the address. Of a part: where its regions are, `NONE`, or below that a block. */
+  readonly #parts: (Int32Array | undefined)[] = Array.from({ length: HIGHS });
+  readonly #regions: Int32Array;
 
   /** @param starts in ascending order. */
-  constructor(starts: Float64Array, sizes: Float64Array) {
+  constructor(starts: Float64Array, sizes: Uint32Array) {
     this.length = starts.length;
     this.starts = starts;
     this.sizes = sizes;
-    const last = this.length - 1;
-    this.#lowest = last < 0 ? 0 : starts[0];
-    this.#end = last < 0 ? 0 : starts[last] + Math.max(1, sizes[last]);
-    const pages = Math.floor((this.#end - this.#lowest) / 2 ** PAGE_BITS) + 2;
-    this.#firstOfPage = new Uint32Array(pages);
-    for (let page = 0, block = 0; page < pages; page++) {
-      while (block < this.length && starts[block] < this.#lowest + page * 2 ** PAGE_BITS) block++;
-      this.#firstOfPage[page] = block;
+    const divided = this.#takeParts();
+    this.#regions = new Int32Array(divided.length * REGIONS);
+    let block = 0;
+    let place = 0;
+    for (const part of divided)
+      for (let region = 0; region < REGIONS; region++) {
+        const from = part * 2 ** PART_BITS + region * 2 ** REGION_BITS;
+        while (block < this.length && this.#endOf(block) <= from) block++;
+        this.#regions[place++] = block;
+      }
+  }
+
+  /** @returns the parts that have regions, by address. */
+  #takeParts(): number[] {
+    const divided: number[] = [];
+    let known = NONE;
+    for (let block = 0; block < this.length; block++) {
+      const end = this.#endOf(block);
+      const first = Math.floor(this.starts[block] / 2 ** PART_BITS);
+      // The address behind a block may stand for it.
+      const last = Math.floor(end / 2 ** PART_BITS);
+      // Most blocks lie in the part of the one before.
+      if (first === known && last === known) continue;
+      for (let part = first; part <= last; part++) {
+        const high = Math.floor(part / PARTS);
+        if (high >= HIGHS) break;
+        this.#parts[high] ??= new Int32Array(PARTS).fill(NONE);
+        this.near[high] = 1;
+        const parts = this.#parts[high];
+        const at = part % PARTS;
+        const isInside = this.starts[block] <= part * 2 ** PART_BITS && end >= (part + 1) * 2 ** PART_BITS;
+        if (isInside) parts[at] = NONE - 1 - block;
+        else if (parts[at] === NONE) parts[at] = REGIONS * (divided.push(part) - 1);
+      }
+      known = last;
     }
+    return divided;
+  }
+
+  #endOf(block: number): number {
+    return this.starts[block] + Math.max(1, this.sizes[block]);
   }
 
   /** The block that an address is in, or the empty one that starts there; −1: none. */
   find(address: number): number {
-    if (address < this.#lowest || address >= this.#end) return -1;
-    const page = (address - this.#lowest) >>> PAGE_BITS;
-    let low = this.#firstOfPage[page];
-    let high = this.#firstOfPage[page + 1];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.starts[middle] <= address) low = middle + 1;
-      else high = middle;
-    }
-    const block = low - 1;
-    if (block < 0) return -1;
-    const offset = address - this.starts[block];
-    return offset === 0 || offset < this.sizes[block] ? block : -1;
+    return this.at(Math.floor(address / 2 ** 32), address >>> 0);
+  }
+
+  /** As `find`, of the two halves of an address. */
+  at(high: number, low: number): number {
+    const parts = high < HIGHS ? this.#parts[high] : undefined;
+    if (parts === undefined) return -1;
+    const place = parts[low >>> PART_BITS];
+    if (place <= NONE) return NONE - 1 - place;
+    const address = high * 2 ** 32 + low;
+    let block = this.#regions[place + ((low >>> REGION_BITS) & (REGIONS - 1))];
+    while (block < this.length && this.starts[block] + Math.max(1, this.sizes[block]) <= address) block++;
+    return block < this.length && this.starts[block] <= address ? block : -1;
   }
 }

@@ -2,6 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BlockList } from "../../../../../../src/record/tools/heap/read/reach/block-list.ts";
 import { classifyBlocks, Reach } from "../../../../../../src/record/tools/heap/read/reach/classify-blocks.ts";
+import { isInitialValue } from "../../../../../../src/record/tools/heap/read/reach/initial-data.ts";
+import { flatMemory } from "../../../../../../src/record/tools/heap/read/reach/program-memory.ts";
 
 const NAMES = ["", "reachable", "possible", "lost", "indirect"];
 
@@ -22,7 +24,7 @@ function memoryOf(words: Readonly<Record<number, number>>, wordBytes = 4, bytes 
 function listOf(blocks: readonly Block[]): BlockList {
   return new BlockList(
     Float64Array.from(blocks, ({ start }) => start),
-    Float64Array.from(blocks, ({ size }) => size),
+    Uint32Array.from(blocks, ({ size }) => size),
   );
 }
 
@@ -44,8 +46,7 @@ describe("live blocks", () => {
 
   it("are told apart by the pointers to them", () => {
     const found = classifyBlocks(listOf(blocks), {
-      buffer: memoryOf(words),
-      wordBytes: 4,
+      memory: flatMemory(memoryOf(words), 4),
       ranges: [0, 16],
       values: [],
     });
@@ -66,8 +67,7 @@ describe("live blocks", () => {
 
   it("are reachable by a global as by a word of static data, and by words of 8 bytes in memory64", () => {
     const found = classifyBlocks(listOf(blocks), {
-      buffer: memoryOf({ [H]: E, [E + 8]: C, [C + 4]: A }, 8),
-      wordBytes: 8,
+      memory: flatMemory(memoryOf({ [H]: E, [E + 8]: C, [C + 4]: A }, 8), 8),
       ranges: [],
       values: [H],
     });
@@ -78,8 +78,7 @@ describe("live blocks", () => {
 
   it("may be empty: they have an address of their own", () => {
     const found = classifyBlocks(listOf([{ start: 1008, size: 0 }]), {
-      buffer: memoryOf({ 0: 1008 }),
-      wordBytes: 4,
+      memory: flatMemory(memoryOf({ 0: 1008 }), 4),
       ranges: [0, 4],
       values: [],
     });
@@ -88,9 +87,9 @@ describe("live blocks", () => {
 
   it("have their address behind a length that fits them, as SQLite's blocks and arrays of C++", () => {
     const kindOf = (words: Record<number, number>, pointer: number) => {
-      const buffer = memoryOf({ 0: pointer, ...words });
+      const memory = flatMemory(memoryOf({ 0: pointer, ...words }), 4);
       const list = listOf([{ start: 1000, size: 40 }]);
-      return NAMES[classifyBlocks(list, { buffer, wordBytes: 4, ranges: [0, 4], values: [] }).reach[0]!];
+      return NAMES[classifyBlocks(list, { memory, ranges: [0, 4], values: [] }).reach[0]!];
     };
     expect(kindOf({ 1000: 32 }, 1008)).toBe("reachable");
     expect(kindOf({ 1000: 9 }, 1004)).toBe("reachable");
@@ -102,9 +101,9 @@ describe("live blocks", () => {
 
   it("have their address behind a word that says where they start, or how much is left of them", () => {
     const kindOf = (words: Record<number, number>, pointer: number) => {
-      const buffer = memoryOf({ 0: pointer, ...words });
+      const memory = flatMemory(memoryOf({ 0: pointer, ...words }), 4);
       const list = listOf([{ start: 1000, size: 88 }]);
-      return NAMES[classifyBlocks(list, { buffer, wordBytes: 4, ranges: [0, 4], values: [] }).reach[0]!];
+      return NAMES[classifyBlocks(list, { memory, ranges: [0, 4], values: [] }).reach[0]!];
     };
     // Aligned by hand to 64 bytes; of a map there are kind, flags, place in its file, length, and four bytes for the alignment.
     expect(kindOf({ 1020: 1000 }, 1024)).toBe("reachable");
@@ -118,9 +117,9 @@ describe("live blocks", () => {
   it("have the address of a second base, which its table of virtual functions tells, as objects of C++ with several bases", () => {
     const tables = { 200: 0, 208: 5, 220: -8 >>> 0, 228: 6 };
     const kindOf = (words: Record<number, number>, pointer: number) => {
-      const buffer = memoryOf({ 0: pointer, ...tables, ...words });
+      const memory = flatMemory(memoryOf({ 0: pointer, ...tables, ...words }), 4);
       const list = listOf([{ start: 1000, size: 16 }]);
-      return NAMES[classifyBlocks(list, { buffer, wordBytes: 4, ranges: [0, 4], values: [] }).reach[0]!];
+      return NAMES[classifyBlocks(list, { memory, ranges: [0, 4], values: [] }).reach[0]!];
     };
     expect(kindOf({ 1000: 208, 1008: 228 }, 1008)).toBe("reachable");
     // The way back leads elsewhere, the object has no table, or there is none there.
@@ -131,9 +130,9 @@ describe("live blocks", () => {
 
   it("end at the address of an array of no objects, of which they are the length", () => {
     const kindOf = (size: number, length: number, pointer: number) => {
-      const buffer = memoryOf({ 0: pointer, [1000 + size - 4]: length });
+      const memory = flatMemory(memoryOf({ 0: pointer, [1000 + size - 4]: length }), 4);
       const list = listOf([{ start: 1000, size }]);
-      return NAMES[classifyBlocks(list, { buffer, wordBytes: 4, ranges: [0, 4], values: [] }).reach[0]!];
+      return NAMES[classifyBlocks(list, { memory, ranges: [0, 4], values: [] }).reach[0]!];
     };
     expect(kindOf(4, 0, 1004)).toBe("reachable");
     expect(kindOf(8, 0, 1008)).toBe("reachable");
@@ -153,17 +152,16 @@ describe("live blocks", () => {
     ],
   ])("have an address that %s", (_, bytes, kind) => {
     const found = classifyBlocks(listOf([{ start: 1000, size: 16 }]), {
-      buffer: memoryOf({ 8: 1000 }),
-      wordBytes: 4,
+      memory: flatMemory(memoryOf({ 8: 1000 }), 4),
       ranges: [0, 16],
       values: [],
-      initial: { from: 8, bytes: Uint8Array.from(bytes) },
+      isOther: isInitialValue({ from: 8, bytes: Uint8Array.from(bytes) }),
     });
     expect(NAMES[found.reach[0]!]).toBe(kind);
   });
 
   it("are led by the oldest one of a ring, wherever that lies, which was there before its parts", () => {
-    const database = { buffer: memoryOf({ [A]: B, [B]: C, [C]: A }), wordBytes: 4 as const };
+    const database = { memory: flatMemory(memoryOf({ [A]: B, [B]: C, [C]: A }), 4) };
     const behind = (...times: readonly number[]) => {
       const left = times.map((_, at) => ({ start: blocks[at]!.start, size: 16 }));
       const space = { ...database, ranges: [], values: [] };
@@ -182,18 +180,32 @@ describe("live blocks", () => {
     ]);
   });
 
+  it("of a ring stand behind whoever leads to one of them, though the oldest of the ring is older", () => {
+    const left = [A, B, C].map((start) => ({ start, size: 16 }));
+    const memory = flatMemory(memoryOf({ [A]: B, [B]: A, [C]: B }), 4);
+    const found = classifyBlocks(
+      listOf(left),
+      { memory, ranges: [], values: [] },
+      { times: Float64Array.of(1, 2, 3), late: 3 },
+    );
+    expect([...found.reach].map((reach) => NAMES[reach])).toEqual(["indirect", "indirect", "lost"]);
+    expect([...found.behindBlocks]).toEqual([0, 0, 2]);
+  });
+
   it("that two lost ones lead to stand behind one of them, and all that is lost behind somebody", () => {
     const found = classifyBlocks(listOf(blocks), {
-      buffer: memoryOf({ [B]: D, [C]: D, [D]: E, [I]: B }),
-      wordBytes: 4,
+      memory: flatMemory(memoryOf({ [B]: D, [C]: D, [D]: E, [I]: B }), 4),
       ranges: [],
       values: [],
     });
     const behind = blocks.flatMap(({ start }, at) =>
       found.behindBlocks[at] === 0 ? [] : [[start, found.behindBlocks[at]]],
     );
-    // B is met first and takes D and E; then I takes B with both.
-    expect(behind).toEqual([[I, 3]]);
+    // I has B. D is behind the older one of C and I, and E behind D.
+    expect(behind).toEqual([
+      [C, 2],
+      [I, 1],
+    ]);
     expect(NAMES[found.reach[blocks.findIndex(({ start }) => start === C)]!]).toBe("lost");
   });
 });
@@ -246,7 +258,7 @@ describe("any heap", () => {
           4,
           BYTES,
         );
-        const space = { buffer: memory, wordBytes: 4 as const, ranges: [0, ROOTS], values };
+        const space = { memory: flatMemory(memory, 4), ranges: [0, ROOTS], values };
         const found = classifyBlocks(listOf(blocks), space, { times, late: 5 });
         const plain = plainly({ blocks, times }, new Uint32Array(memory), [
           ...values,

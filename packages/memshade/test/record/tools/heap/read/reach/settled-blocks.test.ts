@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { SettledBlocks } from "../../../../../../src/record/tools/heap/read/reach/look-through.ts";
+import { SettledBlocks } from "../../../../../../src/record/tools/heap/read/reach/sum-up.ts";
 
 describe("blocks inside of what the host holds", () => {
   it("are settled where they were there in the first half of the program's work", () => {

@@ -1,0 +1,134 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { counted } from "../../../profile/model/counted.ts";
+import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
+import type { MemoryFile } from "../collect/memory-file.ts";
+import { Header } from "../layout.ts";
+import { OpenedProcess } from "./opened-process.ts";
+import type { ProcessLook } from "./process-look.ts";
+import { type SeenThread, StandingThreads, stackOf } from "./standing-threads.ts";
+
+/** So often a copy is made while threads run, with a pause: what they have in registers is not in the copy. */
+const TRIES = 3;
+const PAUSE_MS = 5;
+/** A copy has so long to fall asleep. */
+const ASLEEP_MS = 100;
+const NO_COPY = 0;
+
+/** Tables, and what was found of the blocks in them. */
+export interface LookedTables {
+  tables: SharedArrayBuffer;
+  reach: KnownReach;
+}
+
+/** Looks at a process that goes on: one of its hooks makes a copy of it. */
+export class CopyLook {
+  readonly #look: ProcessLook;
+  readonly #memory: MemoryFile;
+  readonly #threads: number;
+  #error = 0;
+
+  constructor(look: ProcessLook, memory: MemoryFile) {
+    this.#look = look;
+    this.#memory = memory;
+    this.#threads = look.threads;
+  }
+
+  /** Why nothing was found. @param isAsked a copy was to be made */
+  why(isAsked: boolean): string {
+    const threads = counted(this.#threads, "thread was", "threads were");
+    if (!isAsked) return `${threads} running`;
+    const reason = this.#error === 0 ? "" : ` (error ${this.#error})`;
+    return `${threads} running, and no copy of the process could be made to look at${reason}`;
+  }
+
+  /** Undefined where no copy could be made, and the process did not sleep. @param mayCopy otherwise that is all that is tried */
+  async look(mayCopy: boolean): Promise<LookedTables | undefined> {
+    for (let i = 1; mayCopy && i <= TRIES; i++) {
+      const found = await this.#lookOnce(i === TRIES);
+      if (found === "asleep") break;
+      if (found !== "running") return found;
+      await delay(PAUSE_MS);
+    }
+    return this.#lookAsleep();
+  }
+
+  /** A process none of whose threads does anything while it is looked at. */
+  #lookAsleep(): LookedTables | undefined {
+    const memory = this.#memory;
+    const standing = new StandingThreads(this.#look.pid);
+    const sleeping = standing.now();
+    if (sleeping.some(({ stack }) => stack === undefined) || memory.header(Header.changing) !== 0)
+      return undefined;
+    const ending = memory.header(Header.endThread);
+    const end = ending === 0 ? [] : [memory.u64(Header.endStack)];
+    const others = sleeping.flatMap(({ id, stack }) => (id === ending ? [] : (stack ?? [])));
+    const tables = memory.read();
+    const reach = this.#look.through(memory, { tables, stacks: [...end, ...others], running: new Set() });
+    return standing.now().every(({ stack }) => stack !== undefined) ? { tables, reach } : undefined;
+  }
+
+  async #lookOnce(isLast: boolean): Promise<LookedTables | "running" | "asleep" | undefined> {
+    const memory = this.#memory;
+    memory.setHeader(Header.copy, NO_COPY);
+    memory.setHeader(Header.copyAsked, 1);
+    const standing = new StandingThreads(this.#look.pid);
+    let threads: SeenThread[] = [];
+    const tables = await memory.readStill(() => {
+      threads = standing.now();
+    });
+    memory.setHeader(Header.copyAsked, 0);
+    const copy = memory.header(Header.copy) | 0;
+    if (copy === NO_COPY) return "asleep";
+    if (copy < 0) {
+      this.#error = -copy;
+      return undefined;
+    }
+    try {
+      return tables === undefined ? undefined : await this.#through(tables, copy, threads, isLast);
+    } finally {
+      endCopy(copy);
+    }
+  }
+
+  async #through(
+    tables: SharedArrayBuffer,
+    copy: number,
+    threads: readonly SeenThread[],
+    isLast: boolean,
+  ): Promise<LookedTables | "running" | undefined> {
+    const memory = this.#memory;
+    const [copier, ending] = [memory.header(Header.copier), memory.header(Header.endThread)];
+    const others = threads.filter(({ id }) => id !== copier && id !== ending);
+    const runs = others.filter(({ stack }) => stack === undefined);
+    if (runs.length > 0 && !isLast) return "running";
+    const opened = OpenedProcess.open(copy);
+    if (opened === undefined) return undefined;
+    try {
+      const own = ending === 0 || copier !== ending ? await stackOfCopy(copy) : undefined;
+      const end = ending === 0 ? undefined : memory.u64(Header.endStack);
+      const stacks = [own, end, ...others.map(({ stack }) => stack)].flatMap((stack) => stack ?? []);
+      const running = new Set(runs.map(({ id }) => (id === this.#look.pid ? 0 : id)));
+      return { tables, reach: this.#look.through(memory, { tables, stacks, running }, opened) };
+    } finally {
+      opened.close();
+    }
+  }
+}
+
+/** Of the thread that has made the copy. */
+async function stackOfCopy(copy: number): Promise<number | undefined> {
+  for (let waited = 0; waited < ASLEEP_MS; waited++) {
+    const stack = stackOf(copy, copy);
+    if (stack !== undefined) return stack;
+    await delay(1);
+  }
+  return undefined;
+}
+
+function endCopy(copy: number): void {
+  try {
+    process.kill(copy, "SIGKILL");
+  } catch {
+    // It has been ended.
+  }
+}

@@ -1,0 +1,134 @@
+import type { RunEnd } from "../../../profile/model/run.ts";
+import { Control } from "../../tools/heap/layout.ts";
+import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
+import type { InstanceReach } from "../../tools/heap/read/reach/sum-up.ts";
+import type { MemoryFile } from "../collect/memory-file.ts";
+import { Answer, Header, Place, Wish } from "../layout.ts";
+import { CopyLook } from "./copy-look.ts";
+import { type LookedAt, ProcessLook } from "./process-look.ts";
+
+/** Reads of the header for which a process has time to say that it is what it seems to be. */
+const SURE_READS = 2000;
+const WENT_ON = "the program went on before its memory was read";
+const UNSEEN = "it ended in a way of its own, in which nothing runs at the end";
+const CHANGING = "it ended inside of its allocator";
+
+export const STILL_GOES_ON: KnownReach = { unknown: "the program was running" };
+
+const NOT_COPIED: KnownReach = {
+  unknown: "the program was running, and no call of its allocator came by which a copy of it can be made",
+};
+
+const NOTHING: InstanceReach = {
+  contexts: new Uint32Array(),
+  sums: new Float64Array(),
+  inside: false,
+  hostMayHold: false,
+  accessesAfter: 0,
+};
+
+/** What is known at the end of a process. */
+export interface EndReach {
+  reach: KnownReach;
+  /** The tables as they were when it was looked, where the process went on since. */
+  tables: SharedArrayBuffer | undefined;
+}
+
+function unknownReach(unknown: string): EndReach {
+  return { reach: { unknown }, tables: undefined };
+}
+
+/** Waits for a process to end, and looks then which of its blocks can still be reached. */
+export class EndLook {
+  #found: EndReach | undefined;
+  #isOver = false;
+  #isCopy = false;
+  readonly #look: ProcessLook;
+  readonly #memory: MemoryFile;
+  readonly #mayBeCopied: boolean;
+
+  /**
+   * To be made as soon as the process has its memory.
+   *
+   * @param mayBeCopied nobody but our launcher waits for its children
+   */
+  constructor(
+    pid: number,
+    memory: MemoryFile,
+    { looked, mayBeCopied }: { looked: LookedAt; mayBeCopied: boolean },
+  ) {
+    memory.setHeader(Header.watcher, process.pid);
+    this.#memory = memory;
+    this.#mayBeCopied = mayBeCopied;
+    this.#look = new ProcessLook(pid, looked);
+  }
+
+  close(): void {
+    this.#look.close();
+  }
+
+  /** To be called often: the process may wait for it. */
+  serve(): void {
+    const memory = this.#memory;
+    if (this.#isOver) return;
+    let wish = memory.header(Header.wish);
+    if (wish !== Wish.asked && wish !== Wish.sure) return;
+    if (wish === Wish.asked && !this.#look.isConfined) {
+      memory.setHeader(Header.answer, Answer.mayCall);
+      for (let i = 0; i < SURE_READS && wish === Wish.asked; i++) wish = memory.header(Header.wish);
+      if (wish === Wish.none) memory.setHeader(Header.answer, Answer.none);
+      if (wish !== Wish.sure) return;
+    }
+    this.#isOver = true;
+    // A child that shares its memory, while it waits for that child.
+    if (wish === Wish.asked && this.#look.isInCall) this.#finish(undefined);
+    else if (this.#look.threads > 1) void this.#lookAtCopy(wish === Wish.sure);
+    else this.#finish(this.#lookInPlace());
+  }
+
+  #finish(found: EndReach | undefined): void {
+    this.#found = found;
+    this.#memory.setHeader(Header.answer, Answer.done);
+  }
+
+  /** What is known of its blocks when it has ended. */
+  known(end: RunEnd, replacedBy: string | undefined): EndReach {
+    if (this.#memory.u64(Place.control + Control.live) === 0) return { reach: NOTHING, tables: undefined };
+    if (this.#found !== undefined) return this.#stillFound(this.#found);
+    if (replacedBy !== undefined) return unknownReach("it has replaced itself by another program");
+    if (end.kind === "signal") return unknownReach(`it was ended by ${end.signal}`);
+    return unknownReach(this.#isOver ? WENT_ON : UNSEEN);
+  }
+
+  /** A program that was held may have gone a few steps further. */
+  #stillFound(found: EndReach): EndReach {
+    const isOfNow = this.#isCopy || found.tables === undefined || this.#memory.isAs(found.tables);
+    return isOfNow ? found : { ...found, tables: undefined };
+  }
+
+  /** What is known of its blocks while it goes on. */
+  async soFar(): Promise<EndReach> {
+    const copies = new CopyLook(this.#look, this.#memory);
+    const looked = await copies.look(this.#mayBeCopied && !this.#look.isConfined);
+    return looked ?? { reach: NOT_COPIED, tables: undefined };
+  }
+
+  #lookInPlace(): EndReach {
+    const memory = this.#memory;
+    if (memory.header(Header.changing) !== 0) return unknownReach(CHANGING);
+    const tables = memory.read();
+    const stacks = [memory.u64(Header.endStack)];
+    const reach = this.#look.through(memory, { tables, stacks, running: new Set() });
+    if (memory.header(Header.wish) === Wish.over) return unknownReach(WENT_ON);
+    return { reach, tables };
+  }
+
+  async #lookAtCopy(mayCall: boolean): Promise<void> {
+    const copies = new CopyLook(this.#look, this.#memory);
+    const isPossible = mayCall && this.#mayBeCopied;
+    const looked = await copies.look(isPossible);
+    this.#isCopy = true;
+    const reach = looked?.reach ?? { unknown: copies.why(isPossible) };
+    this.#finish({ reach, tables: looked?.tables });
+  }
+}

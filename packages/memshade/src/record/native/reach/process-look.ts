@@ -1,0 +1,96 @@
+import { readFileSync } from "node:fs";
+import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
+import type { MemoryFile } from "../collect/memory-file.ts";
+import { Header, MAPPING_BYTES, Mapping, Place } from "../layout.ts";
+import { lookThroughProcess, type OwnMemory, type StillProcess } from "./look-through-process.ts";
+import { readMappedRanges } from "./mapped-ranges.ts";
+import { OpenedProcess } from "./opened-process.ts";
+import { ProcessMemory } from "./process-memory.ts";
+import { StandingThreads } from "./standing-threads.ts";
+
+/** What is known of all processes of a run. */
+export interface LookedAt {
+  own: OwnMemory;
+  /** The allocator is another one than the C library's. */
+  isForeign: boolean;
+}
+
+const UNREADABLE = "the system lets nobody read its memory";
+const GONE = "it was ended while its memory was read";
+
+/** Looks through one process, which was opened when it began. */
+export class ProcessLook {
+  readonly pid: number;
+  readonly #what: LookedAt;
+  readonly #opened: OpenedProcess | undefined;
+
+  constructor(pid: number, what: LookedAt) {
+    this.pid = pid;
+    this.#what = what;
+    this.#opened = OpenedProcess.open(pid);
+  }
+
+  close(): void {
+    this.#opened?.close();
+  }
+
+  /** @param other a copy of it, whose memory is looked at in its place */
+  through(
+    memory: MemoryFile,
+    still: Pick<StillProcess, "tables" | "stacks" | "running">,
+    other: OpenedProcess | undefined = this.#opened,
+  ): KnownReach {
+    if (other === undefined) return { unknown: UNREADABLE };
+    let sign = memory.header(Header.sign);
+    const beat = (): void => memory.setHeader(Header.sign, ++sign);
+    beat();
+    try {
+      return lookThroughProcess({
+        ...still,
+        counters: memory.counters,
+        memory: new ProcessMemory(other, beat),
+        ranges: readMappedRanges(other.maps()),
+        mappings: mappingsIn(memory),
+        ...this.#what,
+      });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ESRCH") return { unknown: GONE };
+      throw error;
+    }
+  }
+
+  /** How many threads there are. */
+  get threads(): number {
+    return new StandingThreads(this.pid).now().length;
+  }
+
+  /** Whether it has forbidden itself system calls that its starter may make. */
+  get isConfined(): boolean {
+    return filtersOf("self") !== filtersOf(this.pid);
+  }
+
+  /** Whether its first thread waits in a system call. */
+  get isInCall(): boolean {
+    return !fileOf(this.pid, "syscall").startsWith("running");
+  }
+}
+
+function filtersOf(process: number | "self"): string {
+  return [...fileOf(process, "status").matchAll(/^Seccomp.*$/gm)].join("\n");
+}
+
+function fileOf(process: number | "self", name: string): string {
+  try {
+    return readFileSync(`/proc/${process}/${name}`, "latin1");
+  } catch {
+    return "";
+  }
+}
+
+function mappingsIn(memory: MemoryFile): Set<number> {
+  const bytes = memory.bytes(Place.mappings, memory.header(Header.mappings) * MAPPING_BYTES);
+  const count = bytes.length / MAPPING_BYTES;
+  return new Set(
+    Array.from({ length: count }, (_, i) => Number(bytes.readBigUInt64LE(i * MAPPING_BYTES + Mapping.start))),
+  );
+}

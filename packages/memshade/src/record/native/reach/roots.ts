@@ -1,0 +1,215 @@
+import type { BlockList } from "../../tools/heap/read/reach/block-list.ts";
+import { without } from "../../tools/heap/read/reach/look-through.ts";
+import { isAnonymous, type MappedRange } from "./mapped-ranges.ts";
+import type { ProcessMemory } from "./process-memory.ts";
+
+const PAGE_BYTES = 4096;
+const WORD_BYTES = 8;
+/** Of glibc's allocator: heaps of threads' arenas begin at multiples of this, and an arena's own data not far behind. */
+const ARENA_BYTES = 2 ** 26;
+const ARENA_DATA_AT: readonly number[] = [0x20, 0x30];
+/** Where a heap says how large it is. */
+const ARENA_SIZE_AT = 16;
+/** A block is mapped by itself: a bit of the word in front of it, which has its size and begins 16 bytes before it. */
+const [HEAD_BYTES, MAPPED_BIT, SIZE_BITS] = [16, 2, 7];
+/** A thread's own data, which it has the address of in two words there, is near the end of its stack. */
+const [THREAD_WITHIN, THREAD_ALIGNMENT, THREAD_SELF_AT, THREAD_ID_AT] = [16_384, 64, 16, 720];
+
+/** Where the roots of a process are looked for. */
+export interface RootSources {
+  ranges: readonly MappedRange[];
+  memory: ProcessMemory;
+  /** Live ones. */
+  blocks: BlockList;
+  /** Blocks that are there whatever the allocator is: ranges that the program has mapped itself. */
+  isMapping: (block: number) => boolean;
+  /** From where on stacks are in use, of threads of which that is known; the other ones, 0 for the one that the program began on. */
+  stacks: readonly number[];
+  running: ReadonlySet<number>;
+  /** Of memshade's own: folders of its files, and ranges as beginnings and ends. */
+  ownFolders: readonly string[];
+  own: readonly number[];
+  /** Whether a block has ever begun between two addresses; asked where the allocator is another one than the C library's. */
+  hasHadBlocks: (from: number, to: number) => boolean;
+  isForeign: boolean;
+}
+
+/**
+ * Beginnings and ends of the memory in which pointers are roots: what the program can write, but not what the allocator hands out, where free
+ * memory is, too, nor stacks as far as nobody uses them.
+ */
+export function processRoots(sources: RootSources): number[] {
+  const { own, ranges } = sources;
+  const roots = ranges.filter((range) => isRoot(range, sources.ownFolders));
+  return withoutAll(roots, [...own, ...unusedStacks(sources), ...allocatorMemory(sources, roots)]);
+}
+
+function withoutAll(roots: readonly MappedRange[], holes: readonly number[]): number[] {
+  const merged = mergeRanges(holes);
+  let next = 0;
+  return roots.flatMap(({ start, end }) => {
+    while (next < merged.length && merged[next + 1]! <= start) next += 2;
+    const from = next;
+    let to = from;
+    while (to < merged.length && merged[to]! < end) to += 2;
+    const left = without(start, end, merged.slice(from, to));
+    return left.filter((_, i) => left[i - (i % 2)]! < left[i - (i % 2) + 1]!);
+  });
+}
+
+/** Ranges by address, none of which touches another one. */
+function mergeRanges(ranges: readonly number[]): number[] {
+  const order = Array.from({ length: ranges.length / 2 }, (_, i) => 2 * i);
+  order.sort((a, b) => ranges[a]! - ranges[b]!);
+  const merged: number[] = [];
+  for (const i of order) {
+    const [start, end] = [ranges[i]!, ranges[i + 1]!];
+    if (merged.length > 0 && start <= merged.at(-1)!)
+      merged[merged.length - 1] = Math.max(merged.at(-1)!, end);
+    else merged.push(start, end);
+  }
+  return merged;
+}
+
+function isRoot(range: MappedRange, ownFolders: readonly string[]): boolean {
+  const { access, path } = range;
+  if (access[0] !== "r") return false;
+  if (path.startsWith("[v") || (path.startsWith("/dev/") && !isMemoryFile(path))) return false;
+  if (ownFolders.some((folder) => path.startsWith(`${folder}/`))) return false;
+  return access[1] === "w" || isAnonymous(range);
+}
+
+/** What shares memory without a name, or with one that processes know. */
+function isMemoryFile(path: string): boolean {
+  return path.startsWith("/dev/zero") || path.startsWith("/dev/shm/");
+}
+
+/** The part of each stack that is below what its thread uses, and stacks of threads that are gone. */
+function unusedStacks({ ranges, memory, stacks, running }: RootSources): number[] {
+  return ranges.flatMap((range, index) => {
+    const { start, end } = range;
+    const thread = threadOn(ranges, index, memory);
+    if (thread === undefined) return [];
+    const pointers = stacks.filter((pointer) => pointer >= start && pointer < end);
+    if (pointers.length > 0) return [start, Math.min(...pointers)];
+    return running.has(thread) ? [] : [start, end];
+  });
+}
+
+/** The thread whose stack a range is, as the C library makes them, or 0 of the one that the program began on; undefined: it is none. */
+function threadOn(ranges: readonly MappedRange[], index: number, memory: ProcessMemory): number | undefined {
+  const range = ranges[index]!;
+  const { start, end, path } = range;
+  if (path === "[stack]") return 0;
+  const guard = ranges[index - 1];
+  if (!isAnonymous(range) || guard?.end !== start || guard.access !== "---p") return undefined;
+  const from = Math.max(start, end - THREAD_WITHIN);
+  for (let at = end - THREAD_ALIGNMENT; at >= from; at -= THREAD_ALIGNMENT)
+    if (memory.word(at) === at && memory.word(at + THREAD_SELF_AT) === at)
+      return memory.half(at + THREAD_ID_AT);
+  return undefined;
+}
+
+/** Memory that allocators hand blocks out of, as beginnings and ends; where that is not known, the blocks alone. */
+function allocatorMemory(sources: RootSources, roots: readonly MappedRange[]): number[] {
+  const { memory, blocks, isMapping } = sources;
+  const known: number[] = roots.flatMap((range) => {
+    if (range.path === "[heap]") return [range.start, range.end];
+    return isAnonymous(range) ? arenaHeaps(range, memory) : [];
+  });
+  const inKnown = new RangeIndex(mergeRanges(known));
+  const inRoots = new RangeIndex(roots.flatMap(({ start, end }) => [start, end]));
+  const foreign = new Set<number>();
+  for (let block = 0; block < blocks.length; block++) {
+    const start = blocks.starts[block];
+    if (isMapping(block) || inKnown.find(start) >= 0) continue;
+    const index = inRoots.find(start);
+    if (index < 0) continue;
+    const chunk = mappedChunk(start, roots[index]!, memory);
+    known.push(...(chunk ?? [start, start + blocks.sizes[block]]));
+    if (chunk === undefined && isAnonymous(roots[index]!)) foreign.add(index);
+  }
+  if (foreign.size > 0 || sources.isForeign)
+    roots.forEach((range, index) => {
+      if (!isAnonymous(range) || inKnown.find(range.start) >= 0) return;
+      if (foreign.has(index) || sources.hasHadBlocks(range.start, range.end))
+        known.push(endOfData(sources.ranges, range, memory), range.end);
+    });
+  return known;
+}
+
+/** Finds the range that an address is in, among some by address that do not overlap. */
+class RangeIndex {
+  readonly #ranges: readonly number[];
+
+  constructor(ranges: readonly number[]) {
+    this.#ranges = ranges;
+  }
+
+  /** −1: it is in none. */
+  find(address: number): number {
+    let low = 0;
+    let high = this.#ranges.length / 2;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#ranges[2 * middle]! <= address) low = middle + 1;
+      else high = middle;
+    }
+    return low > 0 && address < this.#ranges[2 * low - 1]! ? low - 1 : -1;
+  }
+}
+
+/** Heaps of threads' arenas in a range. */
+function arenaHeaps({ start, end }: MappedRange, memory: ProcessMemory): number[] {
+  const heaps: number[] = [];
+  for (let at = Math.ceil(start / ARENA_BYTES) * ARENA_BYTES; at < end; at += ARENA_BYTES) {
+    const arena = memory.word(at);
+    const size = memory.word(at + ARENA_SIZE_AT);
+    const isHeap =
+      ARENA_DATA_AT.includes(arena % ARENA_BYTES) &&
+      size > 0 &&
+      size <= ARENA_BYTES &&
+      size % PAGE_BYTES === 0 &&
+      at + size <= end;
+    if (isHeap) heaps.push(at, at + size);
+  }
+  return heaps;
+}
+
+/** The pages that the C library has mapped for one block; undefined: it is none of these. */
+function mappedChunk(start: number, range: MappedRange, memory: ProcessMemory): [number, number] | undefined {
+  const chunk = start - HEAD_BYTES;
+  if (chunk < range.start || start % WORD_BYTES !== 0) return undefined;
+  const size = memory.word(chunk + WORD_BYTES);
+  if ((size & MAPPED_BIT) === 0) return undefined;
+  // Of an aligned block the pages begin before.
+  const from = chunk - memory.word(chunk);
+  const to = chunk + size - (size % (SIZE_BITS + 1));
+  const isPages = from % PAGE_BYTES === 0 && to % PAGE_BYTES === 0;
+  return isPages && from >= range.start && to <= range.end && to > start ? [from, to] : undefined;
+}
+
+const [ELF_MAGIC, ELF_SEGMENTS_AT, ELF_SEGMENT_COUNT_AT, ELF_SEGMENT_BYTES] = [0x464c457f, 32, 56, 56];
+const [LOADED, ADDRESS_AT, SIZE_AT] = [1, 16, 40];
+
+/** Where the data of an object ends that lies in front of a range, or at its beginning. */
+function endOfData(ranges: readonly MappedRange[], range: MappedRange, memory: ProcessMemory): number {
+  const index = ranges.indexOf(range);
+  const before = ranges[index - 1];
+  if (before === undefined || before.end !== range.start || before.inode === 0) return range.start;
+  const first = ranges.find(({ path, inode }) => path === before.path && inode === before.inode)!;
+  if (memory.half(first.start) !== ELF_MAGIC) return range.start;
+  const segments = first.start + memory.word(first.start + ELF_SEGMENTS_AT);
+  const count = memory.half(first.start + ELF_SEGMENT_COUNT_AT) & 0xffff;
+  let lowest = Number.POSITIVE_INFINITY;
+  let end = 0;
+  for (let i = 0; i < count; i++) {
+    const at = segments + i * ELF_SEGMENT_BYTES;
+    if (memory.half(at) !== LOADED) continue;
+    const address = memory.word(at + ADDRESS_AT);
+    lowest = Math.min(lowest, address - (address % PAGE_BYTES));
+    end = Math.max(end, address + memory.word(at + SIZE_AT));
+  }
+  const last = Math.ceil((end - lowest) / PAGE_BYTES) * PAGE_BYTES + first.start;
+  return Math.min(range.end, Math.max(range.start, last));
+}
