@@ -46,7 +46,7 @@ const NATIVE_FRONT_END = Object.fromEntries(
 const PARTS: readonly Part[] = [
   {
     folder: "record/contexts",
-    entry: "assembly/index.ts",
+    entry: "assembly/frames.ts",
     target: "frames.generated.ts",
     constant: "FRAMES_RUNTIME_BASE64",
   },

@@ -1,4 +1,16 @@
 // The inner loops of reading call frame information, and of making tables of it.
+import {
+  allocate,
+  BLOCK_BITS,
+  copyEntries,
+  entries,
+  entryCount,
+  MARK_BYTES,
+  markCount,
+  marks,
+  reserve,
+} from "./table";
+
 export {
   CIES,
   CIE_SLOTS,
@@ -13,6 +25,78 @@ export {
 } from "./layout";
 export { TRANSITION_BITS, TRANSITION_TABLES, TRANSITIONS, WINDOW, WINDOW_BYTES } from "./layout";
 export { addRows, beginFde, beginTable, endTable, resolveOverlaps } from "./table";
-export { before, beginIndex, counts, firsts, indexEntries, markOf, skipBlocks } from "./block-index";
+
 export { entries, entryCount, markCount, marks, rowCount, segmentCount, segments } from "./table";
 export { fdeCount, readFdes, setSection, setWindow } from "./fast-fdes";
+
+// The index of a table by blocks of code: where the entries of each stand, and what holds in front of the first of them.
+
+/** Per block: its first entry; how many begin in it (u16); the rule set that holds at its start. */
+export let firsts: u32 = 0;
+export let counts: u32 = 0;
+export let before: u32 = 0;
+/** First block that is not filled yet. */
+let nextBlock: u32 = 0;
+/** What holds at the end of the last entry that was indexed. */
+let set: u32 = 0;
+
+/** Number of the block of code at offset 0, among those from -2^31 on. */
+const MIDDLE_BLOCK: i32 = 1 << (31 - BLOCK_BITS);
+
+export function beginIndex(blockCount: u32): void {
+  firsts = allocate(blockCount << 2);
+  counts = allocate(blockCount << 1);
+  before = allocate(blockCount << 2);
+  memory.fill(counts, 0, blockCount << 1);
+  nextBlock = 0;
+  set = 0;
+}
+
+/** Blocks without entries, up to one. */
+export function skipBlocks(upTo: u32): void {
+  for (; nextBlock < upTo; nextBlock++) store<u32>(before + (nextBlock << 2), set);
+}
+
+/** Two runs meet inside of a block: their entries are put together at the end. */
+function joinBlock(block: u32, first: u32, last: u32): void {
+  const known = <u32>load<u16>(counts + (block << 1));
+  reserve(known + last - first);
+  const start = load<u32>(firsts + (block << 2));
+  if (start + known !== entryCount) {
+    store<u32>(firsts + (block << 2), entryCount);
+    copyEntries(start, known);
+  }
+  copyEntries(first, last - first);
+  store<u16>(counts + (block << 1), <u16>(known + last - first));
+}
+
+/** Last mark at or in front of an entry. */
+export function markOf(entry: u32): u32 {
+  let low: u32 = 0;
+  let high = markCount;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (load<u32>(marks + middle * MARK_BYTES, 4) <= entry) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/** Adds the blocks of the entries `[first, last)`, which lie behind those that were added before. */
+export function indexEntries(first: u32, last: u32): void {
+  if (first === last) return;
+  for (let mark = markOf(first); mark < markCount; mark++) {
+    const from = max(first, load<u32>(marks + mark * MARK_BYTES, 4));
+    if (from >= last) break;
+    const to = mark + 1 < markCount ? min(last, load<u32>(marks + (mark + 1) * MARK_BYTES, 4)) : last;
+    const block = <u32>(load<i32>(marks + mark * MARK_BYTES) + MIDDLE_BLOCK);
+    if (block >= nextBlock) {
+      skipBlocks(block + 1);
+      store<u32>(firsts + (block << 2), from);
+      store<u16>(counts + (block << 1), <u16>(to - from));
+    } else {
+      joinBlock(block, from, to);
+    }
+    set = load<u32>(entries + ((to - 1) << 2)) >>> BLOCK_BITS;
+  }
+}

@@ -3,8 +3,8 @@
 //
 //   kernel  u64 per frame in the kernel, innermost first: its address
 //   frames  u32 per frame: number of its place, innermost first
-import { addAddresses } from "./address-text";
 import {
+  addAddresses,
   isMapped,
   limitPlaces,
   looksLikeReturnAddress,
@@ -19,7 +19,7 @@ import {
 } from "./places";
 import { enterProcess, execute, fork, takeMapping } from "./processes";
 
-export { finishText } from "./address-text";
+export { finishText } from "./places";
 export { forgetNames } from "./file-names";
 export { PLACE_BYTES, places, setMapping, setRule } from "./places";
 export { MAPPING_BYTES, processMappingCount, processMappings, processVersion } from "./processes";

@@ -3,7 +3,7 @@
 //
 //   places   {0 u64 address; 8 u32 epoch; 12 u32 rule, or RULE_UNASKED; 16 i32 CFA offset; 20 i32 frame pointer offset; 24 u32 –;
 //             28 u32 1 if a return address leads there, 2 if not, 0 not asked; 32 16 digits of the shown address}
-import { writeHex } from "./hex";
+
 import { IS_NO_FILE, mappingAt, markPlace, processEpoch } from "./processes";
 
 @external("records", "allocate")
@@ -22,7 +22,7 @@ declare function isReturnAddress(file: u32, address: f64): bool;
 declare function forgetPlaces(): void;
 
 export const PLACE_BYTES: u32 = 48;
-export const PLACE_TEXT: u32 = 32;
+const PLACE_TEXT: u32 = 32;
 /** Places that are kept from sample to sample at most; large programs have some ten thousand in a profile. */
 const MOST_PLACES: u32 = 1 << 18;
 // The rule of a place: `SMALL_RULE` of rule-step.ts in `unwind/`.
@@ -176,4 +176,69 @@ export function looksLikeReturnAddress(value: u64): bool {
 /** Number of the place at an address in the memory. */
 export function numberOf(place: u32): u32 {
   return (place - places) / PLACE_BYTES;
+}
+
+/** Writes a number in hexadecimal, in 16 columns, with spaces in front. */
+function writeHex(at: u32, value: u64): void {
+  let rest = value;
+  store<u64>(at, 0x2020_2020_2020_2020);
+  store<u64>(at, 0x2020_2020_2020_2020, 8);
+  let digit = at + 16;
+  do {
+    const nibble = <u32>rest & 15;
+    store<u8>(--digit, nibble < 10 ? 0x30 + nibble : 0x57 + nibble);
+    rest >>= 4;
+  } while (rest !== 0);
+}
+
+// The addresses of samples, as `perf script -F ip --no-inline` prints them: millions of lines.
+
+/** Writes text that will be overwritten. */
+@external("host", "write")
+declare function write(address: u32, bytes: u32): void;
+
+const BATCH_BYTES: u32 = 1 << 17;
+/** A tab, 16 digits and the end of the line. */
+const LINE_BYTES: u32 = 18;
+const TAB: u8 = 9;
+const NEWLINE: u8 = 10;
+
+let batch: u32 = 0;
+let length: u32 = 0;
+
+export function finishText(): void {
+  if (length > 0) write(batch, length);
+  length = 0;
+}
+
+/** Adds one sample. */
+export function addAddresses(kernel: u32, kernelCount: u32, frames: u32, frameCount: u32): void {
+  if (batch === 0) batch = allocate(BATCH_BYTES);
+  addByte(NEWLINE);
+  for (let index: u32 = 0; index < kernelCount; index++) {
+    const at = beginLine();
+    writeHex(at + 1, load<u64>(kernel + (index << 3)));
+  }
+  for (let index: u32 = 0; index < frameCount; index++) {
+    const text = places + load<u32>(frames + (index << 2)) * PLACE_BYTES + PLACE_TEXT;
+    const at = beginLine();
+    store<u64>(at + 1, load<u64>(text));
+    store<u64>(at + 9, load<u64>(text, 8));
+  }
+  addByte(NEWLINE);
+}
+
+function addByte(byte: u8): void {
+  if (length === BATCH_BYTES) finishText();
+  store<u8>(batch + length++, byte);
+}
+
+@inline
+function beginLine(): u32 {
+  if (length + LINE_BYTES > BATCH_BYTES) finishText();
+  const at = batch + length;
+  store<u8>(at, TAB);
+  store<u8>(at, NEWLINE, 17);
+  length += LINE_BYTES;
+  return at;
 }

@@ -2,9 +2,8 @@
 // that one address stands for all of them, and a slot for each place that calls, with the frame of what was called last. A caller
 // leaves the address of the slot in a global, and the callee looks whether the frame in it is one of its own.
 import { FRAME_LIMIT, FRAME_NEXT, FRAMES, LAST_FRAMES } from "./imports";
-import { find, insert, isKnown, valueAt } from "./index-table";
 import { Frame, IndexKind, KEEPS_CONTEXT, NOWHERE, SLOT_BYTES, Slot } from "./layout.generated";
-import { childOf } from "./tree";
+import { childOf, find, insert, isKnown, valueAt } from "./tree";
 
 /**
  * The frame of the function `tag` called at `slot`. Its header and records take `bytes`; its slots have the numbers from

@@ -37,7 +37,7 @@ export const Control = {
   refused: 116,
   /** The most pages that they asked for. */
   asked: 100,
-  /** Lines in the list of dirty.ts. */
+  /** Lines in the list of memory.ts. */
   dirtyLines: 112,
   /** Two words of `contexts/layout.ts`: where the host is, where frames are told apart. */
   hostWord: 120,
@@ -83,7 +83,7 @@ export const Store = {
   site: 100,
   lanes: 104,
   overSegment: 112,
-  /** Memo of a pair with what it overwrites: pairs.ts. */
+  /** Memo of a pair with what it overwrites: state.ts. */
   pair: 120,
 } as const;
 
@@ -99,7 +99,7 @@ export const Load = {
   approximate: 56,
   node: 96,
   site: 100,
-  /** Memo of a redundant pair: pairs.ts. */
+  /** Memo of a redundant pair: state.ts. */
   pair: 104,
   /** How often the loop around it has begun. */
   begun: 112,

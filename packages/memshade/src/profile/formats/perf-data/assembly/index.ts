@@ -1,6 +1,6 @@
 // Records of perf.data: walks over them, brings them into the order of time, and decodes the samples.
+import { heldBytes, hold, pieceAddress, release, takePiece } from "./memory";
 import { add, finish, finishRound, isReady, takeOldest } from "./order";
-import { heldBytes, hold, pieceAddress, release, takePiece } from "./pieces";
 import { timeOfRecord, timeOfSample } from "./sample";
 
 export { allocate, SAMPLE } from "./memory";

@@ -19,3 +19,57 @@ export function allocate(bytes: u32): u32 {
   }
   return at;
 }
+
+// Pieces of the file in memory. One is used again when none of its records waits any more.
+//
+//   pieces   {u32 address, u32 capacity, u32 holds}
+
+const PIECE_BYTES: u32 = 12;
+const SMALLEST: u32 = 1 << 12;
+
+let pieces: u32 = 0;
+let count: u32 = 0;
+let capacity: u32 = 0;
+/** Bytes of the pieces that cannot be used again yet. */
+export let heldBytes: u32 = 0;
+
+/** A free piece with room for so many bytes. */
+export function takePiece(bytes: u32): u32 {
+  for (let piece: u32 = 0; piece < count; piece++) {
+    const at = pieces + piece * PIECE_BYTES;
+    // A large piece for a small content would be held for as long.
+    if (load<u32>(at, 8) === 0 && load<u32>(at, 4) >= bytes && load<u32>(at, 4) >>> 3 <= max(bytes, SMALLEST))
+      return piece;
+  }
+  if (count === capacity) {
+    capacity = capacity === 0 ? 64 : 2 * capacity;
+    const larger = allocate(capacity * PIECE_BYTES);
+    memory.copy(larger, pieces, count * PIECE_BYTES);
+    pieces = larger;
+  }
+  let room = SMALLEST;
+  while (room < bytes) room <<= 1;
+  const at = pieces + count * PIECE_BYTES;
+  store<u32>(at, allocate(room));
+  store<u32>(at, room, 4);
+  store<u32>(at, 0, 8);
+  return count++;
+}
+
+export function pieceAddress(piece: u32): u32 {
+  return load<u32>(pieces + piece * PIECE_BYTES);
+}
+
+export function hold(piece: u32): void {
+  const at = pieces + piece * PIECE_BYTES;
+  const holds = load<u32>(at, 8);
+  if (holds === 0) heldBytes += load<u32>(at, 4);
+  store<u32>(at, holds + 1, 8);
+}
+
+export function release(piece: u32): void {
+  const at = pieces + piece * PIECE_BYTES;
+  const holds = load<u32>(at, 8) - 1;
+  if (holds === 0) heldBytes -= load<u32>(at, 4);
+  store<u32>(at, holds, 8);
+}

@@ -3,8 +3,7 @@
 // on top: the record at i is not younger than those at 2i + 1 and 2i + 2. Those of one time stay in the order of the file.
 //
 //   rows   {u64 time, u64 number, u32 address, u32 piece, u32 next free row + 1, –}
-import { allocate } from "./memory";
-import { heldBytes, hold, release } from "./pieces";
+import { allocate, heldBytes, hold, release } from "./memory";
 
 const ROW_BYTES: u32 = 32;
 /** Records are kept in memory up to this size where a file does not say when their order is known. */

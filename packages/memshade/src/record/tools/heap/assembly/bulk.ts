@@ -1,8 +1,7 @@
-import { CONTROL, EXACT, lock, SHARED, unlock } from "./imports";
-import { Control, Record } from "./layout.generated";
+import { CONTROL, EXACT, lock, SHARED, STATIC_BYTES, STATICS, unlock } from "./imports";
+import { Control, FOLD_BYTES, FOLD_COUNT, Fold, Record } from "./layout.generated";
 import { markPlace, markRange, SHORTEST_MARKED } from "./marks";
 import { bump64, recordAround } from "./records";
-import { foldStatic, isStatic } from "./static-folds";
 
 /** Steps up to here touch every granule between them; steps of twice as much touch every other one. */
 const GRANULE: u32 = 8;
@@ -119,4 +118,24 @@ export function countStrided(end: u32, stride: i32, trips: u32, word: u32): void
     addSmall(address, add, reads);
     address += stride;
   }
+}
+
+@inline
+function isStatic(address: u32): bool {
+  return address - STATICS < STATIC_BYTES;
+}
+
+/** Keeps accesses to static data that a counter has no room for; false where there is no room for them either. */
+function foldStatic(address: u32, accesses: u64): bool {
+  if (!isStatic(address)) return false;
+  const granule: u32 = address & ~7;
+  for (let i: u32 = 0; i < FOLD_COUNT; i++) {
+    const fold: usize = CONTROL + Control.folds + i * FOLD_BYTES;
+    const holder = load<u32>(fold, Fold.address);
+    if (holder !== granule && holder !== 0) continue;
+    store<u32>(fold, granule, Fold.address);
+    bump64(fold, Fold.accesses, accesses);
+    return true;
+  }
+  return false;
 }

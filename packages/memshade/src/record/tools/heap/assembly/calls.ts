@@ -1,13 +1,13 @@
 // The way from the program's calls to a calling context: here by the frames of the shadow stack. The build puts another file in the
 // place of this one for native programs, whose stacks are walked.
 import { STACK_FRAME_BYTES, StackFrame } from "../../../contexts/assembly/layout.generated";
-import { childEntry } from "./children";
 import { dragOf } from "./drag";
 import { growthOf } from "./growth";
 import { askOutOfTurn, isHostSite, siteOf } from "./host-callers";
 import {
   CHILD_CAPACITY,
   CONTROL,
+  flush,
   HOST_STACKS,
   MIB_CAPACITY,
   MIBS,
@@ -15,7 +15,6 @@ import {
   NODES,
   SHARED,
   STACK,
-  flush,
 } from "./imports";
 import { clearChanges } from "./intervals";
 import {
@@ -35,6 +34,7 @@ import { foldAll } from "./shapes";
 import { forgetMemos, noteDepth } from "./threads";
 import {
   childCount,
+  childEntry,
   childOf,
   findChild,
   insertChild,

@@ -1,30 +1,46 @@
 import {
+  alignedCounterPlace,
   askAgain,
+  CounterPlace,
   clean,
   cleanFour,
   counterOf,
-  CounterPlace,
+  counterPlace,
   flagsBefore,
   forgetTaken,
   fourCounters,
   giveBack,
   mayBeUntouched,
   nextTouched,
-  counterPlace,
-  alignedCounterPlace,
   touchedBefore,
   touchedEnd,
   wereTaken,
 } from "./counter-memory";
-import { addHistogram } from "./histogram";
-import { CONTROL, COUNTED, EXACT, HISTOGRAMS, MIB_CAPACITY, MIBS } from "./imports";
-import { CONTEXT_BYTES, Control, LARGEST_SMALL, Shape, Tag } from "./layout.generated";
+import {
+  CONTROL,
+  COUNTED,
+  EXACT,
+  HISTOGRAMS,
+  HISTOGRAMS_END,
+  MIB_CAPACITY,
+  MIBS,
+  WALL_CLOCK,
+} from "./imports";
+import { CONTEXT_BYTES, Context, Control, LARGEST_SMALL, Shape, Tag } from "./layout.generated";
 import { countMarks, SHORTEST_MARKED } from "./marks";
 import { Address } from "./program";
-import { bump64, tagOf } from "./records";
-import { addToShape, ownerOf, shapeOf, takeShape } from "./shapes";
-import { anyCounter, counterAt, lastOf, mixSmall, takeSmall } from "./small-counters";
-import { addBlock } from "./sums";
+import { bump32, bump64, tagOf } from "./records";
+import {
+  addToShape,
+  anyCounter,
+  counterAt,
+  lastOf,
+  mixSmall,
+  ownerOf,
+  shapeOf,
+  takeShape,
+  takeSmall,
+} from "./shapes";
 
 /** Counters that are not clean though no block is live there: accesses to freed memory belong to nobody. */
 function cleanCounters(from: CounterPlace, to: CounterPlace): void {
@@ -178,4 +194,155 @@ function takeAll(at: CounterPlace, end: CounterPlace): void {
   takenAccesses += accesses;
   takenTouched += touched;
   takenFlags |= flags;
+}
+
+const SMALLEST_CLASS: u32 = 3;
+
+/** A buffer of 2^class entries of 8 bytes; 0 when the region is used up. */
+function takeBuffer(sizeClass: u32): u32 {
+  const list: usize = CONTROL + Control.histogramFree + sizeClass * 4;
+  const free = load<u32>(list);
+  if (free !== 0) {
+    store<u32>(list, load<u32>(free));
+    return free;
+  }
+  const bytes: u32 = 8 << sizeClass;
+  const at = HISTOGRAMS + load<u32>(CONTROL, Control.histogramNext);
+  if (bytes > HISTOGRAMS_END - at) return 0;
+  store<u32>(CONTROL, at + bytes - HISTOGRAMS, Control.histogramNext);
+  return at;
+}
+
+/** Makes room for `length` entries. The longer histogram of two is kept: entries only ever get added. */
+function ensureLength(mib: usize, length: u32): bool {
+  const have = load<u32>(mib, Context.histogramLength);
+  let buffer = load<u32>(mib, Context.histogram);
+  const sizeClass = load<u32>(mib, Context.histogramClass);
+  if (buffer === 0 || length > (<u32>1) << sizeClass) {
+    let wanted = SMALLEST_CLASS;
+    while ((<u32>1) << wanted < length) wanted++;
+    const bigger = wanted < 28 ? takeBuffer(wanted) : 0;
+    if (bigger === 0) return false;
+    if (buffer !== 0) {
+      memory.copy(bigger, buffer, have * 8);
+      const list: usize = CONTROL + Control.histogramFree + sizeClass * 4;
+      store<u32>(buffer, load<u32>(list));
+      store<u32>(list, buffer);
+    }
+    buffer = bigger;
+    store<u32>(mib, buffer, Context.histogram);
+    store<u32>(mib, wanted, Context.histogramClass);
+  }
+  memory.fill(buffer + have * 8, 0, (length - have) * 8);
+  store<u32>(mib, length, Context.histogramLength);
+  return true;
+}
+
+/** Adds the counters of an ending block, granule by granule, to its context's histogram. */
+function addHistogram(mib: usize, address: u32, size: u32): void {
+  const length = (size + 7) >>> 3;
+  if (length > load<u32>(mib, Context.histogramLength) && !ensureLength(mib, length)) {
+    store<u32>(CONTROL, load<u32>(CONTROL, Control.histogramDropped) + 1, Control.histogramDropped);
+    return;
+  }
+  const buffer = load<u32>(mib, Context.histogram);
+  const counters: usize = (address >>> 3) << 2;
+  for (let i: u32 = 0; i < length; i++) {
+    const count = load<u32>(counters + (i << 2)) >>> 1;
+    if (count !== 0) store<u64>(buffer + (i << 3), load<u64>(buffer + (i << 3)) + count);
+  }
+}
+
+@inline
+export function divide(dividend: u64, divisor: u32): u64 {
+  return dividend >> 32 === 0 ? <u64>(<u32>dividend / divisor) : dividend / divisor;
+}
+
+@inline
+function pair(low: u64, high: u64): v128 {
+  return i64x2.replace_lane(i64x2.splat(low), 1, high);
+}
+@inline
+function join(low: u32, high: u64): u64 {
+  return <u64>low | (high << 32);
+}
+
+/** The times of an ended block, whether of a run or not: sections 15.3 and 5.3 of the MemProf format description. */
+@inline
+export function addTimes(mib: usize, start: u32, time: u32): void {
+  if (start < load<u32>(mib, Context.deallocTimestamp)) bump32(mib, Context.overlaps, 1);
+  store<u32>(mib, start, Context.allocTimestamp);
+  store<u32>(mib, time, Context.deallocTimestamp);
+  bump64(mib, Context.totalLifetime, time - start);
+}
+
+/** `count` blocks that differ in their lifetimes only; those and their densities lie between the ones given. */
+export function addBlocks(
+  mib: usize,
+  count: u64,
+  size: u32,
+  granules: u32,
+  accesses: u64,
+  touched: u32,
+  density: u64,
+  leastLifetime: u32,
+  mostLifetime: u32,
+  leastLifetimeDensity: u64,
+  mostLifetimeDensity: u64,
+): void {
+  bump32(mib, Context.allocCount, <u32>count);
+  bump64(mib, Context.totalDensity, density * count);
+  const accessesAndSize = pair(accesses * count, <u64>size * count);
+  v128.store(mib, i64x2.add(v128.load(mib, Context.totalAccesses), accessesAndSize), Context.totalAccesses);
+  const places = pair(<u64>granules * count, <u64>touched * count);
+  v128.store(mib, i64x2.add(v128.load(mib, Context.granules), places), Context.granules);
+  const least = v128.not(pair(join(size, leastLifetime), join(<u32>density, leastLifetimeDensity)));
+  const most = pair(join(size, mostLifetime), join(<u32>density, mostLifetimeDensity));
+  v128.store(mib, i32x4.max_u(v128.load(mib, Context.minSize), least), Context.minSize);
+  v128.store(mib, i32x4.max_u(v128.load(mib, Context.maxSize), most), Context.maxSize);
+  if (~accesses > load<u64>(mib, Context.minAccesses)) store<u64>(mib, ~accesses, Context.minAccesses);
+  if (accesses > load<u64>(mib, Context.maxAccesses)) store<u64>(mib, accesses, Context.maxAccesses);
+}
+
+export function addUnread(mib: usize, count: u64, size: u32, accesses: u64): void {
+  if (accesses === 0) {
+    bump32(mib, Context.neverAccessed, <u32>count);
+    bump64(mib, Context.neverAccessedBytes, <u64>size * count);
+  } else {
+    bump32(mib, Context.neverRead, <u32>count);
+    bump64(mib, Context.neverReadBytes, <u64>size * count);
+  }
+}
+
+/** Adds one ended block to its context. `unread`: nobody read it, and its contents do not live on elsewhere. */
+function addBlock(
+  mib: usize,
+  size: u32,
+  granules: u32,
+  accesses: u64,
+  touched: u32,
+  unread: bool,
+  start: u32,
+  time: u32,
+): void {
+  const lifetime = time - start;
+  const density = accesses === 0 ? 0 : divide(accesses * 100, size);
+  const lifetimeDensity = lifetime <= 1 || density === 0 ? density * 1000 : divide(density * 1000, lifetime);
+  addBlocks(
+    mib,
+    1,
+    size,
+    granules,
+    accesses,
+    touched,
+    density,
+    lifetime,
+    lifetime,
+    lifetimeDensity,
+    lifetimeDensity,
+  );
+  if (unread) addUnread(mib, 1, size, accesses);
+  addTimes(mib, start, time);
+  bump64(mib, Context.totalLifetimeDensity, lifetimeDensity);
+  if (WALL_CLOCK === 0 && lifetime <= 1) bump32(mib, Context.temporary, 1);
 }

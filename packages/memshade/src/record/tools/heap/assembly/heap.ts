@@ -15,8 +15,7 @@ import { keepPeak, liveUnit, noticePeak } from "./live";
 import { LARGEST_IN_SLOT } from "./places";
 import { Address, END } from "./program";
 import { bump32, mibOfTag, placeDifference, regionOf, sizeOfTag, slotIn, tagOf } from "./records";
-import { addToShape, ownerOf, shapeOf } from "./shapes";
-import { anyCounter, counterAt, lastOf, mixSmall, takeSmall } from "./small-counters";
+import { addToShape, anyCounter, counterAt, lastOf, mixSmall, ownerOf, shapeOf, takeSmall } from "./shapes";
 
 // These two run with every block, so every instruction counts. They are compiled apart from all else and written into the
 // hooks of allocation functions. They do the common case of the usual profile: a block of at most half a KiB begins in a

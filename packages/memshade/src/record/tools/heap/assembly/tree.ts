@@ -1,5 +1,5 @@
 // The calling context tree: nodes, their children by call site, and the entries in the block table of those that allocate.
-import { childEntry, childPlace, nextPlace } from "./children";
+
 import { isHostSite } from "./host-callers";
 import {
   CHILD_CAPACITY,
@@ -14,8 +14,8 @@ import {
 } from "./imports";
 import {
   CHILD_BYTES,
-  CONTEXT_BYTES,
   Child,
+  CONTEXT_BYTES,
   Context,
   Control,
   NODE_BYTES,
@@ -153,4 +153,31 @@ export function mibOf(node: u32): usize {
   store<u32>(mib, node, Context.node);
   store<u32>(node, mib, Node.mib);
   return mib;
+}
+
+/** Offset in the table of the entry where a child belongs; those behind it are next. */
+@inline
+function childPlace(parent: u32, site: u32): u32 {
+  return (
+    (((parent + site * 0x9e3779b1) * 0x85ebca6b) >>> load<u32>(CONTROL, Control.childShift)) * CHILD_BYTES
+  );
+}
+
+/** Offset of the entry behind the one at `place`. */
+@inline
+function nextPlace(place: u32): u32 {
+  return (place + CHILD_BYTES) & ((<u32>-1 >>> load<u32>(CONTROL, Control.childShift)) * CHILD_BYTES);
+}
+
+/** The entry of a child, 0 when there is none. */
+@inline
+export function childEntry(parent: u32, site: u32): usize {
+  const table = load<u32>(CONTROL, Control.childTable);
+  const key = <u64>parent | ((<u64>site) << 32);
+  let place = childPlace(parent, site);
+  while (load<u64>(table + place) !== key) {
+    if (load<u32>(table + place, Child.node) === 0) return 0;
+    place = nextPlace(place);
+  }
+  return table + place;
 }

@@ -1,30 +1,32 @@
 import {
   ACCESSES,
   ADAPTIVE,
+  BIG_PAGES,
+  BOTH,
   beforePoll,
   beforeScan,
-  BIG_PAGES,
-  clock,
   CONTROL,
+  clock,
   HEAP_FROM,
   HISTORY,
   INTERVAL_HIGH,
   INTERVAL_LOW,
   LINES,
   LONGEST_COUNTDOWN,
-  merged,
   MOST_INTERVALS,
+  merged,
   noteStack,
   PAGES,
   programPages,
   RECORD_CAPACITY,
   RECORDS,
-  setClock,
   STACK_FROM,
   STACK_TO,
+  setClock,
+  WRITTEN,
 } from "./imports";
-import { COUNTS_BYTES, Control, SNAPSHOT_BYTES, Snapshot } from "./layout.generated";
-import { scan } from "./scan";
+import { COUNTS_BYTES, Control, HISTORIES, MeasureIndex, SNAPSHOT_BYTES, Snapshot } from "./layout.generated";
+import { countHistory, regionOf, touchPages } from "./touch";
 
 /** With intervals of its own choice the tool looks at one line for so many accesses at most. */
 const UNITS_PER_LINE: u64 = 256;
@@ -196,4 +198,196 @@ export function halve(from: usize, bytes: u32): void {
     const stamps = v128.load(from + at);
     v128.store(from + at, i16x8.shr_u(i16x8.add(stamps, one), 1));
   }
+}
+
+/** Where so many of a page's 64 lines were touched, all of them are looked at, 16 at once. */
+const MANY: u64 = 20;
+/** What a touched page costs, beside its lines, and what 16 lines do, in lines that are looked at one by one. */
+const PAGE_COST: u32 = 8;
+const GROUP_COST: u32 = 5;
+const UNIFORM_COST: u32 = 2;
+const LINES_PER_PAGE: u32 = 64;
+
+/**
+ * Looks at the lines marked since the last snapshot, renews their histories and clears the marks. Returns what that cost, in
+ * lines.
+ *
+ * What a line adds to the counts depends on its history and on how it was touched now, nothing else. So there are counters
+ * for these here; the counts are made from them when a region of memory ends.
+ */
+@inline
+function scan(): u32 {
+  const end = load<u32>(CONTROL, Control.highLines);
+  let looked: u32 = end / LINES_PER_PAGE;
+  let region = MeasureIndex.statics;
+  for (let page: u32 = 0; page < end; page += LINES_PER_PAGE) {
+    if (!isMarked(page)) continue;
+    const oldest = touchPages(page);
+    looked += PAGE_COST;
+    const here = regionOf(page);
+    if (here !== region) {
+      countHistories(region);
+      region = here;
+    }
+    const both = maskOf(BOTH + page);
+    const onlyRead = maskOf(page);
+    const onlyWritten = maskOf(WRITTEN + page);
+    const read = onlyRead | both;
+    const written = onlyWritten | both;
+    const isCut = isInside(page, STACK_FROM) || isInside(page, STACK_TO) || isInside(page, HEAP_FROM);
+    if (isCut || popcnt(read | written) < MANY) {
+      for (let group: u32 = 0; group < LINES_PER_PAGE; group += 16)
+        v128.store(CONTROL + group, renew(page + group, oldest), Control.scanAged);
+      for (let left = read | written; left !== 0; left &= left - 1) {
+        const bit = ctz(left);
+        if (isCut) {
+          const its = regionOf(page + <u32>bit);
+          if (its !== region) {
+            countHistories(region);
+            region = its;
+          }
+        }
+        const how = (<u32>(read >>> bit) & 1) | ((<u32>(written >>> bit) & 1) << 1);
+        const history: u32 = load<u8>(CONTROL + <u32>bit, Control.scanAged);
+        countOne((((how << 8) | history) << 4) + ((<u32>bit & 3) << 2));
+        looked++;
+      }
+    } else
+      for (let group: u32 = 0; group < LINES_PER_PAGE; group += 16)
+        looked += touchGroup(page + group, oldest);
+    // A table that nothing is ever marked in takes no memory.
+    if (onlyRead !== 0) clearMarks(page);
+    if (onlyWritten !== 0) clearMarks(WRITTEN + page);
+    if (both !== 0) clearMarks(BOTH + page);
+  }
+  countHistories(region);
+  return looked;
+}
+
+/** Whether a page has a marked line. */
+@inline
+function isMarked(page: u32): bool {
+  return v128.any_true(v128.or(v128.or(marksOf(page), marksOf(WRITTEN + page)), marksOf(BOTH + page)));
+}
+
+@inline
+function marksOf(at: usize): v128 {
+  return v128.or(v128.or(v128.load(at), v128.load(at, 16)), v128.or(v128.load(at, 32), v128.load(at, 48)));
+}
+
+/** A bit for each line of a page that is marked. */
+@inline
+function maskOf(at: usize): u64 {
+  return maskOf16(at) | (maskOf16(at + 16) << 16) | (maskOf16(at + 32) << 32) | (maskOf16(at + 48) << 48);
+}
+
+@inline
+function maskOf16(at: usize): u64 {
+  return <u64>(<u32>i8x16.bitmask(i8x16.neg(v128.load(at))));
+}
+
+@inline
+function clearMarks(at: usize): void {
+  const none = i8x16.splat(0);
+  v128.store(at, none);
+  v128.store(at, none, 16);
+  v128.store(at, none, 32);
+  v128.store(at, none, 48);
+}
+
+/** Whether a region begins inside of a page. */
+@inline
+function isInside(page: u32, boundary: u32): bool {
+  return boundary > page && boundary - page < LINES_PER_PAGE;
+}
+
+/**
+ * Renews the histories of 16 lines. Returns what they were, as seen from now: nothing of the page was touched after
+ * `oldest`, which is a history's part too.
+ */
+@inline
+function renew(line: u32, oldest: u32): v128 {
+  const before = v128.load(HISTORY + line);
+  const low = i8x16.splat(0x0f);
+  const high = i8x16.splat(-16);
+  const aged = v128.or(
+    i8x16.min_u(v128.and(before, low), i8x16.splat(<i8>oldest)),
+    i8x16.min_u(v128.and(before, high), i8x16.splat(<i8>(oldest << 4))),
+  );
+  const both = v128.load(BOTH + line);
+  const read = i8x16.neg(v128.or(v128.load(line), both));
+  const written = i8x16.neg(v128.or(v128.load(WRITTEN + line), both));
+  v128.store(HISTORY + line, v128.or(aged, v128.or(v128.and(read, low), v128.and(written, high))));
+  return aged;
+}
+
+/** Renews the histories of 16 lines and counts them; those that were not touched too, which nobody reads. Returns the cost. */
+@inline
+function touchGroup(line: u32, oldest: u32): u32 {
+  const both = v128.load(BOTH + line);
+  const read = v128.or(v128.load(line), both);
+  const written = v128.or(v128.load(WRITTEN + line), both);
+  const how = v128.or(read, i8x16.add(written, written));
+  const aged = renew(line, oldest);
+  const first = i16x8.shl(
+    i8x16.shuffle(aged, how, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
+    4,
+  );
+  const last = i16x8.shl(
+    i8x16.shuffle(aged, how, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31),
+    4,
+  );
+  const counter: u32 = i16x8.extract_lane_u(first, 0);
+  const like = i16x8.splat(<i16>counter);
+  if (i16x8.all_true(v128.and(i16x8.eq(first, like), i16x8.eq(last, like)))) {
+    const at: usize = CONTROL + counter;
+    v128.store(at, i32x4.add(v128.load(at, Control.scanCounters), i32x4.splat(4)), Control.scanCounters);
+    return UNIFORM_COST;
+  }
+  countOne(counter);
+  countOne(i16x8.extract_lane_u(first, 1) + 4);
+  countOne(i16x8.extract_lane_u(first, 2) + 8);
+  countOne(i16x8.extract_lane_u(first, 3) + 12);
+  countOne(i16x8.extract_lane_u(first, 4));
+  countOne(i16x8.extract_lane_u(first, 5) + 4);
+  countOne(i16x8.extract_lane_u(first, 6) + 8);
+  countOne(i16x8.extract_lane_u(first, 7) + 12);
+  countOne(i16x8.extract_lane_u(last, 0));
+  countOne(i16x8.extract_lane_u(last, 1) + 4);
+  countOne(i16x8.extract_lane_u(last, 2) + 8);
+  countOne(i16x8.extract_lane_u(last, 3) + 12);
+  countOne(i16x8.extract_lane_u(last, 4));
+  countOne(i16x8.extract_lane_u(last, 5) + 4);
+  countOne(i16x8.extract_lane_u(last, 6) + 8);
+  countOne(i16x8.extract_lane_u(last, 7) + 12);
+  return GROUP_COST;
+}
+
+/** Neighbours have different counters: what was just stored is slow to load. */
+@inline
+function countOne(counter: u32): void {
+  const at: usize = CONTROL + counter;
+  store<u32>(at, load<u32>(at, Control.scanCounters) + 1, Control.scanCounters);
+}
+
+/** Adds the lines of all histories to the counts of a region; the counters start again. */
+function countHistories(region: u32): void {
+  const none = i32x4.splat(0);
+  // The first ones are of lines that were not touched.
+  for (let how: u32 = 1; how <= 3; how++)
+    for (let history: u32 = 0; history < HISTORIES; history++) {
+      const at: usize = CONTROL + (((how << 8) | history) << 4);
+      const lines = v128.load(at, Control.scanCounters);
+      if (!v128.any_true(lines)) continue;
+      v128.store(at, none, Control.scanCounters);
+      countHistory(
+        history,
+        how,
+        region,
+        i32x4.extract_lane(lines, 0) +
+          i32x4.extract_lane(lines, 1) +
+          i32x4.extract_lane(lines, 2) +
+          i32x4.extract_lane(lines, 3),
+      );
+    }
 }

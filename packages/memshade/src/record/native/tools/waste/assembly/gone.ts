@@ -1,4 +1,4 @@
-// Bytes of native programs whose block begins or ends: as `assembly/summary/gone.ts`, whose words lie in linear memory, has it for
+// Bytes of native programs whose block begins or ends: as `assembly/summary/blocks.ts`, whose words lie in linear memory, has it for
 // WebAssembly. Words and tables are those of `layout.ts`.
 import { Text, WALKED } from "../../../assembly/layout.generated";
 import { processAddress } from "../../../assembly/lock";

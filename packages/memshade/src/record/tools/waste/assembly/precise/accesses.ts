@@ -1,9 +1,9 @@
 // Loads and stores of precise mode: byte-exact, with a writer, a reader and the value seen for every byte.
-import { keptIsNear, lanesNear, seenIsNear } from "./approximate";
+
+import { CONTROL, COVERED, programLoad8, programLoad32, programLoad64, SEEN } from "../imports";
+import { BlockFlag, Control, DIRTY_LINE_SHIFT, Load, Pair, Store } from "../layout.generated";
+import { markDirty, NO_LINE, notePages, showZeros, takeDirty } from "../memory";
 import { loadKey, storeKey } from "./contexts";
-import { markDirty } from "../dirty";
-import { CONTROL, SEEN, programLoad32, programLoad64, programLoad8 } from "../imports";
-import { BlockFlag, Control, Load, Pair, Store } from "../layout.generated";
 import {
   blockAccessed,
   blockAccessedBy,
@@ -13,26 +13,28 @@ import {
   fieldWritten,
   tick,
 } from "./objects";
-import { addPair, beginOperation } from "./pairs";
-import { loadedAlike, storedOver } from "./same-bytes";
+import { keptIsNear, lanesNear, loadedAlike, noteValueAt, seenIsNear, storedOver } from "./same-bytes";
 import {
-  INIT_KEY,
-  INVALID,
-  KEY,
-  UNREAD,
+  addPair,
+  beginOperation,
   bump,
   creditByte,
+  INIT_KEY,
+  INVALID,
   isReal,
+  KEY,
   loadRecord,
   outside,
+  READ,
   readerAt,
+  STATE,
   setReader,
   setWord,
   stateOf,
   storeRecord,
+  UNREAD,
   wordAt,
 } from "./state";
-import { noteValueAt } from "./values";
 
 /** Bytes by one key that follow each other, on their way into the pair of that key and another. */
 let runKey: u32 = 0;
@@ -55,7 +57,7 @@ function endRun(kind: u32, other: u32): void {
 }
 
 /** A load by the program of `size` bytes; `float` is the size of the operand's floats, else 0. */
-export function loadBytes(address: u32, size: u32, site: u32, float: u32): void {
+function loadBytes(address: u32, size: u32, site: u32, float: u32): void {
   const key = loadKey(site);
   if (loadedAlike(address, size, key, float)) return;
   const record = loadRecord(key);
@@ -116,7 +118,7 @@ let storeSame: u32 = 0;
 let storeZero: u32 = 0;
 let storeValid: u32 = 0;
 
-export function beginStore(address: u32, size: u32): void {
+function beginStore(address: u32, size: u32): void {
   tick();
   blockAccessed(address, size, BlockFlag.written);
   beginOperation();
@@ -126,7 +128,7 @@ export function beginStore(address: u32, size: u32): void {
 }
 
 @inline
-export function compareByte(address: u32, isEqual: bool): void {
+function compareByte(address: u32, isEqual: bool): void {
   const word = wordAt(address);
   const isValid = stateOf(word) !== INVALID;
   storeValid += isValid ? 1 : 0;
@@ -140,7 +142,7 @@ export function isWhollyValid(size: u32): bool {
 }
 
 /** Counts the store and gives its bytes their new writer. True if it was silent. */
-export function endStore(address: u32, size: u32, key: u32): bool {
+function endStore(address: u32, size: u32, key: u32): bool {
   const record = storeRecord(key);
   bump(record + Store.stores, 1);
   bump(record + Store.written, size);
@@ -188,4 +190,104 @@ export function stored(address: u32, size: u32, site: u32, float: u32): void {
   if (float !== 0 && float < size) bump(storeRecord(key) + Store.lanes, lanesNear(address, size, float));
   const silent = endStore(address, size, key);
   if (isFloat && !silent && keptIsNear(address, size, float)) bump(storeRecord(key) + Store.approximate, 1);
+}
+
+// Ranges in precise mode: bulk instructions, data segments, and the host.
+
+export function copying(destination: u32, source: u32, size: u32): void {
+  if (outside(destination, size) || outside(source, size)) return;
+  // Traps as the copy would, before anything is counted.
+  if (size !== 0) {
+    programLoad8(destination + size - 1);
+    programLoad8(source + size - 1);
+  }
+  loadBytes(source, size, load<u32>(CONTROL, Control.loadSite), 0);
+  const key = storeKey(load<u32>(CONTROL, Control.storeSite));
+  beginStore(destination, size);
+  for (let i: u32 = 0; i < size; i++)
+    compareByte(destination + i, programLoad8(destination + i) === programLoad8(source + i));
+  endStore(destination, size, key);
+}
+
+/** A copy has read bytes for another memory. */
+export function left(address: u32, size: u32): void {
+  if (!outside(address, size)) loadBytes(address, size, load<u32>(CONTROL, Control.loadSite), 0);
+}
+
+export function filling(address: u32, value: u32, size: u32): void {
+  if (outside(address, size)) return;
+  if (size !== 0) programLoad8(address + size - 1);
+  beginStore(address, size);
+  for (let i: u32 = 0; i < size; i++) compareByte(address + i, programLoad8(address + i) === (value & 255));
+  endRange(address, size);
+}
+
+function endRange(address: u32, size: u32): void {
+  endStore(address, size, storeKey(load<u32>(CONTROL, Control.storeSite)));
+}
+
+/** Before `memory.init` or a copy from another memory: `size` of the bytes are at Control.initBytes; `done` of them came before. */
+export function initializing(address: u32, size: u32, done: u32): void {
+  if (done === 0) beginStore(address, size);
+  for (let i: u32 = 0; i < size; i++) {
+    const isEqual = load<u8>(CONTROL + Control.initBytes + i) === programLoad8(address + i);
+    if (address + i < COVERED) compareByte(address + i, isEqual);
+  }
+}
+
+/** Behind that. */
+export function initialized(address: u32, size: u32): void {
+  if (outside(address, size)) return;
+  if (size === 0) beginStore(address, size);
+  endRange(address, size);
+}
+
+/** A data segment was put here before the program ran. */
+export function segment(address: u32, size: u32): void {
+  if (outside(address, size)) return;
+  markDirty(address, size);
+  for (let i: u32 = 0; i < size; i++) setWord(address + i, UNREAD | INIT_KEY);
+}
+
+export function hostRead(address: u32, size: u32): void {
+  if (outside(address, size)) return;
+  tick();
+  blockAccessed(address, size, BlockFlag.read);
+  for (let i: u32 = 0; i < size; i++) {
+    creditByte(address + i);
+    fieldRead(address + i);
+  }
+}
+
+/** The host wrote on behalf of the call at hand: that is not compared with what was there. */
+export function hostWrote(address: u32, size: u32): void {
+  if (outside(address, size)) return;
+  beginStore(address, size);
+  endRange(address, size);
+}
+
+/** The allocator handed out zeros on behalf of the store site `site`. */
+export function zeroed(address: u32, size: u32, site: u32): void {
+  store<u32>(CONTROL, site, Control.storeSite);
+  beginStore(address, 0);
+  endRange(address, size);
+}
+
+/** A host that says nothing of what it reads is in control: it may have read everything. */
+export function hostMayRead(): void {
+  notePages();
+  showZeros();
+  for (let line = takeDirty(); line !== NO_LINE; line = takeDirty()) {
+    const end = min<u32>((line + 1) << DIRTY_LINE_SHIFT, COVERED);
+    for (let at: u32 = line << DIRTY_LINE_SHIFT; at < end; at++) {
+      const word = wordAt(at);
+      if ((word & STATE) !== UNREAD) continue;
+      const key = word & KEY;
+      if (isReal(key)) {
+        bump(storeRecord(key) + Store.hostRead, 1);
+        fieldRead(at);
+      }
+      setWord(at, READ | key);
+    }
+  }
 }

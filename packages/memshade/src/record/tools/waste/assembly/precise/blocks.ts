@@ -1,22 +1,30 @@
 // Blocks and frames in precise mode: what becomes valid memory, and what is gone.
-import { allocationKey, askingKey, returnKey, storeKey } from "./contexts";
-import { markDirty } from "../dirty";
 import {
   CONTROL,
   READERS,
   REALLOC_FORGETS,
-  SEEN,
-  WRITERS,
   readersCopy,
   readersLoad128,
   readersStore128,
+  SEEN,
+  WRITERS,
   writersCopy,
   writersFill,
   writersLoad128,
   writersStore128,
 } from "../imports";
 import { Control, GREW, MOVED, Pair, Store } from "../layout.generated";
-import { LARGEST_FRAME, keepSize, notePages, siteOfZeros, takeBlockSize, takeSize } from "../memory";
+import {
+  keepSize,
+  LARGEST_FRAME,
+  markDirty,
+  notePages,
+  siteOfZeros,
+  takeBlockSize,
+  takeSize,
+} from "../memory";
+import { zeroed } from "./accesses";
+import { allocationKey, askingKey, returnKey, storeKey } from "./contexts";
 import {
   blockAllocated,
   blockCarriedIn,
@@ -25,19 +33,19 @@ import {
   fieldDeallocated,
   fieldRead,
 } from "./objects";
-import { addPair, beginOperation } from "./pairs";
-import { zeroed } from "./ranges";
 import {
-  INVALID,
-  KEY,
-  UNREAD,
+  addPair,
+  beginOperation,
   bump,
+  INVALID,
   isReal,
+  KEY,
   outside,
   setReader,
   setWord,
   stateOf,
   storeRecord,
+  UNREAD,
   wordAt,
 } from "./state";
 

@@ -1,18 +1,17 @@
 // Calling contexts of precise mode: the context at hand, and keys for (context, access site).
-import { find, insert, isKnown, valueAt } from "../../../../contexts/assembly/index-table";
 import { IndexKind, NOWHERE } from "../../../../contexts/assembly/layout.generated";
-import { childOf } from "../../../../contexts/assembly/tree";
+import { childOf, find, insert, isKnown, valueAt } from "../../../../contexts/assembly/tree";
 import {
   BY_CONTEXT,
   CONTROL,
-  LOADS,
   LOAD_CAPACITY,
   LOAD_SITES,
+  LOADS,
   NODE,
   SITE_CAPACITY,
-  STORES,
   STORE_CAPACITY,
   STORE_SITES,
+  STORES,
 } from "../imports";
 import { Control, Load, RECORD_BYTES, Store } from "../layout.generated";
 import { pathAtHand } from "../paths";

@@ -13,4 +13,4 @@ export {
   initializing,
   left,
   segment,
-} from "./ranges";
+} from "./accesses";

@@ -3,8 +3,7 @@
 //   BLOCK_OF   u32 per 8 bytes of program memory: number of the block that holds them, 0 for none
 //   BLOCKS     per block: address, size, site, next free or flags, times of its life, touched range
 //   SITES      per site a header and counts per offset: reads, writes, overwritten, deallocated, silent
-import { askingKey } from "./contexts";
-import { BLOCKS, BLOCK_CAPACITY, BLOCK_OF, CONTROL, SITES, SITE_CAPACITY } from "../imports";
+import { BLOCK_CAPACITY, BLOCK_OF, BLOCKS, CONTROL, SITE_CAPACITY, SITES } from "../imports";
 import {
   BLOCK_BYTES,
   Block,
@@ -12,14 +11,14 @@ import {
   Control,
   OBJECT_SITE_BYTES,
   OBJECT_SITE_HEADER_BYTES,
-  OFFSETS,
-  OFFSET_BYTES,
   ObjectSite,
+  OFFSET_BYTES,
+  OFFSETS,
   OffsetCount,
   Pair,
 } from "../layout.generated";
-import { addPair } from "./pairs";
-import { INVALID, KEY, UNREAD, isReal, readerAt, stateOf, wordAt } from "./state";
+import { askingKey } from "./contexts";
+import { addPair, INVALID, isReal, KEY, readerAt, stateOf, UNREAD, wordAt } from "./state";
 
 @inline
 function siteAt(index: u32): usize {

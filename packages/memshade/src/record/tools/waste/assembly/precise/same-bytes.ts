@@ -1,20 +1,30 @@
 // Accesses all bytes of which had one fate: what most accesses meet, told at once instead of byte by byte. Each function says whether it was so; nothing is done if it was not.
-import { keptIsNear } from "./approximate";
-import { markDirty, shownEnd, showsZeros } from "../dirty";
+
 import {
   CONTROL,
-  READERS,
-  SEEN,
-  WRITERS,
+  programLoad8,
   programLoad32,
   programLoad64,
-  programLoad8,
+  READERS,
   readersLoad128,
   readersStore128,
+  SEEN,
+  VALUES,
+  WRITERS,
   writersLoad128,
   writersStore128,
 } from "../imports";
-import { BlockFlag, Control, Load, Pair, Store } from "../layout.generated";
+import {
+  BlockFlag,
+  Control,
+  Load,
+  Pair,
+  Store,
+  VALUE_BYTES,
+  VALUES_OF_LOAD,
+  Value,
+} from "../layout.generated";
+import { markDirty, shownEnd, showsZeros } from "../memory";
 import {
   blockAccessed,
   blockAccessedBy,
@@ -24,24 +34,25 @@ import {
   fieldsWritten,
   tick,
 } from "./objects";
-import { addPair, addPairOf, beginOperation } from "./pairs";
 import {
+  addPair,
+  addPairOf,
+  beginOperation,
+  bump,
   INIT_KEY,
   INVALID,
-  KEY,
-  READ,
-  UNREAD,
-  bump,
   isReal,
+  KEY,
   loadRecord,
+  READ,
   readerAt,
   setReader,
   setWord,
   stateOf,
   storeRecord,
+  UNREAD,
   wordAt,
 } from "./state";
-import { noteValue } from "./values";
 
 /** The operand in memory now, `size` being 1, 2, 4 or 8. */
 @inline
@@ -204,4 +215,115 @@ export function storedOver(address: u32, size: u32, key: u32, float: u32): bool 
   markDirty(address, size);
   setWords(address, size, UNREAD | key);
   return true;
+}
+
+// The values that redundant loads find: the commonest few of each load, in counters that the rarest value gives up to a new
+// one, with its count as the error of the new one's (Metwally's space saving). No value is told more often than it came.
+//
+//   VALUES   per load record VALUES_OF_LOAD times {value, its upper half, count, error}, u64 each
+
+/** Load `key` found the `size` bytes at `address` again. Operands of bulk instructions are no values. */
+export function noteValueAt(key: u32, address: u32, size: u32): void {
+  if (size > 16) return;
+  let value: u64 = 0;
+  if (size >= 8) value = programLoad64(address);
+  else for (let i: u32 = size; i !== 0; i--) value = (value << 8) | programLoad8(address + i - 1);
+  noteValue(key, value, size === 16 ? programLoad64(address + 8) : 0);
+}
+
+@inline
+function noteValue(key: u32, value: u64, upper: u64): void {
+  const table: usize = VALUES + key * VALUES_OF_LOAD * VALUE_BYTES;
+  const count = load<u64>(table, Value.count);
+  if (load<u64>(table) === value && load<u64>(table, Value.upper) === upper && count !== 0)
+    store<u64>(table, count + 1, Value.count);
+  else countValue(table, value, upper);
+}
+
+/** Counts a value that is not the one in the first counter. */
+function countValue(table: usize, value: u64, upper: u64): void {
+  let rarest = table;
+  for (let i: u32 = 0; i < VALUES_OF_LOAD; i++) {
+    const at = table + i * VALUE_BYTES;
+    const count = load<u64>(at, Value.count);
+    if (count === 0 || (load<u64>(at) === value && load<u64>(at, Value.upper) === upper)) {
+      store<u64>(at, value);
+      store<u64>(at, upper, Value.upper);
+      store<u64>(at, count + 1, Value.count);
+      if (i !== 0 && count + 1 > load<u64>(at - VALUE_BYTES, Value.count)) swap(at);
+      return;
+    }
+    if (count < load<u64>(rarest, Value.count)) rarest = at;
+  }
+  const least = load<u64>(rarest, Value.count);
+  store<u64>(rarest, value);
+  store<u64>(rarest, upper, Value.upper);
+  store<u64>(rarest, least + 1, Value.count);
+  store<u64>(rarest, least, Value.error);
+}
+
+/** The commoner of two neighbours comes first, where it is found sooner. */
+function swap(at: usize): void {
+  for (let i: usize = 0; i < VALUE_BYTES; i += 16) {
+    const value = v128.load(at + i);
+    v128.store(at + i, v128.load(at + i - VALUE_BYTES));
+    v128.store(at + i - VALUE_BYTES, value);
+  }
+}
+
+// Floats that are nearly equal, as the page on waste defines it: within a hundredth of the older value.
+
+function isNear(before: f64, after: f64): bool {
+  if (isNaN(before) || isNaN(after)) return false;
+  if (abs(before) === Infinity || abs(after) === Infinity) return false;
+  if (before === 0 || after === 0) return before === after;
+  return abs(after - before) <= 0.01 * abs(before);
+}
+
+function floatOf(bits: u64, size: u32): f64 {
+  return size === 4 ? <f64>reinterpret<f32>(<u32>bits) : reinterpret<f64>(bits);
+}
+
+function programBits(address: u32, size: u32): u64 {
+  let bits: u64 = 0;
+  for (let i: u32 = size; i !== 0; i--) bits = (bits << 8) | programLoad8(address + i - 1);
+  return bits;
+}
+
+function bitsAt(at: usize, size: u32): u64 {
+  return size === 4 ? <u64>load<u32>(at) : load<u64>(at);
+}
+
+/** Whether each float of `float` bytes in the operand is exactly or nearly what `before` holds. */
+function areNear(before: usize, address: u32, size: u32, float: u32): bool {
+  for (let i: u32 = 0; i < size; i += float) {
+    const was = bitsAt(before + i, float);
+    const is = programBits(address + i, float);
+    if (was !== is && !isNear(floatOf(was, float), floatOf(is, float))) return false;
+  }
+  return true;
+}
+
+/**
+ * How many of the floats in an operand that was stored are exactly or nearly what `storing` kept. Those that lie in memory
+ * which was invalid are none.
+ */
+export function lanesNear(address: u32, size: u32, float: u32): u32 {
+  let lanes: u32 = 0;
+  for (let i: u32 = 0; i < size; i += float) {
+    let isValid = true;
+    for (let j: u32 = 0; j < float; j++) if (stateOf(wordAt(address + i + j)) === INVALID) isValid = false;
+    if (isValid && areNear(CONTROL + Control.scratch + i, address + i, float, float)) lanes++;
+  }
+  return lanes;
+}
+
+/** Whether the loaded floats are what the loads before saw, or nearly so. */
+export function seenIsNear(address: u32, size: u32, float: u32): bool {
+  return areNear(SEEN + address, address, size, float);
+}
+
+/** Whether the stored floats are what `storing` kept, or nearly so. */
+export function keptIsNear(address: u32, size: u32, float: u32): bool {
+  return areNear(CONTROL + Control.scratch, address, size, float);
 }

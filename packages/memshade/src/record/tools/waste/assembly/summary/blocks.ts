@@ -1,13 +1,22 @@
 // Blocks of the heap and frames of the stack in summary mode.
-import { outside } from "./accesses";
-import { writeRange } from "./ranges";
-import { moveBytes } from "./bytes";
-import { areGone, invalidate } from "./gone";
-import { claim } from "./claim";
-import { markDirty } from "../dirty";
+
+import { claimProgram, programPages, REALLOC_FORGETS, setStackPointer, stackPointer } from "../imports";
+import { Store } from "../layout.generated";
+import { keepSize, LARGEST_FRAME, markDirty, notePages, siteOfZeros, takeBlockSize } from "../memory";
+import { outside, writeRange } from "./accesses";
+import {
+  bump,
+  claimShadow,
+  commonOfLine,
+  fillLine,
+  gone,
+  isFilled,
+  isReal,
+  LOWEST,
+  moveBytes,
+} from "./bytes";
+import { recordOf, resolveOverflow } from "./ids";
 import { blockBegins, blockEnds, blockGrows, blockMoves } from "./objects";
-import { REALLOC_FORGETS, setStackPointer, stackPointer } from "../imports";
-import { LARGEST_FRAME, keepSize, notePages, siteOfZeros, takeBlockSize } from "../memory";
 
 /** The bytes of a new block. Mostly those of another one that has ended. */
 @inline
@@ -75,4 +84,153 @@ export function stackMoved(from: u32, to: u32): void {
 export function moved(to: u32): void {
   stackMoved(stackPointer(), to);
   setStackPointer(to);
+}
+
+// Pages of new blocks are written to before anybody looks at them: a page that is looked at first costs its process a page of zeros,
+// and a second interrupt when it is written.
+
+const PAGE: u32 = 4096;
+/** Blocks further than this behind all others begin anew: what lies between may be nobody's. */
+const FAR: u32 = 65536;
+
+/** Where pages begin that no block has been on. */
+let free: u32 = 0;
+
+@inline
+function claim(address: u32, size: u32): void {
+  if (address + size > free) claimPages(address, address + size);
+}
+
+function claimPages(address: u32, end: u32): void {
+  const last = min<u64>(end, (<u64>programPages()) << 16);
+  if (address > free && address - free > FAR) free = address & ~(PAGE - 1);
+  for (; free < <u32>last; free += PAGE) {
+    claimProgram(free);
+    claimShadow(free);
+  }
+}
+
+// Bytes whose memory goes: blocks that are released, frames that end. What nobody has read of them is charged to its stores.
+
+/** Whether there is nobody to charge for bytes that go: all were read, or invalid before. Of several words, all bits they share. */
+@inline
+function areNobodys(ids: u64): bool {
+  return (ids | LOWEST) === -1;
+}
+
+/** Bytes of shadow that are looked at together in what is not small. */
+const PIECE: u32 = 128;
+
+/** The memory is gone: bytes that nobody read are charged to their writers. */
+function invalidate(address: u32, size: u32): void {
+  resolveOverflow(address, size, Store.deallocated);
+  let at: usize = address << 1;
+  if (size >= PIECE >>> 1) at = invalidatePieces(at, size);
+  // Words as wide as the stores that filled them: a processor has not put those into its cache yet when a frame ends.
+  if ((size & 32) !== 0) {
+    invalidateHalf(at);
+    invalidateHalf(at + 32);
+    at += 64;
+  }
+  if ((size & 16) !== 0) {
+    invalidateHalf(at);
+    at += 32;
+  }
+  if ((size & 8) !== 0) {
+    invalidateWord(at);
+    invalidateWord(at + 8);
+    at += 16;
+  }
+  if ((size & 4) !== 0) {
+    invalidateWord(at);
+    at += 8;
+  }
+  if ((size & 3) === 0) return;
+  // Ids behind the end stay.
+  const behind: u64 = (<u64>-1) << ((size & 3) << 4);
+  const ids = load<u64>(at);
+  if (!areNobodys(ids | behind)) chargeWord(ids | behind);
+  store<u64>(at, (ids & behind) | (gone() & ~behind));
+}
+
+/** As `invalidate`, of the 4 bytes whose words are at `at`. */
+@inline
+function invalidateWord(at: usize): void {
+  if (!areNobodys(load<u64>(at))) chargeWord(load<u64>(at));
+  store<u64>(at, gone());
+}
+
+/** As `invalidate`, of the 16 bytes whose words are at `at`. */
+@inline
+function invalidateHalf(at: usize): void {
+  if (!areNobodys(load<u64>(at) & load<u64>(at, 8) & load<u64>(at, 16) & load<u64>(at, 24)))
+    chargeWords(at, 32);
+  const all = i64x2.splat(gone());
+  v128.store(at, all);
+  v128.store(at, all, 16);
+}
+
+/** Which bits of the ids of 16 bytes differ from those of invalid ones. */
+@inline
+function notGone(at: usize): v128 {
+  const all = i64x2.splat(gone());
+  return v128.or(v128.xor(v128.load(at), all), v128.xor(v128.load(at, 16), all));
+}
+
+/** Whether 64 bytes are invalid. */
+@inline
+function isPieceGone(at: usize): bool {
+  const low = v128.or(notGone(at), notGone(at + 32));
+  return !v128.any_true(v128.or(low, v128.or(notGone(at + 64), notGone(at + 96))));
+}
+
+/** The same of any size. Both ends of a range are looked at, which may overlap: few branches, for blocks are of all sizes. */
+function areGone(address: u32, size: u32): bool {
+  const at: usize = address << 1;
+  const end: usize = (address + size) << 1;
+  if (size < 16) {
+    if (size < 4) return false;
+    let other = (load<u64>(at) ^ gone()) | (load<u64>(end - 8) ^ gone());
+    if (size > 8) other |= (load<u64>(at, 8) ^ gone()) | (load<u64>(end - 16) ^ gone());
+    return other === 0;
+  }
+  let other = v128.or(notGone(at), notGone(end - 32));
+  if (size > 32) other = v128.or(other, v128.or(notGone(at + 32), notGone(end - 64)));
+  if (size > 64) {
+    other = v128.or(other, v128.or(notGone(at + 64), notGone(end - 96)));
+    other = v128.or(other, v128.or(notGone(at + 96), notGone(end - 128)));
+  }
+  if (v128.any_true(other)) return false;
+  for (let next = address + 64; size > 128; size -= 64, next += 64) if (!isPieceGone(next << 1)) return false;
+  return true;
+}
+
+/** Invalidates the whole pieces of a range; long stretches of large blocks are of one store. Returns where they end. */
+function invalidatePieces(at: usize, size: u32): usize {
+  const all = i64x2.splat(gone());
+  const lowest = i64x2.splat(LOWEST);
+  const end = at + ((size << 1) & ~(PIECE - 1));
+  for (; at !== end; at += PIECE) {
+    if (v128.any_true(v128.not(v128.or(commonOfLine(at), lowest)))) {
+      if (isFilled(at, load<u16>(at))) chargeGone(load<u16>(at), PIECE >>> 1);
+      else chargeWords(at, PIECE);
+    }
+    fillLine(at, all);
+  }
+  return end;
+}
+
+/** Charges `bytes` bytes of the shadow, which are about to become invalid, to their writers. */
+function chargeWords(at: usize, bytes: u32): void {
+  for (const end = at + bytes; at < end; at += 8) if (!areNobodys(load<u64>(at))) chargeWord(load<u64>(at));
+}
+
+function chargeWord(ids: u64): void {
+  if (ids === rotl<u64>(ids, 16)) chargeGone(<u32>ids & 0xffff, 4);
+  else for (let i = 0; i < 4; i++, ids >>>= 16) chargeGone(<u32>ids & 0xffff, 1);
+}
+
+@inline
+function chargeGone(id: u32, bytes: u32): void {
+  if (isReal(id)) bump(recordOf(id) + Store.deallocated, bytes);
 }

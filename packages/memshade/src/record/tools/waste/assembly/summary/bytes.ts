@@ -1,11 +1,11 @@
 // What is known of each byte of the program's memory with ids of 16 bits: a word that is the id of the last store, until the byte is
 // read. Then the id becomes all ones, and its store gets the credit; what a store overwrites unread is the rest. Stores need not look
 // at what was there.
-import { shownEnd, showsZeros } from "../dirty";
-import { markRead } from "./objects";
-import { idOfKey, isNone, moveOverflow, readsOf, recordOf, resolveOverflow, overflow } from "./ids";
-import { INIT, INVALID, STORES, ZERO_IS_VALID, shadowClaim } from "../imports";
+import { INIT, INVALID, STORES, shadowClaim, ZERO_IS_VALID } from "../imports";
 import { Store } from "../layout.generated";
+import { shownEnd, showsZeros } from "../memory";
+import { idOfKey, isNone, moveOverflow, overflow, readsOf, recordOf, resolveOverflow } from "./ids";
+import { markRead } from "./objects";
 
 // Ids that are no stores: read, invalid, which differs from it in the lowest bit only, written by a data segment, and 0, memory as
 // the system gave it. Whose ids the others are, and what stands for bytes of stores that have none: ids.ts.
@@ -454,7 +454,7 @@ export function unreadEnd(low: u32, high: u32): u32 {
   return high;
 }
 
-/** A page of the program's memory is about to be used: see claim.ts. */
+/** A page of the program's memory is about to be used: see blocks.ts. */
 @inline
 export function claimShadow(address: u32): void {
   shadowClaim(address << 1);

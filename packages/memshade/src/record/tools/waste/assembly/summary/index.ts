@@ -26,8 +26,8 @@ export {
   initializing,
   left,
   segment,
-} from "./ranges";
-export { markLineDirty } from "../dirty";
+} from "./accesses";
+export { markLineDirty } from "../memory";
 export { assigned } from "./ids";
 export { enterFrame } from "../../../../contexts/assembly/frames";
 export { growing, grown, notePages } from "../memory";

@@ -1,26 +1,26 @@
 // Loops that have ended. Each of their accesses is a stream: one access per trip, each a stride behind the one before. What is known
 // of streams when a module is rewritten stands in a table, which `tools/waste/pass/loop-streams.ts` writes. The loop says where they ended. What they did to the shadow is done here, as if the loop had been distributed (Allen and
 // Kennedy): one stream behind the other where each byte sees its accesses in the same order, else by turns.
-import { fresh1, fresh16, fresh2, fresh4, fresh8, loadRecord } from "./accesses";
+import { CONTROL, FRAMED, RECORD_SHIFT, STORES } from "../imports";
+import { Control, LOOP_BYTES, LOOP_STREAM_BYTES, Load, Loop, STREAM_END_BYTES } from "../layout.generated";
+import { markDirty, showsZeros } from "../memory";
+import { fresh1, fresh2, fresh4, fresh8, fresh16, loadRecord } from "./accesses";
 import {
-  READ,
   bump,
   differ,
   fewAreRead,
   idAt,
+  READ,
   readUntil,
+  resolveZeros,
   setAlike,
   setFew,
   setRange,
-  resolveZeros,
   unreadEnd,
   writeFew,
 } from "./bytes";
+import { idOfKey, isAssigned, isNone, overflow, readsOf } from "./ids";
 import { markRangeRead, markRead } from "./objects";
-import { idOfKey, isAssigned, isNone, readsOf, overflow } from "./ids";
-import { markDirty, showsZeros } from "../dirty";
-import { CONTROL, FRAMED, RECORD_SHIFT, STORES } from "../imports";
-import { Control, LOOP_BYTES, LOOP_STREAM_BYTES, Load, Loop, STREAM_END_BYTES } from "../layout.generated";
 
 /** Of a stream in the table: what it is, and its stride. */
 const WHAT: usize = 0;

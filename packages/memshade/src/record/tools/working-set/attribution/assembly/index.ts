@@ -1,6 +1,59 @@
 // Who owns the working set: added to the working-set tool where it is asked for, and merged into the profiled module
 // function by function as that is.
+import { LINES } from "../../assembly/imports";
+import { BYTES, COVERED, FILL, FIRST_TOUCH, OWNERS, STATE, TOUCHERS } from "./imports";
+import { Key, State } from "./layout.generated";
+
 export { enterFrame } from "../../../../contexts/assembly/frames";
 export { allocated, reallocated, released, requested } from "./blocks";
 export { attribute, merged } from "./snapshot";
-export { accessed, copied, filled, hostAccessed, initialized, touched } from "./touch";
+
+/** The lines from `first` to `last` were touched at `key`. */
+export function touched(first: u32, last: u32, key: u32): void {
+  if (last >= LINES) return;
+  for (let line = first; line <= last; line++) {
+    const at: usize = TOUCHERS + (line << 2);
+    if (load<u32>(at) === 0) store<u32>(at, key);
+  }
+}
+
+/** The same for a range of any size, and for its bytes. Ranges beyond the program's memory trap anyway. */
+function touchRange(address: u32, size: u32, key: u32): void {
+  if (size === 0) return;
+  const last = <u64>address + size - 1;
+  if (last >>> 6 >= LINES) return;
+  if (FIRST_TOUCH) touched(address >>> 6, <u32>(last >>> 6), key);
+  if (FILL | OWNERS && address < COVERED) memory.fill(BYTES + address, 1, min(size, COVERED - address));
+}
+
+/** Behind an access of a function that is too large for inline code. */
+export function accessed(address: u32, size: u32, key: u32): void {
+  const last = (address + size - 1) >>> 6;
+  if (last >= LINES) return;
+  if (FIRST_TOUCH) touched(address >>> 6, last, key);
+  if (FILL | OWNERS)
+    for (let i: u32 = 0; i < size && address + i < COVERED; i++) store<u8>(BYTES + address + i, 1);
+}
+
+/** Before `memory.copy`. */
+export function copied(destination: u32, source: u32, size: u32): void {
+  const key = load<u32>(STATE, State.key);
+  touchRange(source, size, key);
+  touchRange(destination, size, key);
+}
+
+/** Before `memory.fill`. */
+export function filled(destination: u32, _value: u32, size: u32): void {
+  touchRange(destination, size, load<u32>(STATE, State.key));
+}
+
+/** Behind `memory.init`. */
+export function initialized(destination: u32, size: u32): void {
+  touchRange(destination, size, load<u32>(STATE, State.key));
+}
+
+/** The host read or wrote the program's memory: for the call that led to it, if one did. */
+export function hostAccessed(address: u32, size: u32): void {
+  const key = load<u32>(STATE, State.key);
+  touchRange(address, size, key === 0 ? Key.host : key);
+}

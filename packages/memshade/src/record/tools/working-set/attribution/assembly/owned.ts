@@ -4,11 +4,14 @@
 // touched in none. A line that is touched changes its shares in all longer intervals that have touched it before: it adds
 // the difference there. Entries with bucket b count at the binary scales below b, so what changes from scale `from` to
 // `to` − 1 is added with bucket `to` and taken away with bucket `from`.
+
+import { CONTROL } from "../../assembly/imports";
+import { Control } from "../../assembly/layout.generated";
 import { bucketOf } from "../../assembly/touch";
+import { bitsInside, entryAt, touchedInBlock } from "./blocks";
 import { add } from "./entries";
-import { COVERED, OWNED, OWNED_CAPACITY, STATE } from "./imports";
-import { Key, Kind, OWNED_BYTES, Owned, State } from "./layout.generated";
-import { PART_SIZE } from "./share";
+import { BLOCKS, COVERED, FIRSTS, HEADS, OWNED, OWNED_CAPACITY, STARTS, STATE } from "./imports";
+import { BLOCK_BYTES, Block, Freed, Key, Kind, OWNED_BYTES, Owned, State } from "./layout.generated";
 
 const LAST_BUCKET: u32 = 15;
 const WEIGHT_SIZE: u32 = 16;
@@ -31,7 +34,7 @@ function isRegion(key: u32): bool {
  * Adds the shares of a line that was touched in the interval `now` (plus one), whose parts are in State.parts. `bucket`: of the
  * last interval that touched the line.
  */
-export function addShares(line: u32, parts: u32, region: u32, bucket: u32, now: u32): void {
+function addShares(line: u32, parts: u32, region: u32, bucket: u32, now: u32): void {
   const head = ownedAt(line);
   const first: usize = STATE + State.parts;
   const key = parts === 0 ? region : load<u32>(first);
@@ -261,4 +264,67 @@ export function halveOwned(lines: u32): void {
 function halveStamp(entry: usize): void {
   const stamp = load<u32>(entry, Owned.stamp);
   if (stamp !== 0) store<u32>(entry, (stamp + 1) >>> 1, Owned.stamp);
+}
+
+// Whose a line is that was touched in the open interval: at the scale of that, and how that changes whose it is in the
+// longer intervals that this one is part of.
+
+const PART_SIZE: u32 = 16;
+let parts: u32 = 0;
+
+/** Divides a line among the blocks that its bytes were touched in, and what lies around them. */
+export function share(line: u32, touched: u64, freed: u64, bucket: u32): void {
+  parts = 0;
+  let owned: u64 = 0;
+  if (touched !== 0) {
+    const inBlock = touchedInBlock(line);
+    const first = load<u32>(FIRSTS + (line << 2));
+    if (first !== 0) owned |= partOfBlock(line, first, inBlock);
+    const starts: usize = STARTS + (line << 5);
+    for (let granule: u32 = 0; granule < 8; granule++) {
+      const number = load<u32>(starts + (granule << 2));
+      if (number !== 0) owned |= partOfBlock(line, number, inBlock & ~owned);
+    }
+  }
+  if (freed !== 0)
+    for (let at = load<u32>(HEADS + (line << 2)); at !== 0; at = load<u32>(entryAt(at), Freed.next)) {
+      const own = load<u64>(entryAt(at), Freed.mask) & ~owned;
+      notePart(load<u32>(entryAt(at), Freed.key), own);
+      owned |= own;
+    }
+  const region = regionOfLine(line);
+  notePart(region, touched & ~owned);
+  addShares(line, parts, region, bucket, load<u32>(CONTROL, Control.interval) + 1);
+}
+
+/** A live block's part of a line; returns its touched bytes. */
+function partOfBlock(line: u32, number: u32, touched: u64): u64 {
+  const block: usize = BLOCKS + number * BLOCK_BYTES;
+  const address = load<u32>(block, Block.address);
+  const end = address + load<u32>(block, Block.size);
+  if (end <= line << 6) return 0;
+  const own = touched & bitsInside(line, address, end);
+  notePart(load<u32>(block, Block.key), own);
+  return own;
+}
+
+/** Each key has one part of a line. */
+function notePart(key: u32, mask: u64): void {
+  if (mask === 0) return;
+  const end: usize = STATE + State.parts + parts * PART_SIZE;
+  for (let at: usize = STATE + State.parts; at < end; at += PART_SIZE)
+    if (load<u32>(at) === key) {
+      store<u64>(at, load<u64>(at, 8) | mask, 8);
+      return;
+    }
+  store<u32>(end, key);
+  store<u64>(end, mask, 8);
+  parts++;
+}
+
+/** What a line is part of if it is no block's. */
+export function regionOfLine(line: u32): u32 {
+  if (line >= load<u32>(CONTROL, Control.stackFrom) && line < load<u32>(CONTROL, Control.stackTo))
+    return Key.stack;
+  return line >= load<u32>(CONTROL, Control.heapFrom) ? Key.heap : Key.statics;
 }

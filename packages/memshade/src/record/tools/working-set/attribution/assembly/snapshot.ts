@@ -5,13 +5,11 @@ import { BOTH, CONTROL, WRITTEN } from "../../assembly/imports";
 import { Control } from "../../assembly/layout.generated";
 import { halve } from "../../assembly/snapshot";
 import { bucketOf, bucketOfLine } from "../../assembly/touch";
-import { entryAt } from "./blocks";
+import { clearLine, entryAt, touchedBytes } from "./blocks";
 import { add, list } from "./entries";
 import { BYTE_STAMPS, COVERED, FILL, FIRST_TOUCH, HEADS, OWNERS, STATE, TOUCHERS } from "./imports";
-import { Key, Kind, Freed, State } from "./layout.generated";
-import { clearLine, touchedBytes } from "./masks";
-import { halveOwned } from "./owned";
-import { regionOfLine, share } from "./share";
+import { Freed, Key, Kind, State } from "./layout.generated";
+import { halveOwned, regionOfLine, share } from "./owned";
 
 /**
  * A line that is attributed counts as so many that are looked at, so intervals of the tool's own choice become longer. It takes

@@ -1,2 +1,0 @@
-// Frames alone, for tools that have no other code in the profiled program.
-export { enterFrame } from "./frames";
