@@ -173,9 +173,7 @@ describe("mistakes", () => {
     fs.copyFileSync(path.join(run, "heap.memprofraw"), path.join(folder, "heap.memprofraw"));
     fs.writeFileSync(path.join(folder, "run.json"), JSON.stringify(description));
     await expect(memshade("top", folder, "--by", "lost")).rejects.toThrow(
-      new UserError(
-        `--by lost is not known of ${folder}: pointers to blocks are not looked for in native programs`,
-      ),
+      new UserError(`--by lost is not known of ${folder}: pointers to blocks were not looked for`),
     );
   });
 
