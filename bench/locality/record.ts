@@ -9,7 +9,7 @@ import {
   type LocalityTables,
   readLocality,
 } from "../../packages/memshade/src/record/tools/working-set/locality/read.ts";
-import { WorkingSetReader } from "../../packages/memshade/src/record/tools/working-set/read/read-tables.ts";
+import { WorkingSetReader } from "../../packages/memshade/src/record/tools/working-set/read/working-set-session.ts";
 import type { Scale, Workload } from "../harness/programs.ts";
 import { type WorkingSetInstance, WorkingSetRecording } from "../harness/working-set-recording.ts";
 

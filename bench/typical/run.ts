@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import type { WasteFile } from "../../packages/memshade/src/profile/model/waste/waste.ts";
+import type { WasteFile } from "../../packages/memshade/src/profile/model/waste.ts";
 
 const inRoot = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const PAGE = inRoot("docs/tools/waste.md");

@@ -1,7 +1,7 @@
 import "../../packages/memshade/scripts/check-generated.ts";
 import { parseArgs } from "node:util";
 import { Control } from "../../packages/memshade/src/record/tools/working-set/layout.ts";
-import { WorkingSetReader } from "../../packages/memshade/src/record/tools/working-set/read/read-tables.ts";
+import { WorkingSetReader } from "../../packages/memshade/src/record/tools/working-set/read/working-set-session.ts";
 import { findWorkload, isInstalled, SUITES, type Workload } from "../harness/programs.ts";
 import { WorkingSetRecording } from "../harness/working-set-recording.ts";
 

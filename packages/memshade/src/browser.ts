@@ -1,7 +1,7 @@
 // `memshade` in a web page: all of the library that needs no files.
 export { UserError } from "./ground/bytes/errors.ts";
-export type { FileRequest } from "./names/symbolize/file-request.ts";
 export type { Frame as SymbolizedFrame } from "./names/symbolize/frame.ts";
+export type { FileRequest } from "./names/symbolize/symbolizer.ts";
 export { Symbolizer, type SymbolizerOptions } from "./names/symbolize/symbolizer.ts";
 export { type RawProfile, readRaw, readRawDumps, writeRaw } from "./profile/formats/memprof-raw/index.ts";
 export type { Mib } from "./profile/model/mib.ts";

@@ -12,7 +12,7 @@ import { readRegular } from "../names/load/file.ts";
 import { debuginfodCaches } from "../names/load/installed-objects.ts";
 import { ObjectFinder } from "../names/load/objects.ts";
 import { type FileSymbolizer, loadSymbolizer } from "../names/load/symbolizer.ts";
-import { memprofHeapProfile } from "../names/memprof/heap/load-heap.ts";
+import { memprofHeapProfile } from "../names/memprof/heap.ts";
 import { faultOf } from "../names/memprof/input-reader.ts";
 import { createRunSymbolizer } from "../names/symbolize/run-functions.ts";
 import { withLines } from "../names/symbolize/run-lines.ts";
@@ -40,7 +40,7 @@ import {
   type Run,
 } from "../profile/model/run.ts";
 import { STATICS_FILE, STATICS_SCHEMA } from "../profile/model/statics.ts";
-import { WASTE_SCHEMA } from "../profile/model/waste/waste.ts";
+import { WASTE_SCHEMA } from "../profile/model/waste.ts";
 import { WORKING_SET_SCHEMA } from "../profile/model/working-set/working-set.ts";
 import type { OwnCode } from "./own-code.ts";
 import { loadRun } from "./run-of-folder.ts";

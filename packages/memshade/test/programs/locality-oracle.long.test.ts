@@ -5,7 +5,7 @@ import { cacheSizesUpTo, meanAbsoluteError } from "../../../../bench/locality/co
 import { instrument, type LocalityOptions, type WorkingSetLayout } from "../../src/record/tools/index.ts";
 import { localityLayoutOf } from "../../src/record/tools/working-set/locality/memory-plan.ts";
 import { type LocalityTables, readLocality } from "../../src/record/tools/working-set/locality/read.ts";
-import { WorkingSetReader } from "../../src/record/tools/working-set/read/read-tables.ts";
+import { WorkingSetReader } from "../../src/record/tools/working-set/read/working-set-session.ts";
 import { footprintOf, missRatioCurve } from "../../src/show/report/json/locality.ts";
 import { type AccessTrace, canTrace, traceProgram } from "./access-trace.ts";
 

@@ -5,7 +5,7 @@ import { instrument, type WorkingSetLayout, type WorkingSetOptions } from "../..
 import {
   WorkingSetReader,
   type WorkingSetTables,
-} from "../../src/record/tools/working-set/read/read-tables.ts";
+} from "../../src/record/tools/working-set/read/working-set-session.ts";
 import { type AccessTrace, canTrace, traceProgram } from "./access-trace.ts";
 
 if (!canTrace)

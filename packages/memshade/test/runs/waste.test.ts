@@ -2,7 +2,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { WASTE_SCHEMA, WASTE_VERSION } from "../../src/profile/model/waste/waste.ts";
+import { WASTE_SCHEMA, WASTE_VERSION } from "../../src/profile/model/waste.ts";
 import { loadWaste } from "../../src/runs/waste.ts";
 import { heapPicture } from "../heap-picture.ts";
 

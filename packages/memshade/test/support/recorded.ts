@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { readRaw } from "../../src/profile/formats/memprof-raw/index.ts";
 import { readRun } from "../../src/profile/model/read-run.ts";
-import { readWaste } from "../../src/profile/model/waste/read-waste.ts";
+import { readWaste } from "../../src/profile/model/waste.ts";
 import { readWorkingSet } from "../../src/profile/model/working-set/read-working-set.ts";
 import { connectHost } from "../../src/record/host/instance/host-calls.ts";
 import { guardImports } from "../../src/record/host/instance/host-frames.ts";

@@ -1,4 +1,4 @@
-import type { WasteFile } from "../../src/profile/model/waste/waste.ts";
+import type { WasteFile } from "../../src/profile/model/waste.ts";
 import { guardImports } from "../../src/record/host/instance/host-frames.ts";
 import { type InstrumentedInfo, instrument, type WasteOptions } from "../../src/record/tools/index.ts";
 import type { WasteContents, WasteReader } from "../../src/record/tools/waste/read/read-waste.ts";

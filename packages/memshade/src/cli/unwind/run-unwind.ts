@@ -12,7 +12,7 @@ import { KernelNamer } from "../../names/stacks/recordings/kallsyms.ts";
 import { nodeZstd } from "../../names/stacks/recordings/load-decompressor.ts";
 import { loadKernelSymbols } from "../../names/stacks/recordings/load-kernel-symbols.ts";
 import { SampleNamer } from "../../names/stacks/recordings/named-samples.ts";
-import { unwindPerfData } from "../../names/stacks/recordings/perf-stacks.ts";
+import { unwindPerfData } from "../../names/stacks/recordings/sample-walks.ts";
 import { counted } from "../../profile/model/counted.ts";
 import type { MissingFile } from "../../profile/model/native-stacks.ts";
 import type { SampleProfile } from "../../profile/model/sample-profile.ts";

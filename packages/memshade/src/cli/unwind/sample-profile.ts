@@ -15,7 +15,7 @@ import {
   isEventOf,
   PerfProfileBuilder,
 } from "../../names/stacks/recordings/perf-profile.ts";
-import { unwindPerfData } from "../../names/stacks/recordings/perf-stacks.ts";
+import { unwindPerfData } from "../../names/stacks/recordings/sample-walks.ts";
 import type { PerfHeader } from "../../profile/formats/perf-data/index.ts";
 import type { NativeRecording } from "../../profile/model/native-stacks.ts";
 import type { SampleProfile } from "../../profile/model/sample-profile.ts";

@@ -1,9 +1,9 @@
 import { FormatError } from "../../ground/bytes/errors.ts";
 import { partitionPoint } from "../../ground/bytes/partition-point.ts";
-import type { AbbreviationTable } from "./abbreviations.ts";
 import * as dw from "./constants.ts";
 import { Cursor } from "./cursor.ts";
 import {
+  type AbbreviationTable,
   type Contributions,
   Die,
   DwarfSections,

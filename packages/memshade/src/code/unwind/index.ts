@@ -17,8 +17,7 @@ export {
 } from "./unwinder/frames.ts";
 export { Memory, PagedMemory, type ReadMemory, StackImage } from "./unwinder/memory.ts";
 export { type Module, ModuleMap } from "./unwinder/modules.ts";
-export type { UnwindOptions } from "./unwinder/options.ts";
 export { Registers } from "./unwinder/registers.ts";
 export { SMALL_RULE, smallRuleAt, UNCHANGED } from "./unwinder/rule-step.ts";
-export { FRAME_MARK, StackColumns } from "./unwinder/stack-columns.ts";
-export { Unwinder } from "./unwinder/unwinder.ts";
+export type { UnwindOptions } from "./unwinder/walk.ts";
+export { FRAME_MARK, StackColumns, Unwinder } from "./unwinder/walk.ts";

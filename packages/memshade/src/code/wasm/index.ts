@@ -1,8 +1,7 @@
 export { buildId, contentId } from "./build-id.ts";
 export { initialValue, segmentAddress } from "./constant-values.ts";
 export { dataSymbols } from "./data-symbols.ts";
-export { decodeLocals } from "./decode/code.ts";
-export { decodeModule } from "./decode/module.ts";
+export { decodeLocals, decodeModule } from "./decode.ts";
 export * from "./encode/entries.ts";
 export * from "./encode/instructions.ts";
 export * from "./encode/module.ts";

@@ -7,7 +7,7 @@ import {
   skipLeb32,
 } from "../../ground/bytes/leb128.ts";
 import { ByteReader } from "../../ground/bytes/reader.ts";
-import { readValType } from "./decode/value-types.ts";
+import { readValType } from "./decode.ts";
 import { ImmediateKind } from "./immediates.ts";
 import { MEMARG_HAS_MEMORY } from "./memarg.ts";
 import { IMMEDIATE_KIND, OPCODE_NAME } from "./opcodes.ts";

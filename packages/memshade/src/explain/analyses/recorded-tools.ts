@@ -1,7 +1,7 @@
 import type { CpuProfile } from "../../profile/model/cpu.ts";
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import type { ObjectsProfile } from "../../profile/model/objects.ts";
-import type { WasteFile } from "../../profile/model/waste/waste.ts";
+import type { WasteFile } from "../../profile/model/waste.ts";
 import type { WorkingSetProfile } from "../../profile/model/working-set/working-set.ts";
 import type { StaticsReport } from "./statics/static-objects.ts";
 import { heapTotals } from "./totals.ts";

@@ -5,7 +5,7 @@ import type {
   WasteIp,
   WasteObjects,
   WasteReallocations,
-} from "../../profile/model/waste/waste.ts";
+} from "../../profile/model/waste.ts";
 import { ownPlace } from "./frames/own-place.ts";
 import { LINE_BYTES } from "./locality.ts";
 

@@ -1,5 +1,5 @@
 import { formatBytes, formatCount, formatPercent, plural } from "../../profile/model/format.ts";
-import type { WasteBlocks, WasteStore } from "../../profile/model/waste/waste.ts";
+import type { WasteBlocks, WasteStore } from "../../profile/model/waste.ts";
 import { isCollected } from "../analyses/collected.ts";
 import { bareName } from "../analyses/frames/place-names.ts";
 import {

@@ -4,7 +4,7 @@ import type {
   WasteLoad,
   WasteReallocations,
   WasteStore,
-} from "../../profile/model/waste/waste.ts";
+} from "../../profile/model/waste.ts";
 import type { RecordedTools } from "../analyses/recorded-tools.ts";
 import type { Partners, WasteFinding } from "./waste/waste-finding.ts";
 

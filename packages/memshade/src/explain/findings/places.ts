@@ -9,7 +9,7 @@ import {
 } from "../../profile/model/indices.ts";
 import { framesInsideSite, siteFrameOfContext, siteStackOfContext } from "../../profile/model/site-frame.ts";
 import { framesOfStack } from "../../profile/model/stacks.ts";
-import { MODULE_SPAN, type WasteFrame, type WasteIp } from "../../profile/model/waste/waste.ts";
+import { MODULE_SPAN, type WasteFrame, type WasteIp } from "../../profile/model/waste.ts";
 import { ambiguousFunctions } from "../analyses/ambiguous-functions.ts";
 import { bareName } from "../analyses/frames/function-names.ts";
 import { isLibraryCaller, START_UP } from "../analyses/frames/libraries.ts";

@@ -1,5 +1,5 @@
 import { formatPercent } from "../../profile/model/format.ts";
-import type { WasteLoad } from "../../profile/model/waste/waste.ts";
+import type { WasteLoad } from "../../profile/model/waste.ts";
 import {
   type FindingKind,
   type Found,

@@ -1,4 +1,4 @@
-import type { WasteFile } from "../../profile/model/waste/waste.ts";
+import type { WasteFile } from "../../profile/model/waste.ts";
 import type { RecordedTools } from "../analyses/recorded-tools.ts";
 import { type Finding, KINDS, kindOf, type WasteToolFinding } from "./index.ts";
 import { placeKey, wastePlace } from "./places.ts";

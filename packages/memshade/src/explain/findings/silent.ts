@@ -1,4 +1,4 @@
-import type { WasteStore } from "../../profile/model/waste/waste.ts";
+import type { WasteStore } from "../../profile/model/waste.ts";
 import {
   type FindingKind,
   type Found,

@@ -1,5 +1,5 @@
 import type { ModuleObjects } from "../../profile/model/objects.ts";
-import { MODULE_SPAN } from "../../profile/model/waste/waste.ts";
+import { MODULE_SPAN } from "../../profile/model/waste.ts";
 import { fromOwn } from "../analyses/frames/own-place.ts";
 import { busiestPaths } from "../analyses/objects/shares.ts";
 import { objectTotals } from "../analyses/objects/totals.ts";

@@ -1,7 +1,7 @@
 import type { HeapProfile, SiteField } from "../../profile/model/heap-profile.ts";
 import { type IndexIntoFrameTable, NONE } from "../../profile/model/indices.ts";
 import { knowsField, siteColumn } from "../../profile/model/known-fields.ts";
-import { MODULE_SPAN } from "../../profile/model/waste/waste.ts";
+import { MODULE_SPAN } from "../../profile/model/waste.ts";
 import { ambiguousFunctions } from "../analyses/ambiguous-functions.ts";
 import type { BlockMeasure } from "../analyses/block-measure.ts";
 import { draggedBlocks } from "../analyses/dragged-blocks.ts";

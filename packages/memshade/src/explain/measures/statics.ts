@@ -1,4 +1,4 @@
-import { MODULE_SPAN } from "../../profile/model/waste/waste.ts";
+import { MODULE_SPAN } from "../../profile/model/waste.ts";
 import type { StaticObject, StaticsReport } from "../analyses/statics/static-objects.ts";
 import { measuresOf, once, type ToolMeasures } from "./measure.ts";
 import { type Column, type MeasuredStacks, RowCollector } from "./measured-stacks.ts";

@@ -4,7 +4,7 @@ import {
   type WasteIp,
   type WasteLoad,
   type WasteStore,
-} from "../../profile/model/waste/waste.ts";
+} from "../../profile/model/waste.ts";
 import { type MeasuredProfiles, measuresOf, once, type ToolMeasures } from "./measure.ts";
 import {
   type Column,

@@ -1,4 +1,4 @@
-import { MODULE_SPAN } from "../../profile/model/waste/waste.ts";
+import { MODULE_SPAN } from "../../profile/model/waste.ts";
 import type {
   Attribution,
   AttributionKind,

@@ -5,9 +5,10 @@ import { dispensable } from "../../ground/bytes/dispensable.ts";
 import { FormatError, UserError } from "../../ground/bytes/errors.ts";
 import { grown } from "../../ground/bytes/grown.ts";
 import { partitionPoint } from "../../ground/bytes/partition-point.ts";
-import type { FileRequest, ProvidedFile } from "../symbolize/file-request.ts";
 import type { Frame } from "../symbolize/frame.ts";
 import {
+  type FileRequest,
+  type ProvidedFile,
   type SourceMapLookup,
   type SourcePlace,
   Symbolizer,

@@ -1,6 +1,5 @@
 import type { ObjectsProfile } from "../../profile/model/objects.ts";
-import { placesOf } from "../../profile/model/waste/places.ts";
-import type { WasteFile, WasteFrame, WasteIp } from "../../profile/model/waste/waste.ts";
+import { placesOf, type WasteFile, type WasteFrame, type WasteIp } from "../../profile/model/waste.ts";
 import type { WorkingSetProfile } from "../../profile/model/working-set/working-set.ts";
 import type { Demangle } from "./demangle.ts";
 

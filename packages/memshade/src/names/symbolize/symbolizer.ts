@@ -7,13 +7,52 @@ import {
 } from "../../code/objects/index.ts";
 import { FormatError } from "../../ground/bytes/errors.ts";
 import type { StaticVariable } from "../../profile/model/statics.ts";
-import { DecodedUnits } from "./decoded-units.ts";
 import type { Demangle } from "./demangle.ts";
-import { type FileRequest, keyOf, type ProvidedFile } from "./file-request.ts";
 import type { Frame, GrowingFrame } from "./frame.ts";
 import { mapPath, type PathMap } from "./path-map.ts";
 import { type FunctionNames, UnitFrames } from "./unit-frames.ts";
 import type { DataDeclaration, LocalVariable } from "./variables.ts";
+
+/** What was decoded of a unit, and can be decoded again. */
+export interface DecodedUnit {
+  /** Memory that it takes now, roughly. */
+  readonly sizeBytes: number;
+  forget(): void;
+}
+
+/** The units that are decoded. When they have become too large together, those that were decoded first are forgotten. */
+export class DecodedUnits {
+  readonly #mostBytes: number;
+  /** In the order in which they were decoded, with the bytes that each is counted with. */
+  readonly #sizes = new Map<DecodedUnit, number>();
+  #bytes = 0;
+
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
+
+  /** Counts what is decoded of a unit that was asked for something, and makes room for it. */
+  count(unit: DecodedUnit): void {
+    const { sizeBytes } = unit;
+    const counted = this.#sizes.get(unit);
+    if (counted === sizeBytes) return;
+    this.#sizes.set(unit, sizeBytes);
+    this.#bytes += sizeBytes - (counted ?? 0);
+    if (this.#bytes <= this.#mostBytes) return;
+    for (const [other, bytes] of this.#sizes) {
+      if (other === unit) continue;
+      other.forget();
+      this.#sizes.delete(other);
+      this.#bytes -= bytes;
+      if (this.#bytes <= this.#mostBytes / 2) return;
+    }
+  }
+
+  clear(): void {
+    this.#sizes.clear();
+    this.#bytes = 0;
+  }
+}
 
 export interface SymbolizerOptions {
   /** Makes names for people out of the linker's; without it they stay what they are. */
@@ -458,4 +497,47 @@ export class Symbolizer {
 
 function isSkeleton({ attributes }: Unit): boolean {
   return attributes.dwoName !== undefined;
+}
+
+/** A file that would make answers better. The symbolizer opens none: whoever uses it finds them, or says that they are absent. */
+export type FileRequest =
+  /** The object's debug information: by build id, else by the name in `.gnu_debuglink`. */
+  | {
+      readonly kind: "debug-file";
+      readonly buildId?: string;
+      readonly name?: string;
+      readonly crc32?: number;
+    }
+  /** Debug information that several objects share (`.gnu_debugaltlink`). */
+  | { readonly kind: "shared-debug-file"; readonly name: string; readonly buildId: string }
+  /** The wasm module with the debug information: a URL or a path, relative to the module's. */
+  | { readonly kind: "external-debug-info"; readonly name: string }
+  /** A source map: a URL or a path, relative to the module's, or a `data:` URL. */
+  | { readonly kind: "source-map"; readonly name: string }
+  /** All split units of the object: its path with `.dwp` behind it. */
+  | { readonly kind: "dwp" }
+  /** One split unit. */
+  | {
+      readonly kind: "dwo";
+      readonly name: string;
+      readonly compilationDirectory: string;
+      readonly id: string;
+    }
+  /** Further symbols: the content of `.gnu_debugdata`, to be decompressed (xz). */
+  | { readonly kind: "mini-debug-info"; readonly compressed: Uint8Array };
+
+/** An answer to a request: the file, open or as bytes; undefined if there is none. */
+export type ProvidedFile = ObjectFile | Uint8Array | undefined;
+
+/** Requests with the same key ask for the same file. */
+function keyOf(request: FileRequest): string {
+  switch (request.kind) {
+    case "dwo":
+      return `dwo ${request.id}`;
+    case "external-debug-info":
+    case "source-map":
+      return `${request.kind} ${request.name}`;
+    default:
+      return request.kind;
+  }
 }

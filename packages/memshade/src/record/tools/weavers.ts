@@ -1,6 +1,6 @@
 import { weaveAlloc } from "./alloc.ts";
 import { weaveHeap } from "./heap/pass/weave-heap.ts";
-import { weaveObjects } from "./objects/pass/weave-objects.ts";
+import { weaveObjects } from "./objects/pass.ts";
 import type { ToolName } from "./options.ts";
 import type { WeaveTool } from "./tool.ts";
 import { weaveWaste } from "./waste/pass/weave-waste.ts";

@@ -22,7 +22,7 @@ import { Symbolizer } from "../../names/symbolize/symbolizer.ts";
 import { heapProfileFromRaw, readRaw } from "../../profile/formats/memprof-raw/index.ts";
 import { readObjects } from "../../profile/model/objects.ts";
 import { readHeapIntervals } from "../../profile/model/over-time/read-heap-intervals.ts";
-import { readWaste } from "../../profile/model/waste/read-waste.ts";
+import { readWaste } from "../../profile/model/waste.ts";
 import { readWorkingSet } from "../../profile/model/working-set/read-working-set.ts";
 import type { Profile } from "../../record/host/run/recorder.ts";
 import { chooseWeight } from "./choose-weight.ts";

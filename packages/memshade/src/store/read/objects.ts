@@ -7,7 +7,7 @@ import { measure, stacksOf } from "../../explain/measures/index.ts";
 import { placePath } from "../../explain/measures/measured-stacks.ts";
 import { functionGuid } from "../../profile/formats/memprof/index.ts";
 import type { ObjectsProfile } from "../../profile/model/objects.ts";
-import type { WasteFrame } from "../../profile/model/waste/waste.ts";
+import type { WasteFrame } from "../../profile/model/waste.ts";
 import type { StoredFrame, StoredLayout, StoredObjects, StoredRun } from "../stored-run.ts";
 
 /** Garbage-collected objects by the program's own places and by types, and the types with the fields that nobody reads. */

@@ -25,7 +25,7 @@ import { NONE } from "../../profile/model/indices.ts";
 import type { DataAccessProfile } from "../../profile/model/memprof/index.ts";
 import { MIB_FIELDS } from "../../profile/model/mib-fields.ts";
 import { RUN_FILE, type Run } from "../../profile/model/run.ts";
-import type { WasteFile, WasteFrame, WasteIp } from "../../profile/model/waste/waste.ts";
+import type { WasteFile, WasteFrame, WasteIp } from "../../profile/model/waste.ts";
 import type { StackFrame, WorkingSetProfile } from "../../profile/model/working-set/working-set.ts";
 import { overTimeOf } from "../../runs/heap.ts";
 import { loadTools, recordedTools } from "../../runs/recorded-tools.ts";

@@ -3,7 +3,7 @@ import { FrameRules } from "../../../src/explain/analyses/frames/frame-rules.ts"
 import { withOwnSites } from "../../../src/explain/analyses/frames/mark-frames.ts";
 import { runFindings } from "../../../src/explain/findings/run-findings.ts";
 import type { RunHeap } from "../../../src/profile/model/run.ts";
-import type { WasteFile } from "../../../src/profile/model/waste/waste.ts";
+import type { WasteFile } from "../../../src/profile/model/waste.ts";
 import { profileOfPicture } from "../../heap-picture.ts";
 import { store, wasteOf } from "../analyses/waste/waste-picture.ts";
 

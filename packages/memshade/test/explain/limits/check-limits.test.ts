@@ -7,7 +7,7 @@ import { parseLimit } from "../../../src/explain/limits/limit.ts";
 import { readSuppressions } from "../../../src/profile/formats/suppressions.ts";
 import type { Bound } from "../../../src/profile/model/bound.ts";
 import type { HeapProfile } from "../../../src/profile/model/heap-profile.ts";
-import type { WasteFile } from "../../../src/profile/model/waste/waste.ts";
+import type { WasteFile } from "../../../src/profile/model/waste.ts";
 import { outcomeOf } from "../../../src/show/report/limits/checked.ts";
 import { profileOfPicture } from "../../heap-picture.ts";
 

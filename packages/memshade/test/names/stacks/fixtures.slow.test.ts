@@ -8,7 +8,7 @@ import { nameImageStacks } from "../../../src/names/stacks/named-image.ts";
 import { loadFrameNamer, preferAsGdb, preferAsPerf } from "../../../src/names/stacks/names.ts";
 import { nodeZstd } from "../../../src/names/stacks/recordings/load-decompressor.ts";
 import { SampleNamer } from "../../../src/names/stacks/recordings/named-samples.ts";
-import { unwindPerfData } from "../../../src/names/stacks/recordings/perf-stacks.ts";
+import { unwindPerfData } from "../../../src/names/stacks/recordings/sample-walks.ts";
 import { nativeStacksJson } from "../../../src/show/report/json/native-stacks.ts";
 import { perfSampleText } from "../../../src/show/report/terminal/stacks.ts";
 import { sharedPath } from "../../shared-path.ts";

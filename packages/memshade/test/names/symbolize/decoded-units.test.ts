@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type DecodedUnit, DecodedUnits } from "../../../src/names/symbolize/decoded-units.ts";
+import { type DecodedUnit, DecodedUnits } from "../../../src/names/symbolize/symbolizer.ts";
 
 /** A unit that is decoded when it is asked for something. */
 class Unit implements DecodedUnit {

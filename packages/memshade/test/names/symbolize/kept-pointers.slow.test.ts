@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import type { WasteFile } from "../../../src/profile/model/waste/waste.ts";
+import type { WasteFile } from "../../../src/profile/model/waste.ts";
 import { memshade, newFolder } from "../../cli/support/command-line.ts";
 
 const SOURCE = fileURLToPath(new URL("programs/kept-pointers.cpp", import.meta.url));

@@ -8,7 +8,7 @@ import { readObjects } from "../../../src/profile/model/objects.ts";
 import { readHeapIntervals } from "../../../src/profile/model/over-time/read-heap-intervals.ts";
 import { readRun } from "../../../src/profile/model/read-run.ts";
 import { readStatics } from "../../../src/profile/model/statics.ts";
-import { readWaste } from "../../../src/profile/model/waste/read-waste.ts";
+import { readWaste } from "../../../src/profile/model/waste.ts";
 import { readWorkingSet } from "../../../src/profile/model/working-set/read-working-set.ts";
 import { blocks, load, store, wasteOf } from "../../explain/analyses/waste/waste-picture.ts";
 import { heapPicture } from "../../heap-picture.ts";

@@ -6,7 +6,7 @@ import {
   instrument,
   type WorkingSetLayout,
 } from "../../../src/record/tools/index.ts";
-import { WorkingSetReader } from "../../../src/record/tools/working-set/read/read-tables.ts";
+import { WorkingSetReader } from "../../../src/record/tools/working-set/read/working-set-session.ts";
 import { wat } from "../../support/assemble.ts";
 import { countNaively, naiveCounts } from "../../support/naive-counters.ts";
 import { Choices } from "../../support/random-module.ts";

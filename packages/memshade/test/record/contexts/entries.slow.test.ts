@@ -5,7 +5,7 @@ import {
   type WorkingSetLayout,
 } from "../../../src/record/tools/index.ts";
 import { FRESH_BUCKET } from "../../../src/record/tools/working-set/layout.ts";
-import { WorkingSetReader } from "../../../src/record/tools/working-set/read/read-tables.ts";
+import { WorkingSetReader } from "../../../src/record/tools/working-set/read/working-set-session.ts";
 import { wat } from "../../support/assemble.ts";
 import type { Variant } from "../../support/behaviour.ts";
 import { BUMP, Profiled } from "../../support/profiled.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readRaw } from "../../../src/profile/formats/memprof-raw/index.ts";
-import { readWaste } from "../../../src/profile/model/waste/read-waste.ts";
+import { readWaste } from "../../../src/profile/model/waste.ts";
 import { profile } from "../../../src/record/host/profile.ts";
 import type { Profile } from "../../../src/record/host/run/recorder.ts";
 import type { HostStacks } from "../../../src/record/tools/heap-options.ts";

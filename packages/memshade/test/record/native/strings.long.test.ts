@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { WasteFile } from "../../../src/profile/model/waste/waste.ts";
+import type { WasteFile } from "../../../src/profile/model/waste.ts";
 import { WORKING_SET_FILE } from "../../../src/runs/working-set.ts";
 import { accessesBySize } from "./support/accesses.ts";
 import { canCompile, compileProgram, memshadeRun } from "./support/record.ts";

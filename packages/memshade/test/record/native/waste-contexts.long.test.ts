@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { WasteFile, WasteStore } from "../../../src/profile/model/waste/waste.ts";
+import type { WasteFile, WasteStore } from "../../../src/profile/model/waste.ts";
 import { MAIN } from "../../command.ts";
 import { canCompile, compileProgram, memshade, memshadeRun } from "./support/record.ts";
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { WasteFile } from "../../../src/profile/model/waste/waste.ts";
+import type { WasteFile } from "../../../src/profile/model/waste.ts";
 import { canCompile, compileProgram, memshade, memshadeRun } from "./support/record.ts";
 
 const ROUNDS = 200;

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { WasteFile } from "../../../src/profile/model/waste/waste.ts";
+import type { WasteFile } from "../../../src/profile/model/waste.ts";
 import { Model } from "../tools/oracle/model.ts";
 import { drawing } from "./support/drawing.ts";
 import { canCompile, memshadeRun } from "./support/record.ts";

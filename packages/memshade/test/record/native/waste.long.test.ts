@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { WasteFile, WasteLoad, WasteStore } from "../../../src/profile/model/waste/waste.ts";
+import type { WasteFile, WasteLoad, WasteStore } from "../../../src/profile/model/waste.ts";
 import { MAIN } from "../../command.ts";
 import { canCompile, compileProgram, memshade, memshadeRun, runIn } from "./support/record.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { WasteFile } from "../../../src/profile/model/waste/waste.ts";
+import type { WasteFile } from "../../../src/profile/model/waste.ts";
 import { exportedTool, fitsFormat, writeStacks } from "../../../src/show/exports/export-formats.ts";
 import { load, store, wasteOf } from "../../explain/analyses/waste/waste-picture.ts";
 import { contentOf, readStacks, sumsOf } from "./readers.ts";

@@ -1,5 +1,5 @@
 import { ByteReader } from "../../../ground/bytes/reader.ts";
-import { decodeLocals } from "../../wasm/decode/code.ts";
+import { decodeLocals } from "../../wasm/decode.ts";
 import { functionType } from "../../wasm/lookups.ts";
 import * as Op from "../../wasm/op.generated.ts";
 import { IMMEDIATE_KIND, OPCODE_NAME } from "../../wasm/opcodes.ts";

@@ -1,8 +1,7 @@
 import { FormatError } from "../../../ground/bytes/errors.ts";
-import type { Abbreviation } from "../abbreviations.ts";
 import * as dw from "../constants.ts";
 import { Cursor } from "../cursor.ts";
-import type { Unit } from "../die.ts";
+import type { Abbreviation, Unit } from "../die.ts";
 import { readForm, readValue, skipSized } from "../forms.ts";
 import { isTombstone, readRanges } from "./ranges.ts";
 

@@ -1,4 +1,6 @@
-import type { UnwindTarget } from "../architecture.ts";
+import { UserError } from "../../../ground/bytes/errors.ts";
+import type { Architecture } from "../../objects/types.ts";
+import { type UnwindTarget, unwindTarget } from "../architecture.ts";
 import {
   continuesFrameChain,
   framePointerStep,
@@ -9,10 +11,9 @@ import {
   restoreSignalContext,
   type StubStep,
 } from "./fallbacks.ts";
-import { type EndReason, FOUND_BY, type FoundBy, type Frame } from "./frames.ts";
-import { type Memory, StackImage } from "./memory.ts";
-import type { Module, ModuleMap } from "./modules.ts";
-import type { UnwindOptions } from "./options.ts";
+import { type EndReason, FOUND_BY, type FoundBy, type Frame, type UnwoundStack } from "./frames.ts";
+import { Memory, PagedMemory, type ReadMemory, StackImage } from "./memory.ts";
+import { type Module, ModuleMap } from "./modules.ts";
 import { Registers } from "./registers.ts";
 import {
   DEFAULT_SIGNATURE_MASK,
@@ -23,7 +24,45 @@ import {
   smallRuleAt,
   UNCHANGED,
 } from "./rule-step.ts";
-import { FRAME_MARK, StackColumns } from "./stack-columns.ts";
+
+/** Bits of a frame's mark; the lowest three are the index of how it was found in `FOUND_BY`. */
+export const FRAME_MARK = { foundBy: 7, signal: 8, signed: 16, caller: 32 } as const;
+
+/**
+ * A stack in columns, innermost frame first: for callers that unwind many stacks and want no objects. Can be used again
+ * for the next one.
+ */
+export class StackColumns {
+  count = 0;
+  /** Program counters: for callers the return address. */
+  pcs = new Float64Array(256);
+  /** Canonical frame addresses; NaN where there is none. */
+  cfas = new Float64Array(256);
+  /** `FRAME_MARK`s. A frame marked as `caller` is to be looked up at `pc − 1`. */
+  marks = new Uint8Array(256);
+
+  clear(): void {
+    this.count = 0;
+  }
+
+  push(pc: number, cfa: number, mark: number): void {
+    if (this.count === this.pcs.length) this.#grow();
+    this.pcs[this.count] = pc;
+    this.cfas[this.count] = cfa;
+    this.marks[this.count++] = mark;
+  }
+
+  #grow(): void {
+    const capacity = 2 * this.count;
+    const { pcs, cfas, marks } = this;
+    this.pcs = new Float64Array(capacity);
+    this.pcs.set(pcs);
+    this.cfas = new Float64Array(capacity);
+    this.cfas.set(cfas);
+    this.marks = new Uint8Array(capacity);
+    this.marks.set(marks);
+  }
+}
 
 const CACHE_BITS = 12;
 
@@ -31,7 +70,7 @@ const CACHE_BITS = 12;
  * Small rules of the addresses that were looked up last. Profiles come back to the same addresses over and over, so that
  * most frames need neither a search nor the rules themselves.
  */
-export class RuleCache {
+class RuleCache {
   readonly #modules: ModuleMap;
   readonly #addresses = new Float64Array(1 << CACHE_BITS).fill(Number.NaN);
   /** Per slot: the kind, offset of the CFA, then from the CFA those of the return address and of the frame pointer. */
@@ -95,7 +134,7 @@ const FOUND_BY_CFI = FOUND_BY.indexOf("cfi");
 const NO_MEMORY = new StackImage(0, new Uint8Array(0));
 
 /** Walks stacks, one at a time; what it holds is used again for the next one. */
-export class Walk {
+class Walk {
   readonly #target: UnwindTarget;
   readonly #modules: ModuleMap;
   readonly #cache: RuleCache;
@@ -452,4 +491,121 @@ export class Walk {
     this.#seen.add(place);
     return false;
   }
+}
+
+/**
+ * Walks stacks of one process. One unwinder serves many stacks; one table serves all processes that map its object.
+ *
+ * Nothing is thrown for a damaged stack, since the frames up to the damage are right. The `end` of a stack says how far
+ * its caller can trust that no frames are missing:
+ *
+ * - `outermost` and `zero`: the stack is whole.
+ * - `limit`: it goes on. Ask for more frames, or show it as cut.
+ * - `memory`: it goes on where memory could not be read. With a copied stack, copy more bytes.
+ * - `no-rule`: the last frame is in code without call frame information, such as that of a JIT compiler, or its object is
+ *   not among the modules. The frames are right, and what called the last one is not known.
+ * - `loop`: rules or memory are damaged. The last frame, and those found by `frame-pointer` or `scan`, are doubtful.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert";
+ * import { StackImage, Unwinder } from "memshade/unwind";
+ *
+ * const unwinder = new Unwinder("x86_64");
+ * // Without a table, frame pointers lead on.
+ * unwinder.modules.add({ start: 0x1000, end: 0x2000, bias: 0, name: "app" });
+ * const stack = new BigUint64Array([0x7010n, 0x1200n, 0n, 0n]);
+ * const memory = new StackImage(0x7000, new Uint8Array(stack.buffer));
+ * const { frames, end } = unwinder.unwind({ rip: 0x1100, rsp: 0x7000, rbp: 0x7000 }, memory);
+ * assert.deepEqual(frames.map(({ pc, foundBy }) => [pc, foundBy]), [[0x1100, "context"], [0x1200, "frame-pointer"]]);
+ * assert.equal(end, "no-rule");
+ * ```
+ */
+export class Unwinder {
+  readonly target: UnwindTarget;
+  /** What is mapped where. May change between stacks. */
+  readonly modules: ModuleMap;
+  readonly #options: UnwindOptions;
+  readonly #cache: RuleCache;
+  readonly #walk: Walk;
+  readonly #columns = new StackColumns();
+
+  /** @throws UserError if the architecture has no native stacks */
+  constructor(architecture: Architecture, options: UnwindOptions = {}, modules = new ModuleMap()) {
+    const target = unwindTarget(architecture);
+    if (target === undefined) throw new UserError(`stacks of ${architecture} cannot be unwound`);
+    this.target = target;
+    this.modules = modules;
+    this.#options = options;
+    this.#cache = new RuleCache(modules);
+    this.#walk = new Walk(target, modules, this.#cache);
+  }
+
+  /**
+   * The stack that leads to these registers.
+   *
+   * @param context registers of the innermost frame, the program counter and the stack pointer at least
+   * @param memory the target's memory, or a copy of its stack
+   */
+  unwind(
+    context: Registers | Readonly<Record<string, number | bigint>>,
+    memory: ReadMemory | Memory,
+    options: UnwindOptions = this.#options,
+  ): UnwoundStack {
+    const columns = this.#columns;
+    const registers: Registers[] | undefined = options.registers ? [] : undefined;
+    const end = this.unwindInto(columns, context, memory, options, registers);
+    const frames = Array.from({ length: columns.count }, (_, i): Frame => {
+      const mark = columns.marks[i];
+      const pc = columns.pcs[i];
+      const cfa = columns.cfas[i];
+      const lookupAddress = (mark & FRAME_MARK.caller) !== 0 ? pc - 1 : pc;
+      return {
+        pc,
+        lookupAddress,
+        cfa: Number.isNaN(cfa) ? undefined : cfa,
+        kind: (mark & FRAME_MARK.signal) !== 0 ? "signal" : "normal",
+        foundBy: FOUND_BY[mark & FRAME_MARK.foundBy],
+        module: this.modules.find(lookupAddress),
+        wasSigned: (mark & FRAME_MARK.signed) !== 0,
+        registers: registers?.[i],
+      };
+    });
+    return { frames, end };
+  }
+
+  /**
+   * As `unwind`, into columns that can be used again: for many stacks in a row.
+   *
+   * @param registersOfFrames takes the registers of each frame, if given
+   */
+  unwindInto(
+    columns: StackColumns,
+    context: Registers | Readonly<Record<string, number | bigint>>,
+    memory: ReadMemory | Memory,
+    options: UnwindOptions = this.#options,
+    registersOfFrames?: Registers[],
+  ): EndReason {
+    columns.clear();
+    this.#cache.refresh();
+    const registers = context instanceof Registers ? context : Registers.of(this.target, context);
+    const source = memory instanceof Memory ? memory : new PagedMemory(memory, this.target.wordSize);
+    return this.#walk.walk(registers, source, options, columns, registersOfFrames);
+  }
+}
+
+export interface UnwindOptions {
+  /** Frames of a stack at most; 100,000 if not given. */
+  readonly maxFrames?: number;
+  /** Gives each frame its registers. */
+  readonly registers?: boolean;
+  /** Follows frame pointers where there is no call frame information; true if not given. */
+  readonly framePointers?: boolean;
+  /** Where nothing else leads on, takes the next word on the stack that looks like a return address; x86-64 only. */
+  readonly scan?: boolean;
+  /**
+   * Bits of a signed return address that are its signature, shifted right by 32 (AArch64; a core's `NT_ARM_PAC_MASK`).
+   * All above the 48 of a user address if not given.
+   */
+  readonly signatureMask?: number;
 }

@@ -1,5 +1,5 @@
 import { ByteWriter } from "../../../ground/bytes/writer.ts";
-import { HEADER_BYTES } from "../decode/header.ts";
+import { HEADER_BYTES } from "../decode.ts";
 import { SECTION_IDS_IN_ORDER, SectionId } from "../sections.ts";
 import type { ByteRange, SectionView, WasmModule } from "../types.ts";
 import { writeCustomSection } from "./sections.ts";

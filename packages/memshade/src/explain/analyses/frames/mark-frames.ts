@@ -2,7 +2,7 @@ import type { HeapProfile } from "../../../profile/model/heap-profile.ts";
 import { NONE } from "../../../profile/model/indices.ts";
 import type { ObjectsProfile } from "../../../profile/model/objects.ts";
 import type { RunModule } from "../../../profile/model/run.ts";
-import { MODULE_SPAN, type WasteFile, type WasteIp } from "../../../profile/model/waste/waste.ts";
+import { MODULE_SPAN, type WasteFile, type WasteIp } from "../../../profile/model/waste.ts";
 import type { StackFrame, WorkingSetProfile } from "../../../profile/model/working-set/working-set.ts";
 import type { FrameRules } from "./frame-rules.ts";
 import { LAYER, type NamedFrame, packageOf, START_UP } from "./libraries.ts";

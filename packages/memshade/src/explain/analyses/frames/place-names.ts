@@ -1,5 +1,5 @@
 import { printable } from "../../../profile/model/printable.ts";
-import { MODULE_SPAN, type WasteFrame, type WasteIp } from "../../../profile/model/waste/waste.ts";
+import { MODULE_SPAN, type WasteFrame, type WasteIp } from "../../../profile/model/waste.ts";
 import { bareName as bareFunctionName, mainName, withoutSignature } from "./function-names.ts";
 import { ownPlace } from "./own-place.ts";
 

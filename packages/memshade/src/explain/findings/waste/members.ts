@@ -6,7 +6,7 @@ import {
   type WasteFrame,
   type WasteType,
   type WasteUnreadField,
-} from "../../../profile/model/waste/waste.ts";
+} from "../../../profile/model/waste.ts";
 import { isLibraryCaller } from "../../analyses/frames/libraries.ts";
 import { ownPlace } from "../../analyses/frames/own-place.ts";
 import { shortName } from "../../analyses/frames/place-names.ts";

@@ -1,4 +1,4 @@
-import type { WasteBlocks, WasteFrame, WasteIp } from "../../../profile/model/waste/waste.ts";
+import type { WasteBlocks, WasteFrame, WasteIp } from "../../../profile/model/waste.ts";
 import { ownPlace } from "../../analyses/frames/own-place.ts";
 import { functionOf, isSameFunction, type WasteCaller, type WasteFinding } from "./waste-finding.ts";
 

@@ -7,7 +7,7 @@ import type {
   WasteStore,
   WasteUnreadField,
   WasteValue,
-} from "../../../profile/model/waste/waste.ts";
+} from "../../../profile/model/waste.ts";
 import { ownFrame } from "../../analyses/frames/own-place.ts";
 
 /** The function that undid what a site did, repeated it, or loaded before it. */

@@ -1,4 +1,4 @@
-import type { WasteFile, WasteFrame, WasteObjects } from "../../../profile/model/waste/waste.ts";
+import type { WasteFile, WasteFrame, WasteObjects } from "../../../profile/model/waste.ts";
 import { libraryAt, ownPlace } from "../../analyses/frames/own-place.ts";
 import { reallocationsByPlace } from "../../analyses/waste.ts";
 import { LEAST_PART, type WasteKind, type WasteSearch } from "../finding-kind.ts";

@@ -4,7 +4,7 @@ import {
   type WasteBlocks,
   type WasteObjects,
   type WasteType,
-} from "../../../profile/model/waste/waste.ts";
+} from "../../../profile/model/waste.ts";
 import { placeOf, shortName } from "../../analyses/frames/place-names.ts";
 import type { Partner, WasteFinding } from "./waste-finding.ts";
 

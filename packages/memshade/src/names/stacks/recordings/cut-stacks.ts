@@ -1,5 +1,5 @@
 import { groupDigits } from "../../../profile/model/counted.ts";
-import type { SampleStack } from "./perf-stacks.ts";
+import type { SampleStack } from "./sample-walks.ts";
 
 /** How much of a stack perf copies at most. */
 const MOST_COPIED = 65_528;

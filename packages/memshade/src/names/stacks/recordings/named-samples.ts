@@ -9,9 +9,8 @@ import type {
 import { missingFiles } from "../named-image.ts";
 import { type FrameNamer, type NamedAddress, preferAsPerf, symbolAt, withoutParameters } from "../names.ts";
 import { MappedModule, type NativeFile } from "../native-file.ts";
-import type { CodePlace } from "./code-place.ts";
 import type { KernelNamer, KernelText } from "./kallsyms.ts";
-import type { PerfStacks, SampleStack } from "./perf-stacks.ts";
+import type { CodePlace, PerfStacks, SampleStack } from "./sample-walks.ts";
 
 /** Gives samples names: those of their places are found when they are asked for, each once for all processes. */
 export class SampleNamer {

@@ -8,9 +8,8 @@ import {
 } from "../../../profile/model/sample-profile.ts";
 import { type FrameNamer, withoutParameters } from "../names.ts";
 import { MappedModule, type NativeFile } from "../native-file.ts";
-import type { CodePlace } from "./code-place.ts";
 import type { KernelNamer } from "./kallsyms.ts";
-import type { SampleStack } from "./perf-stacks.ts";
+import type { CodePlace, SampleStack } from "./sample-walks.ts";
 
 /** Events whose period is time. */
 const CLOCK = /^(?:cpu-clock|task-clock)(?::|$)/;

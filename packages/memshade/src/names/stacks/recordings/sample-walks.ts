@@ -17,8 +17,11 @@ import {
   unwindTarget,
 } from "../../../code/unwind/index.ts";
 import { bytesOfBase64 } from "../../../ground/bytes/base64.ts";
+import type { ByteSource } from "../../../ground/bytes/byte-source.ts";
+import { FormatError } from "../../../ground/bytes/errors.ts";
 import {
   AARCH64_REGISTERS,
+  type Decompressor,
   getU64,
   type PerfFork,
   type PerfHeader,
@@ -26,13 +29,37 @@ import {
   type PerfName,
   type PerfRecords,
   type PerfRecordsWasm,
+  type PerfSample,
+  readPerfData,
   X86_64_REGISTERS,
 } from "../../../profile/formats/perf-data/index.ts";
+import { agreeing, counted } from "../../../profile/model/counted.ts";
+import type { SampledPlace } from "../../../profile/model/native-stacks.ts";
 import type { ProcessArchitecture } from "../../../profile/model/process-image.ts";
 import { SAMPLES_BASE64 } from "../assembly.generated.ts";
 import { MappedModule, NativeFile, type ObjectSource } from "../native-file.ts";
-import { CodePlace } from "./code-place.ts";
 import type { KernelText } from "./kallsyms.ts";
+
+/** A place in the code of a process, with what is worth keeping for when it comes again. */
+export class CodePlace {
+  /** Address in the process: in the call, for callers. */
+  readonly address: number;
+  readonly module: MappedModule | undefined;
+  /** Room for whoever names places: the names of this one. */
+  named: SampledPlace | undefined;
+  /** Room for whoever adds profiles up: the frames of this place, outermost first. */
+  frames: readonly number[] | undefined;
+
+  constructor(address: number, module: MappedModule | undefined) {
+    this.address = address;
+    this.module = module;
+  }
+
+  /** What perf calls the address in a file is the offset in it. Code that a program wrote itself is in no file. */
+  get shownAddress(): number {
+    return this.address + (this.module?.shownOffset ?? 0);
+  }
+}
 
 /** Where the return address is in rules that WebAssembly takes, from the CFA. */
 const RETURN_OFFSET = -8;
@@ -53,7 +80,7 @@ export interface RecordedProcesses {
  * Walks the stacks of samples in WebAssembly (`assembly/`), which asks for what it meets the first time, and for the whole
  * unwinder where a stack cannot be walked by simple rules.
  */
-export class SampleWalks {
+class SampleWalks {
   readonly wasm: SamplesWasm;
   readonly #records: PerfRecords;
   readonly #onText: SampleWalkOptions["onText"];
@@ -298,7 +325,7 @@ class PerfProcess {
 }
 
 /** The processes of a recording: which files they map and what their threads are called, at this point of time. */
-export class PerfProcesses {
+class PerfProcesses {
   /** Where the kernel was, if the recording says it. */
   kernelText: KernelText | undefined;
   readonly target: UnwindTarget;
@@ -474,4 +501,109 @@ export class SampleRegisters {
     }
     return registers;
   }
+}
+
+/** A sample with the calls that led to where it was taken. */
+export interface SampleStack {
+  readonly sample: PerfSample;
+  readonly threadName: string;
+  /** Addresses in the kernel in hexadecimal, innermost first; the program's frames called them. */
+  readonly kernel: readonly string[];
+  readonly kernelText: KernelText | undefined;
+  /** Innermost first. Overwritten by the next sample. */
+  readonly frames: readonly CodePlace[];
+  /** Why an unwound stack ends; undefined where the kernel recorded the calls, or nobody did. */
+  readonly end: EndReason | undefined;
+}
+
+interface PerfStacksOptions {
+  readonly zstd: () => Decompressor;
+  readonly options?: UnwindOptions;
+  /** Called for each sample in the order of time. */
+  readonly onSample?: (stack: SampleStack, header: PerfHeader) => void;
+  /** Takes the addresses of all samples as text instead, as `perf script -F ip --no-inline` prints them. */
+  readonly onText?: ((text: Uint8Array) => void) | undefined;
+}
+
+export interface PerfStacks {
+  readonly header: PerfHeader;
+  readonly files: readonly NativeFile[];
+  /** Samples that were lost while recording. */
+  readonly lost: number;
+  readonly gaps: readonly string[];
+}
+
+/** Unwinds the samples of perf.data, one by one. */
+export async function unwindPerfData(
+  source: ByteSource,
+  objects: ObjectSource,
+  { zstd, onSample, onText, options = {} }: PerfStacksOptions,
+): Promise<PerfStacks> {
+  let processes: PerfProcesses | undefined;
+  let walks: SampleWalks | undefined;
+  let lost = 0;
+  const { header, gaps } = await readPerfData(source, {
+    zstd,
+    takeSamples: (records, recordHeader) => {
+      walks = new SampleWalks(records, { unwinding: options, onText }, () => {
+        processes = new PerfProcesses(architectureOf(recordHeader), objects, options);
+        return { header: recordHeader, processes };
+      });
+      return walks;
+    },
+    onRecord: (record, recordHeader) => {
+      switch (record.kind) {
+        case "lost":
+          lost += record.count;
+          break;
+        case "mmap":
+          processes!.mapKernel(record);
+          break;
+        case "comm":
+          processes!.rename(record);
+          break;
+        case "fork":
+          processes!.fork(record);
+          break;
+        case "sample":
+          onSample?.(stackOf(record, walks!, processes!), recordHeader);
+          break;
+      }
+    },
+  });
+  walks?.wasm.finishText();
+  const other = walks?.wasm.foreignSamples.value ?? 0;
+  return {
+    header,
+    files: [...(processes?.files ?? [])],
+    lost,
+    gaps:
+      other === 0
+        ? gaps
+        : [
+            ...gaps,
+            `${counted(other, "sample")} of 32-bit programs ${agreeing(other, "was", "were")} not unwound.`,
+          ],
+  };
+}
+
+function stackOf(sample: PerfSample, walks: SampleWalks, processes: PerfProcesses): SampleStack {
+  walks.readFrames();
+  return {
+    sample,
+    threadName: processes.nameOf(sample.tid),
+    kernel: walks.kernelFrames(),
+    kernelText: processes.kernelText,
+    frames: walks.frames,
+    end: walks.end,
+  };
+}
+
+/** As the file says, or else as the recorded registers give away. */
+function architectureOf({ architecture, events }: PerfHeader): ProcessArchitecture {
+  if (architecture !== undefined) return architecture;
+  const masks = events.map(({ userRegisters }) => userRegisters).filter(([low]) => low !== 0);
+  if (masks.some(([, high]) => high === 1)) return "aarch64";
+  if (masks.length === 0 || masks.some(([low]) => (low & 0xff0fff) === 0xff0fff)) return "x86_64";
+  throw new FormatError("unsupported", 0, "perf.data header", "it does not say for which machine it is");
 }

@@ -1,4 +1,4 @@
-import { parseExpression, parseLiteral } from "./expressions.ts";
+import { OPERATORS, operatorName, parseExpression, parseLiteral } from "./expressions.ts";
 import { MangledText, NotMangled } from "./mangled-text.ts";
 import {
   ctorDtor,
@@ -20,7 +20,6 @@ import {
   unnamedType,
   WithTemplateArgs,
 } from "./nodes.ts";
-import { OPERATORS, operatorName } from "./operators.ts";
 import {
   type ClosureSource,
   isTemplateParamDecl,

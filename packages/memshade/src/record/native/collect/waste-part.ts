@@ -5,7 +5,7 @@ import { loadObject } from "../../../names/load/objects.ts";
 import { namedModuleOf } from "../../../profile/model/named-module.ts";
 import type { RunModule } from "../../../profile/model/run.ts";
 import { Node } from "../../tools/heap/layout.ts";
-import { WASTE_FILE, wasteText } from "../../tools/waste/read/waste-session.ts";
+import { WASTE_FILE, wasteText } from "../../tools/waste/read/waste-file.ts";
 import { Header, Place } from "../layout.ts";
 import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
 import { type FollowedFile, hasRun, nativeWaste } from "../tools/waste/read/native-waste-file.ts";

@@ -3,7 +3,7 @@ import type { Finding } from "../../../explain/findings/index.ts";
 import type { WasteFinding } from "../../../explain/findings/waste/waste-finding.ts";
 import { sentencesOf, wasteFindings } from "../../../explain/findings/waste/waste-findings.ts";
 import type { Presence } from "../../../profile/model/run.ts";
-import type { WasteFile } from "../../../profile/model/waste/waste.ts";
+import type { WasteFile } from "../../../profile/model/waste.ts";
 import { findingsJson } from "./findings.ts";
 import { presenceJson } from "./presence.ts";
 

@@ -29,7 +29,7 @@ import type {
   WasteIp,
   WasteObjects,
   WasteValue,
-} from "../../../profile/model/waste/waste.ts";
+} from "../../../profile/model/waste.ts";
 import { printFindings as printSummary } from "../findings.ts";
 import { printCallers } from "./common/call-path.ts";
 import {

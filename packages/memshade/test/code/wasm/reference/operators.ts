@@ -1,6 +1,6 @@
 // Decodes instructions into objects, in another way than the source steps over them: tests compare the two.
 
-import { readHeapType, readValType, readValTypes } from "../../../../src/code/wasm/decode/value-types.ts";
+import { readHeapType, readValType, readValTypes } from "../../../../src/code/wasm/decode.ts";
 import { ImmediateKind } from "../../../../src/code/wasm/immediates.ts";
 import { checkMemargFlags, MEMARG_HAS_MEMORY, unsupportedOrder } from "../../../../src/code/wasm/memarg.ts";
 import * as Op from "../../../../src/code/wasm/op.generated.ts";

@@ -3,7 +3,7 @@ import { FrameRules } from "../../../../src/explain/analyses/frames/frame-rules.
 import { markWaste, markWorkingSet } from "../../../../src/explain/analyses/frames/mark-frames.ts";
 import { wasteToolFindings } from "../../../../src/explain/findings/run-findings.ts";
 import type { RunModule } from "../../../../src/profile/model/run.ts";
-import type { WasteFile } from "../../../../src/profile/model/waste/waste.ts";
+import type { WasteFile } from "../../../../src/profile/model/waste.ts";
 import type { WorkingSetProfile } from "../../../../src/profile/model/working-set/working-set.ts";
 import { store, wasteOf } from "../waste/waste-picture.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { disparityRatio, fieldOrder } from "../../../../src/explain/analyses/waste.ts";
-import type { WasteObjects } from "../../../../src/profile/model/waste/waste.ts";
+import type { WasteObjects } from "../../../../src/profile/model/waste.ts";
 
 describe("the order of fields", () => {
   it("has a disparity: how many times hotter each field is than its neighbour", () => {

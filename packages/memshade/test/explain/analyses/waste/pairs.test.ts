@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { foldCallers, rankPairs } from "../../../../src/explain/analyses/waste.ts";
-import type { WasteIp } from "../../../../src/profile/model/waste/waste.ts";
+import type { WasteIp } from "../../../../src/profile/model/waste.ts";
 import { store, wasteOf } from "./waste-picture.ts";
 
 const path = (...addresses: number[]): WasteIp[] => addresses.map((address) => ({ address }));

@@ -1,11 +1,6 @@
 import { FrameRules } from "../../../../src/explain/analyses/frames/frame-rules.ts";
 import { markWaste } from "../../../../src/explain/analyses/frames/mark-frames.ts";
-import type {
-  WasteBlocks,
-  WasteFile,
-  WasteLoad,
-  WasteStore,
-} from "../../../../src/profile/model/waste/waste.ts";
+import type { WasteBlocks, WasteFile, WasteLoad, WasteStore } from "../../../../src/profile/model/waste.ts";
 
 /** A store site by its function and line, with the figures that a test is about. */
 export function store(name: string, line: number, figures: Partial<WasteStore>): WasteStore {

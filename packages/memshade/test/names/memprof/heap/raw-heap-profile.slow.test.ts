@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { memprofHeapProfile } from "../../../../src/names/memprof/heap/load-heap.ts";
+import { memprofHeapProfile } from "../../../../src/names/memprof/heap.ts";
 import { readRawDumps, writeRaw } from "../../../../src/profile/formats/memprof-raw/index.ts";
 import { blockMib } from "../../../../src/profile/model/mib.ts";
 import type { RawProfile } from "../../../../src/profile/model/raw-profile.ts";

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { CodePlace } from "../../../../src/names/stacks/recordings/code-place.ts";
 import { CutStacks } from "../../../../src/names/stacks/recordings/cut-stacks.ts";
 import { isEventOf, PerfProfileBuilder } from "../../../../src/names/stacks/recordings/perf-profile.ts";
-import type { SampleStack } from "../../../../src/names/stacks/recordings/perf-stacks.ts";
+import { CodePlace, type SampleStack } from "../../../../src/names/stacks/recordings/sample-walks.ts";
 import type { PerfEvent } from "../../../../src/profile/formats/perf-data/index.ts";
 import { perfProfileText } from "../../../../src/show/report/terminal/stacks.ts";
 

@@ -7,8 +7,7 @@ import { sourceOfBytes } from "../../../../src/ground/bytes/byte-source.ts";
 import { ObjectFinder } from "../../../../src/names/load/objects.ts";
 import { MappedModule, NativeFile, type ObjectSource } from "../../../../src/names/stacks/native-file.ts";
 import { nodeZstd } from "../../../../src/names/stacks/recordings/load-decompressor.ts";
-import { unwindPerfData } from "../../../../src/names/stacks/recordings/perf-stacks.ts";
-import { SampleRegisters } from "../../../../src/names/stacks/recordings/sample-walks.ts";
+import { SampleRegisters, unwindPerfData } from "../../../../src/names/stacks/recordings/sample-walks.ts";
 import { readPerfData } from "../../../../src/profile/formats/perf-data/index.ts";
 import {
   CALL_CHAIN_SAMPLES,

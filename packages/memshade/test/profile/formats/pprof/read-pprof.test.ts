@@ -12,8 +12,7 @@ import {
 } from "pprof-format";
 import { describe, expect, it } from "vitest";
 import { FormatError } from "../../../../src/ground/bytes/errors.ts";
-import { decodePprof } from "../../../../src/profile/formats/pprof/decode.ts";
-import { isPprof, readPprof } from "../../../../src/profile/formats/pprof/read-pprof.ts";
+import { decodePprof, isPprof, readPprof } from "../../../../src/profile/formats/pprof/read-pprof.ts";
 import { framesOfContext } from "../../../../src/profile/model/stacks.ts";
 
 const unpacked = (name: string) =>

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import type { WasteObjects } from "../../../../src/profile/model/waste/waste.ts";
+import type { WasteObjects } from "../../../../src/profile/model/waste.ts";
 import { moduleTypes } from "../../../../src/record/host/module/module-types.ts";
 import { runWaste } from "../../tools/waste/events.ts";
 

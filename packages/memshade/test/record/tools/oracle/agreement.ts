@@ -8,10 +8,10 @@ import {
   skipImmediates,
   skipOpcode,
 } from "../../../../src/code/wasm/index.ts";
-import type { WasteFile } from "../../../../src/profile/model/waste/waste.ts";
+import type { WasteFile } from "../../../../src/profile/model/waste.ts";
 import { totalOf } from "../../../../src/profile/model/working-set/working-set-series.ts";
 import { instrument, type WasteOptions, type WorkingSetLayout } from "../../../../src/record/tools/index.ts";
-import { WorkingSetReader } from "../../../../src/record/tools/working-set/read/read-tables.ts";
+import { WorkingSetReader } from "../../../../src/record/tools/working-set/read/working-set-session.ts";
 import { wat } from "../../../support/assemble.ts";
 import { runWaste } from "../waste/events.ts";
 import { type LoadCounts, Model, type Site, type StoreCounts } from "./model.ts";

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { WasteFile, WasteLoad, WasteStore } from "../../../../src/profile/model/waste/waste.ts";
+import type { WasteFile, WasteLoad, WasteStore } from "../../../../src/profile/model/waste.ts";
 import { instrument, type WasteOptions } from "../../../../src/record/tools/index.ts";
 import type { TypesOf } from "../../../../src/record/tools/session.ts";
 import { wasteFile } from "../../../../src/record/tools/waste/read/waste-file.ts";

@@ -5,7 +5,7 @@ import {
   type WorkingSetLayout,
   type WorkingSetOptions,
 } from "../../../../src/record/tools/index.ts";
-import { WorkingSetReader } from "../../../../src/record/tools/working-set/read/read-tables.ts";
+import { WorkingSetReader } from "../../../../src/record/tools/working-set/read/working-set-session.ts";
 import { wat } from "../../../support/assemble.ts";
 
 /** What one call of the exported function `run` touches. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { decodeModule, functionType, I32, readNames } from "../../../../src/code/wasm/index.ts";
 import { instrument, type WorkingSetLayout } from "../../../../src/record/tools/index.ts";
 import type { InstrumentOptions } from "../../../../src/record/tools/options.ts";
-import { WorkingSetReader } from "../../../../src/record/tools/working-set/read/read-tables.ts";
+import { WorkingSetReader } from "../../../../src/record/tools/working-set/read/working-set-session.ts";
 import { wat } from "../../../support/assemble.ts";
 
 const LOAD = "(drop (i32.load (i32.const 8)))";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { buildLevels } from "../../../../src/profile/model/working-set/working-set-series.ts";
 import { instrument, type WorkingSetLayout } from "../../../../src/record/tools/index.ts";
-import { WorkingSetReader } from "../../../../src/record/tools/working-set/read/read-tables.ts";
+import { WorkingSetReader } from "../../../../src/record/tools/working-set/read/working-set-session.ts";
 import { wat } from "../../../support/assemble.ts";
 
 const INTERVAL = 100;

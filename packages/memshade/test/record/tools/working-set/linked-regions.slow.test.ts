@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { instrument, type WorkingSetLayout } from "../../../../src/record/tools/index.ts";
-import { WorkingSetReader } from "../../../../src/record/tools/working-set/read/read-tables.ts";
+import { WorkingSetReader } from "../../../../src/record/tools/working-set/read/working-set-session.ts";
 import { wat } from "../../../support/assemble.ts";
 
 const MODULE = wat(`(module

@@ -10,7 +10,7 @@ import {
   localityLayoutOf,
 } from "../../../../src/record/tools/working-set/locality/memory-plan.ts";
 import { type LocalityTables, readLocality } from "../../../../src/record/tools/working-set/locality/read.ts";
-import { WorkingSetReader } from "../../../../src/record/tools/working-set/read/read-tables.ts";
+import { WorkingSetReader } from "../../../../src/record/tools/working-set/read/working-set-session.ts";
 import { wat } from "../../../support/assemble.ts";
 
 /** The locality of one call of the exported function `run`. */

@@ -4,7 +4,7 @@ import { instrument, type WorkingSetLayout } from "../../../../src/record/tools/
 import { Control } from "../../../../src/record/tools/working-set/layout.ts";
 import { State as LocalityState } from "../../../../src/record/tools/working-set/locality/layout.ts";
 import { localityLayoutOf } from "../../../../src/record/tools/working-set/locality/memory-plan.ts";
-import { WorkingSetReader } from "../../../../src/record/tools/working-set/read/read-tables.ts";
+import { WorkingSetReader } from "../../../../src/record/tools/working-set/read/working-set-session.ts";
 import { wat } from "../../../support/assemble.ts";
 import { Choices } from "../../../support/random-module.ts";
 

@@ -10,7 +10,7 @@ import {
   planWorkingSetLayout,
   workingSetConstants,
 } from "../../../../src/record/tools/working-set/memory-plan.ts";
-import { WorkingSetReader } from "../../../../src/record/tools/working-set/read/read-tables.ts";
+import { WorkingSetReader } from "../../../../src/record/tools/working-set/read/working-set-session.ts";
 import { WORKING_SET_RUNTIME_BASE64 } from "../../../../src/record/tools/working-set/working-set.generated.ts";
 import { IntervalStamps } from "../../../explain/analyses/working-set/interval-stamps.ts";
 

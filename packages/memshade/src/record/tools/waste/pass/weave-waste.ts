@@ -1,6 +1,8 @@
 import {
   encodeConstantExpression,
+  globalType,
   I32,
+  I64,
   IMMEDIATE_KIND,
   importsOf,
   memoryType,
@@ -29,6 +31,7 @@ import { FunctionFact } from "../../../rewrite/facts/module-scan.ts";
 import { otherMemoriesNote } from "../../../rewrite/facts/other-memories.ts";
 import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link.ts";
 import type { MemoryListeners } from "../../../rewrite/tool.ts";
+import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import type { ToolSurroundings, WovenTool } from "../../tool.ts";
 import { Control, INIT_BUFFER_BYTES } from "../layout.ts";
 import {
@@ -46,12 +49,10 @@ import { encodeSites } from "../site-table.ts";
 import { WASTE_SUMMARY_BASE64 } from "../summary.generated.ts";
 import { AccessFunctions } from "./access-functions.ts";
 import { inlinedSites, knownFrequencies, runsPerSite, siteFrequencies } from "./inlining.ts";
-import { LoopTable } from "./loop-streams.ts";
-import { type PassTargets, SummaryFunctions, type SummaryParts } from "./node-calls.ts";
+import { LoopTable, type PassTargets, SummaryFunctions, type SummaryParts } from "./node-calls.ts";
 import { FixedRecords, FramedRecords } from "./sites.ts";
 import { SummarySnippets } from "./summary-snippets.ts";
 import { WastePass } from "./waste-pass.ts";
-import { onPages, onStackMoved, starter } from "./weave-functions.ts";
 import { inFrameOfZeroing, planWeaving, refusal, type WeavingPlan } from "./weaving-plan.ts";
 
 const ACCESS_SIZES = [1, 2, 4, 8, 16];
@@ -467,4 +468,60 @@ function isQuiet({ module, scan, stackPointer }: ToolSurroundings, index: number
 /** The compiled runtime of a mode, a WebAssembly module. Built from `tools/waste/assembly`. */
 function runtimeBytes(engine: "brief" | "full"): Uint8Array {
   return bytesOfBase64(engine === "full" ? WASTE_PRECISE_BASE64 : WASTE_SUMMARY_BASE64);
+}
+
+// Small functions that the tool adds to a module beside its runtime.
+
+/**
+ * The function that takes the place of setting the stack pointer; −1: there is none. `target`: a function of the runtime by its
+ * name.
+ */
+function onStackMoved(
+  { module, appended, stackPointer }: ToolSurroundings,
+  target: (name: string) => number,
+): number {
+  if (stackPointer < 0) return -1;
+  const { type } = globalType(module, stackPointer);
+  const moved = type === I32 ? target("moved") : -1;
+  if (moved >= 0) return moved;
+  const stackMoved = target("stackMoved");
+  return appended.add(appended.typeIndex([type], []), () => {
+    const body = new BodyBuilder().op("global.get", stackPointer);
+    if (type === I64) body.op("i32.wrap_i64");
+    body.op("local.get", 0);
+    if (type === I64) body.op("i32.wrap_i64");
+    body.op("call", stackMoved);
+    return body.op("local.get", 0).op("global.set", stackPointer).finish();
+  });
+}
+
+/** A function of the runtime that takes a number of pages, or −1, and returns one, as a function on the memory's own type. */
+function onPages({ appended, memory64 }: ToolSurroundings, target: number): number {
+  if (!memory64) return target;
+  return appended.add(appended.typeIndex([I64], [I64]), () => {
+    const body = new BodyBuilder().op("local.get", 0).op("i32.wrap_i64").op("call", target);
+    // Numbers of pages that do not fit 32 bits are refused as they are.
+    body.op("i64.extend_i32_s").op("local.get", 0);
+    body.op("local.get", 0).i64(32).op("i64.shr_s").op("i64.eqz").op("select");
+    return body.finish();
+  });
+}
+
+/** The function that runs first. It tells the runtime of the data segments by `segment`, unless that is −1. */
+function starter(
+  { module, appended, memory, memory64 }: ToolSurroundings,
+  segment: number,
+  notePages: number,
+): number {
+  return appended.add(appended.typeIndex([], []), () => {
+    const body = new BodyBuilder().op("call", notePages);
+    for (const data of module.data)
+      if (segment >= 0 && data.offset !== undefined && data.memory === memory) {
+        const { start, end } = data.offset;
+        body.range(module.bytes, start, end - 1);
+        if (memory64) body.op("i32.wrap_i64");
+        body.i32(data.end - data.start).op("call", segment);
+      }
+    return body.finish();
+  });
 }

@@ -6,7 +6,7 @@ import {
   type WasteIp,
   type WasteObjects,
   type WasteUnreadField,
-} from "../../../../profile/model/waste/waste.ts";
+} from "../../../../profile/model/waste.ts";
 import type { TypeAt } from "../../session.ts";
 import { GranuleFate, OFFSETS } from "../layout.ts";
 import { COLUMNS, Column, type ObjectFigures } from "./read-objects.ts";

@@ -1,4 +1,4 @@
-import type { PairKind } from "../../../../profile/model/waste/waste.ts";
+import type { PairKind } from "../../../../profile/model/waste.ts";
 import { eachIndexEntry } from "../../../contexts/frames/index-table.ts";
 import { IndexEntry, IndexKind } from "../../../contexts/layout.ts";
 import { GREW, MOVED, PAIR_BYTES, Pair, READS_BYTES } from "../layout.ts";

@@ -1,6 +1,8 @@
-import { type Bound, placeBound, unseenBounds } from "../../../../profile/model/bound.ts";
+import { type Bound, FIGURES, placeBound, unseenBounds } from "../../../../profile/model/bound.ts";
 import { headerBytes } from "../../../../profile/model/collected-objects.ts";
 import { agreeing, counted } from "../../../../profile/model/counted.ts";
+import { namedModuleOf } from "../../../../profile/model/named-module.ts";
+import type { RunEnd } from "../../../../profile/model/run.ts";
 import { commandLine } from "../../../../profile/model/shell-words.ts";
 import {
   MODULE_SPAN,
@@ -16,22 +18,29 @@ import {
   type WastePair,
   type WasteReallocations,
   type WasteStore,
-} from "../../../../profile/model/waste/waste.ts";
+} from "../../../../profile/model/waste.ts";
 import { ModuleFunctions } from "../../module-functions.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import { sentencesOfTool } from "../../sentences.ts";
-import type { LinesOf, TypesOf } from "../../session.ts";
+import type { InstanceHandle, LinesOf, RunFacts, ToolSession, ToolSnapshot, TypesOf } from "../../session.ts";
 import { layerMembers, placeMembers } from "../../source-places.ts";
+import { wasteDescription } from "../description.ts";
 import { heldSentence, refusedSentence } from "../memory-limit.ts";
 import { blockParts, blocksOf, blocksOfObjects, mergeObjects, objectsOf } from "./blocks-of-paths.ts";
-import { addFigures, type LoadFigures, type StoreFigures } from "./figures.ts";
 import type { PairFigures } from "./read-pairs.ts";
 import { mergePathBlocks } from "./read-path-blocks.ts";
-import type { WasteContents } from "./read-waste.ts";
+import {
+  addFigures,
+  type LoadFigures,
+  type StoreFigures,
+  type WasteContents,
+  WasteReader,
+} from "./read-waste.ts";
 import { pathKey } from "./site-paths.ts";
+import { siteRunsOf } from "./site-runs.ts";
 
 /** What was recorded of one module: the contents of each of its instances. */
-export interface ModuleContents {
+interface ModuleContents {
   index: number;
   info: InstrumentedInfo;
   /** Bytes of the module before it was instrumented. */
@@ -357,7 +366,7 @@ function sentencesOfModules(said: readonly { name: string; sentences: string[] }
 }
 
 /** That a program did not get memory because of the tool, as a sentence; undefined: it got all. */
-export function refusedGrowth(contents: readonly WasteContents[]): string | undefined {
+function refusedGrowth(contents: readonly WasteContents[]): string | undefined {
   const all = contents.flatMap(({ refused }) => refused ?? []);
   if (all.length === 0) return undefined;
   const times = all.reduce((sum, of) => sum + of.times, 0);
@@ -365,7 +374,7 @@ export function refusedGrowth(contents: readonly WasteContents[]): string | unde
 }
 
 /** Which figures are no exact counts. */
-export function boundsOfWaste(contents: readonly WasteContents[]): Bound[] {
+function boundsOfWaste(contents: readonly WasteContents[]): Bound[] {
   const sum = (figure: (of: WasteContents) => number): number =>
     contents.reduce((total, of) => total + figure(of), 0);
   const bounds: Bound[] = [];
@@ -411,4 +420,171 @@ function sentencesOf(contents: readonly WasteContents[]): string[] {
   if (pairsLost > 0)
     sentences.push(`The table of pairs was full: ${counted(pairsLost, "byte is", "bytes are")} in no pair.`);
   return sentences;
+}
+
+/** Characters that a string may have in engines of today, with something to spare. */
+const LONGEST_STRING = 2 ** 29 - 2 ** 16;
+
+/** The JSON of `waste.json`, one record per line; as bytes where it is too long for a string. */
+export function wasteText(file: WasteFile, longestString: number = LONGEST_STRING): string | Uint8Array {
+  const pieces: string[] = [];
+  let length = 0;
+  const write = (piece: string): void => {
+    pieces.push(piece);
+    length += piece.length;
+  };
+  let before = "{\n";
+  for (const [name, value] of Object.entries(file)) {
+    if (value === undefined) continue;
+    write(`${before}"${name}": `);
+    before = ",\n";
+    if (!Array.isArray(value)) {
+      write(JSON.stringify(value));
+      continue;
+    }
+    let start = "[\n";
+    for (const record of value) {
+      write(start + JSON.stringify(record));
+      start = ",\n";
+    }
+    write(value.length === 0 ? "[]" : "\n]");
+  }
+  write("\n}\n");
+  return length <= longestString ? pieces.join("") : bytesOf(pieces);
+}
+
+function bytesOf(pieces: readonly string[]): Uint8Array {
+  const encoder = new TextEncoder();
+  const encoded = pieces.map((piece) => encoder.encode(piece));
+  const bytes = new Uint8Array(encoded.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of encoded) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes;
+}
+
+/** Name of the file in a run folder. */
+export const WASTE_FILE = "waste.json";
+
+interface Instance {
+  module: number;
+  /** Undefined once the instance is gone. */
+  reader: WasteReader | undefined;
+  exitVisible: boolean;
+  /** What it left. */
+  contents: WasteContents | undefined;
+}
+
+/** Everything the waste tool recorded in one run. */
+export class WasteSession implements ToolSession {
+  readonly tool = "waste";
+  /** In the order in which they came, gone ones too: when one goes is the garbage collector's choice, and must not show. */
+  readonly #instances = new Map<number, Instance>();
+  readonly #modules = new Map<number, { info: InstrumentedInfo; original: () => Uint8Array }>();
+
+  addInstance(
+    handle: InstanceHandle,
+    memory: WebAssembly.Memory,
+    info: InstrumentedInfo,
+    original: Uint8Array | (() => Uint8Array),
+    tables: readonly WebAssembly.Memory[] = [],
+  ): void {
+    const bytes = typeof original === "function" ? original : () => original;
+    this.#modules.set(handle.module, { info, original: bytes });
+    this.#instances.set(handle.number, {
+      module: handle.module,
+      reader: new WasteReader(memory, info, tables),
+      exitVisible: isVisibleAtExit(info),
+      contents: undefined,
+    });
+  }
+
+  releaseInstance(handle: InstanceHandle): void {
+    const instance = this.#instances.get(handle.number);
+    if (instance?.reader === undefined) return;
+    instance.contents = instance.reader.read(instance.exitVisible);
+    instance.reader = undefined;
+  }
+
+  reset(): void {
+    for (const [number, { reader }] of this.#instances)
+      if (reader === undefined) this.#instances.delete(number);
+      else reader.reset();
+  }
+
+  snapshot(end: RunEnd, facts: RunFacts): ToolSnapshot {
+    const contents = [...this.#instances.values()].flatMap(({ module, reader, exitVisible, contents }) => {
+      const left = contents ?? reader?.read(exitVisible);
+      return left === undefined ? [] : { module, contents: left };
+    });
+    const modules: ModuleContents[] = [...this.#modules].map(([index, { info, original }]) => ({
+      index,
+      info: { ...info, name: facts.modules[index]?.name ?? info.name },
+      original: original(),
+      contents: contents.filter(({ module }) => module === index).map((of) => of.contents),
+    }));
+    const description = modules[0] && wasteDescription(modules[0].info);
+    const options = {
+      engine: description?.engine ?? ("brief" as const),
+      contexts: description?.contexts === true,
+      objects: description?.objects === true,
+      compat: description?.compat ?? "",
+    };
+    const isAlone = facts.modules.length === 1;
+    const named = (name: string, sentence: string) => (isAlone ? sentence : `${name}: ${sentence}`);
+    // Modules that the tool could not be woven into say why.
+    const left = facts.modules.flatMap(({ index, name, notRecorded }) =>
+      notRecorded?.waste === undefined ? [] : { module: index, name, reason: notRecorded.waste },
+    );
+    const notRecorded = left.filter(({ module }) => !this.#modules.has(module));
+    const partly = left
+      .filter(({ module }) => this.#modules.has(module))
+      .map(({ name, reason }) => named(name, `Not every instance is recorded. ${reason}`));
+    const refused = modules.flatMap(({ info, contents }) => {
+      const sentence = refusedGrowth(contents);
+      return sentence === undefined ? [] : { name: info.name, sentence };
+    });
+    const file = wasteFile(facts.command, options, modules, facts.linesOf, facts.typesOf);
+    file.modules = file.modules?.map((module) => namedModuleOf(facts.modules[module.index] ?? module));
+    if (notRecorded.length > 0) file.notRecorded = notRecorded;
+    const reasons = notRecorded.map(({ name, reason }) => named(name, reason));
+    file.notTracked.push(...reasons, ...partly);
+    if (end.kind === "trap" && options.engine === "brief") file.notTracked.push(TRAPPED);
+    return {
+      description: options,
+      file: { name: WASTE_FILE, contents: wasteText(file) },
+      bounds: [
+        ...boundsOfWaste(contents.map((of) => of.contents)),
+        ...left.flatMap(({ name }) =>
+          unseenBounds(`the waste tool does not follow ${name}, or a part of it`, ["written", "dead"]),
+        ),
+        ...refused.map(
+          ({ name }): Bound => ({
+            figures: FIGURES,
+            are: "either",
+            because: `${name} did not get memory because of the tool`,
+          }),
+        ),
+      ],
+      shadowBytes: contents.reduce((sum, { contents: of }) => sum + of.shadowBytes, 0),
+      notTracked: file.notTracked,
+      keptBack: file.notTracked.filter((said) => refused.some(({ sentence }) => said.endsWith(sentence))),
+      warnings: [
+        ...left.map(({ name, reason }) => `${name}: ${reason}`),
+        ...refused.map(({ name, sentence }) => `${name}: ${sentence}`),
+      ],
+      siteRuns: modules.map((of) => ({ original: of.original, runs: siteRunsOf(of.contents) })),
+    };
+  }
+}
+
+const TRAPPED =
+  "The program trapped: accesses behind the trap in its basic block count once, though they did not happen. With --pairs they do not.";
+
+/** The host reads what a library leaves in memory, and nobody what a command leaves. */
+function isVisibleAtExit(info: InstrumentedInfo): boolean {
+  const description = wasteDescription(info);
+  return description?.exportsMemory === true && description.opaque;
 }

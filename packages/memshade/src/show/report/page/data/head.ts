@@ -15,7 +15,7 @@ import type { Presence } from "../../../../profile/model/run.ts";
 import { commandLine } from "../../../../profile/model/shell-words.ts";
 import { siteFrameOfContext } from "../../../../profile/model/site-frame.ts";
 import { MEMSHADE_VERSION } from "../../../../profile/model/version.ts";
-import type { WasteFile } from "../../../../profile/model/waste/waste.ts";
+import type { WasteFile } from "../../../../profile/model/waste.ts";
 import type { WorkingSetProfile } from "../../../../profile/model/working-set/working-set.ts";
 import { endInWords, type HeadFact, heapFacts, presenceInWords } from "../../terminal/common/header.ts";
 import { createPaint } from "../../terminal/common/paint.ts";
@@ -23,7 +23,7 @@ import { Screen } from "../../terminal/common/screen.ts";
 import { cpuFacts } from "../../terminal/cpu.ts";
 import { sizesInWords } from "../../terminal/objects/objects-report.ts";
 import { wasteFacts } from "../../terminal/waste.ts";
-import { lengthInWords } from "../../terminal/working-set/working-set-report.ts";
+import { lengthInWords } from "../../terminal/working-set.ts";
 import type { PageHead, PageKey } from "./page-data.ts";
 
 /** What a page's head is made of. */

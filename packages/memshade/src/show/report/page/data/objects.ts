@@ -5,12 +5,7 @@ import { typeName, unreadFields } from "../../../../explain/analyses/objects/unr
 import type { Finding } from "../../../../explain/findings/index.ts";
 import type { HeapProfile } from "../../../../profile/model/heap-profile.ts";
 import { type ObjectsProfile, type ObjectType, placeFields } from "../../../../profile/model/objects.ts";
-import type {
-  WasteField,
-  WasteFile,
-  WasteObjects,
-  WasteType,
-} from "../../../../profile/model/waste/waste.ts";
+import type { WasteField, WasteFile, WasteObjects, WasteType } from "../../../../profile/model/waste.ts";
 import type { PageBuilder } from "./page-builder.ts";
 import type { PageCells, PageObject } from "./page-data.ts";
 

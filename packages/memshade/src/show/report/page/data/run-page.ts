@@ -11,7 +11,7 @@ import { firstRowOf as firstRowOfInstance } from "../../../../explain/measures/w
 import type { HeapProfile } from "../../../../profile/model/heap-profile.ts";
 import type { ModuleObjects, ObjectsProfile } from "../../../../profile/model/objects.ts";
 import type { Presence } from "../../../../profile/model/run.ts";
-import { MODULE_SPAN, type WasteFile } from "../../../../profile/model/waste/waste.ts";
+import { MODULE_SPAN, type WasteFile } from "../../../../profile/model/waste.ts";
 import type { WorkingSetProfile } from "../../../../profile/model/working-set/working-set.ts";
 import { findingInWords } from "../../findings.ts";
 import { localityJson } from "../../json/locality.ts";

@@ -1,13 +1,13 @@
 import { useMemo } from "preact/hooks";
-import type { PageData } from "../data/page-data.ts";
-import type { GraphProps } from "./graph-props.ts";
+import type { FrameNames } from "../app/model/names.ts";
+import type { PageState, SelectedBox } from "../app/state.ts";
+import type { PageData, PageRatio, PageUnit } from "../data/page-data.ts";
 import { BoxFinder, type FoldedContexts, foldContexts, sumsOf } from "./layout/box-finder.ts";
 import { NARROWEST } from "./layout/drawn-boxes.ts";
 import { groupFrames, libraryFrames, removedFrames } from "./layout/frame-groups.ts";
 import { arrange, boxAt, type CallTree, childOf, type FoundBoxes, restFrom } from "./layout/tree.ts";
 import { BoxNames } from "./paint/box-names.ts";
-import { type ColourChoice, colourChoices, hasPackages } from "./paint/colour-choices.ts";
-import { checkedView } from "./view.ts";
+import { type Choice, checkedView } from "./view.ts";
 
 /** What is drawn: kept until something that it is made of changes. */
 export interface GraphModel {
@@ -472,4 +472,79 @@ function named(tree: CallTree, order: readonly MeasureName[]): MeasuredTree {
       return index < 0 ? undefined : tree.total[index + 1];
     },
   };
+}
+
+/** Colours of boxes say where their code is, which run has more, or how two weights compare. */
+export interface ColourChoice extends Choice {
+  readonly ratio?:
+    | { readonly of: GraphWeight; readonly by: GraphWeight; readonly words: PageRatio }
+    | undefined;
+}
+
+/** What boxes can be coloured by, with these weights; the first one is the one to begin with. */
+function colourChoices(
+  data: PageData,
+  weights: readonly GraphWeight[],
+  { isComparison, hasPackages }: { readonly isComparison: boolean; readonly hasPackages: boolean },
+): ColourChoice[] {
+  const weight = (id: string) => weights.find((candidate) => candidate.id === id);
+  const ratios = data.ratios.flatMap((words): ColourChoice[] => {
+    const [of, by] = [weight(words.of), weight(words.by)];
+    return of && by ? [{ id: words.id, label: words.label, ratio: { of, by, words } }] : [];
+  });
+  const places = [
+    { id: "package", label: "package" },
+    { id: "file", label: "file" },
+  ];
+  return [
+    ...(isComparison ? [{ id: "difference", label: "difference" }] : []),
+    ...(hasPackages ? places : places.reverse()),
+    ...ratios,
+  ];
+}
+
+/** Whether the program's own code is in several packages: if not, they tell nothing. */
+function hasPackages(data: PageData, names: FrameNames): boolean {
+  let first: string | undefined;
+  for (let frame = 0; frame < data.frames.length; frame++) {
+    if (names.is(frame, "library") || names.is(frame, "allocator") || names.is(frame, "others")) continue;
+    const name = names.package(frame);
+    if (first !== undefined && name !== first) return true;
+    first = name;
+  }
+  return false;
+}
+
+/** Numbers per context, of the whole run or of a range. */
+export interface GraphWeight {
+  readonly id: string;
+  readonly label: string;
+  readonly unit: PageUnit;
+  readonly clock?: string | undefined;
+  /** What each context has itself. */
+  readonly values: Float64Array;
+  /** In a comparison, of both runs. */
+  readonly before?: Float64Array | undefined;
+  readonly after?: Float64Array | undefined;
+  /** A range is chosen, and these numbers are not of it. */
+  readonly isWholeRun: boolean;
+  /** Where the numbers are not what was counted. */
+  readonly caution?: string | undefined;
+}
+
+export interface GraphProps {
+  readonly data: PageData;
+  readonly names: FrameNames;
+  readonly state: Pick<PageState, "folded" | "side" | "graph" | "site" | "frame">;
+  /** What widths show. */
+  readonly weight: GraphWeight;
+  /** What may be chosen instead; ratios are of these too. */
+  readonly weights: readonly GraphWeight[];
+  /** 1 for each context that a search finds; absent: nobody searches. */
+  readonly matches?: Uint8Array | undefined;
+  /** 1 for each context that is selected; absent: none is. */
+  readonly selected?: Uint8Array | undefined;
+  /** How far the weight of a box may be off, as it stands behind a number; absent: all was counted. */
+  readonly marginOf?: ((box: SelectedBox) => string) | undefined;
+  onChange(part: Partial<PageState>): void;
 }

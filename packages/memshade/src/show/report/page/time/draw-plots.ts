@@ -1,6 +1,5 @@
 import type { PageLane, PageTimeline } from "../data/page-data.ts";
-import { type Colour, mix, toText } from "../graph/paint/colours.ts";
-import type { Palette } from "../graph/paint/palette.ts";
+import { type Colour, mix, type Palette, toText } from "../graph/paint/palette.ts";
 
 /** Heights of plots, CSS pixels: of levels, and of amounts. */
 const HEIGHTS = { level: 46, most: 46, amount: 26, used: 26 };

@@ -6,9 +6,9 @@ import type { FrameNames } from "../app/model/names.ts";
 import { amount, amountInWords, difference, formatCount } from "../app/parts/amounts.ts";
 import { shown } from "../app/parts/shown-text.ts";
 import { tableHead } from "../app/parts/table-head.ts";
+import type { PageState } from "../app/state.ts";
 import type { PageData, PageDeltas, PageLane, PageTimeline, PageTool } from "../data/page-data.ts";
-import { mix, toText } from "../graph/paint/colours.ts";
-import type { Palette } from "../graph/paint/palette.ts";
+import { mix, type Palette, toText } from "../graph/paint/palette.ts";
 import { usePalette } from "../graph/paint/use-palette.ts";
 import { useSize } from "../graph/paint/use-size.ts";
 import {
@@ -38,7 +38,7 @@ export interface TimelineProps {
 const SITES = 4;
 
 /** The lanes of one clock below each other, with its phases, a range, and what that says in numbers. */
-export function Timeline({ data, names, timeline, selected, range, onRange }: TimelineProps) {
+function Timeline({ data, names, timeline, selected, range, onRange }: TimelineProps) {
   const element = useRef<HTMLDivElement>(null);
   const area = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -474,6 +474,39 @@ function Rows({ timeline }: { timeline: PageTimeline }) {
           lanes.map((lane) => h("td", { key: lane.id }, amount(sumLane(lane, part).value, lane.unit))),
         ),
       ),
+    ),
+  );
+}
+
+interface TimeStripProps {
+  readonly data: PageData;
+  readonly names: FrameNames;
+  readonly state: Pick<PageState, "range">;
+  /** 1 for each context that is selected; absent: none is. */
+  readonly selected?: Uint8Array | undefined;
+  onChange(part: Pick<Partial<PageState>, "range">): void;
+}
+
+/** What happened when, by the clock of each tool; a range that is chosen here is what all views are of. */
+export function TimeStrip({ data, names, state, selected, onChange }: TimeStripProps) {
+  // A run that was ended before its clock went on has no time.
+  const timelines = data.timelines.filter(
+    ({ start, ends }) => ends.length > 0 && ends[ends.length - 1] > start,
+  );
+  if (timelines.length === 0) return null;
+  return h(
+    "section",
+    { class: "time", "aria-label": "Time" },
+    timelines.map((timeline) =>
+      h(Timeline, {
+        key: timeline.tool,
+        data,
+        names,
+        timeline,
+        selected,
+        range: state.range?.tool === timeline.tool ? state.range : undefined,
+        onRange: (range) => onChange({ range: range && { ...range, tool: timeline.tool } }),
+      }),
     ),
   );
 }

@@ -20,7 +20,7 @@ import {
 import type { Ranking } from "../../../../explain/measures/ranking.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../../../profile/model/format.ts";
 import type { Clock } from "../../../../profile/model/run.ts";
-import type { PairKind, WasteIp } from "../../../../profile/model/waste/waste.ts";
+import type { PairKind, WasteIp } from "../../../../profile/model/waste.ts";
 import { amountFormat } from "../../measure-format.ts";
 import { pathLine } from "../heap/callers.ts";
 import { GROUP_NOUNS, SiteNames } from "../heap/site-names.ts";

@@ -30,7 +30,7 @@ import { printModules } from "../common/modules.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { sparkline } from "../common/sparkline.ts";
 import { cutMiddle, displayWidth, padLeft, padRight, printable } from "../common/text.ts";
-import { pathFrame } from "../working-set/working-set-names.ts";
+import { pathFrame } from "../working-set.ts";
 import { printAllocated, siteInWords } from "./allocated-over-time.ts";
 
 export const DEFAULT_ROWS = 15;

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readDeadstores } from "../../../../../src/profile/formats/deadstores.ts";
-import { readWaste } from "../../../../../src/profile/model/waste/read-waste.ts";
-import type { WasteFile } from "../../../../../src/profile/model/waste/waste.ts";
+import { readWaste, type WasteFile } from "../../../../../src/profile/model/waste.ts";
 import { type ProfiledError, type ProfileOptions, profile } from "../../../../../src/record/host/profile.ts";
 import type { Profile } from "../../../../../src/record/host/run/recorder.ts";
 import { wat } from "../../../../support/assemble.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { wasteText } from "../../../../../src/record/tools/waste/read/waste-session.ts";
+import { wasteText } from "../../../../../src/record/tools/waste/read/waste-file.ts";
 import { store, wasteOf } from "../../../../explain/analyses/waste/waste-picture.ts";
 
 describe("the text of waste.json", () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { boundContexts } from "../../../../../src/show/report/page/data/bound-contexts.ts";
+import { boundContexts } from "../../../../../src/show/report/page/data/page-builder.ts";
 
 /** For each context, one of those before it or none: a tree. */
 const tree = fc

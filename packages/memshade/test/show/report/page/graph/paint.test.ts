@@ -9,9 +9,13 @@ import {
   largestCategories,
   ratioStep,
 } from "../../../../../src/show/report/page/graph/paint/colouring.ts";
-import { type Colour, contrast, inkOn } from "../../../../../src/show/report/page/graph/paint/colours.ts";
 import { fitLabel, TextWidths } from "../../../../../src/show/report/page/graph/paint/paint.ts";
-import type { Palette } from "../../../../../src/show/report/page/graph/paint/palette.ts";
+import {
+  type Colour,
+  contrast,
+  inkOn,
+  type Palette,
+} from "../../../../../src/show/report/page/graph/paint/palette.ts";
 import { BOX_GROUPS, checkedView } from "../../../../../src/show/report/page/graph/view.ts";
 import { madeUpPage } from "../made-up-page.ts";
 import { fromPaths, treeOf } from "./trees.ts";

@@ -3,7 +3,7 @@ import { staticsReport } from "../../../../../src/explain/analyses/statics/stati
 import { staticDataJson } from "../../../../../src/show/report/json/static-data.ts";
 import { createPaint } from "../../../../../src/show/report/terminal/common/paint.ts";
 import { Screen } from "../../../../../src/show/report/terminal/common/screen.ts";
-import { printStaticData } from "../../../../../src/show/report/terminal/heap/static-data.ts";
+import { printStaticData } from "../../../../../src/show/report/terminal/heap/heap-report.ts";
 import { statics, variable } from "../../../../support/statics-picture.ts";
 
 const OPTIONS = { paint: createPaint(false), width: 80, isWide: false };

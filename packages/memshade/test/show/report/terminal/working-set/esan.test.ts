@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { esanReport, esanSize } from "../../../../../src/show/report/terminal/working-set/esan.ts";
+import { esanReport, esanSize } from "../../../../../src/show/report/terminal/working-set.ts";
 import { pictureOf } from "../../working-set-picture.ts";
 
 describe("sizes as EfficiencySanitizer prints them", () => {

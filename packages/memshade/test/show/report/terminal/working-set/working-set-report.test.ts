@@ -5,7 +5,7 @@ import { workingSetCsv } from "../../../../../src/show/report/json/working-set-c
 import { workingSetReportJson } from "../../../../../src/show/report/json/working-set-report.ts";
 import { createPaint } from "../../../../../src/show/report/terminal/common/paint.ts";
 import { sparkline } from "../../../../../src/show/report/terminal/common/sparkline.ts";
-import { workingSetReport } from "../../../../../src/show/report/terminal/working-set/working-set-report.ts";
+import { workingSetReport } from "../../../../../src/show/report/terminal/working-set.ts";
 import { reuseOfTrace } from "../../../../explain/analyses/locality/reuse-of-trace.ts";
 import { pictureOf } from "../../working-set-picture.ts";
 

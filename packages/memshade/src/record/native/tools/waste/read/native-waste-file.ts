@@ -16,7 +16,7 @@ import {
   type WasteIp,
   type WasteLoad,
   type WasteStore,
-} from "../../../../../profile/model/waste/waste.ts";
+} from "../../../../../profile/model/waste.ts";
 import type { NativeToolOptions } from "../../../native-tool.ts";
 import { threadStacks } from "../../working-set/read/address-regions.ts";
 import {

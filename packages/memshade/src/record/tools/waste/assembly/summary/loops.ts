@@ -1,5 +1,5 @@
 // Loops that have ended. Each of their accesses is a stream: one access per trip, each a stride behind the one before. What is known
-// of streams when a module is rewritten stands in a table, which `tools/waste/pass/loop-streams.ts` writes. The loop says where they ended. What they did to the shadow is done here, as if the loop had been distributed (Allen and
+// of streams when a module is rewritten stands in a table, which `tools/waste/pass/node-calls.ts` writes. The loop says where they ended. What they did to the shadow is done here, as if the loop had been distributed (Allen and
 // Kennedy): one stream behind the other where each byte sees its accesses in the same order, else by turns.
 import { CONTROL, FRAMED, RECORD_SHIFT, STORES } from "../imports";
 import { Control, LOOP_BYTES, LOOP_STREAM_BYTES, Load, Loop, STREAM_END_BYTES } from "../layout.generated";

@@ -6,7 +6,7 @@ import { counted, groupDigits } from "../../../../../profile/model/counted.ts";
 import { GLOSSARY } from "../../../glossary-words.ts";
 import type { PageData, PageKey } from "../../data/page-data.ts";
 import { Graph } from "../../graph/graph.ts";
-import { TimeStrip } from "../../time/time-strip.ts";
+import { TimeStrip } from "../../time/timeline.ts";
 import { PageModel } from "../model/page-model.ts";
 import { amount, difference, formatCount, margin } from "../parts/amounts.ts";
 import { Hints, NotTracked } from "../parts/hints.ts";

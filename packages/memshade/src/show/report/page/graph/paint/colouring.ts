@@ -1,7 +1,6 @@
 import type { ContextColumns } from "../layout/box-finder.ts";
 import type { CallTree } from "../layout/tree.ts";
-import { type Colour, mix } from "./colours.ts";
-import type { Palette } from "./palette.ts";
+import { type Colour, mix, type Palette } from "./palette.ts";
 
 /** What the boxes' colours say. */
 export interface Colouring {

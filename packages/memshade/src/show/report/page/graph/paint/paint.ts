@@ -2,8 +2,7 @@ import type { DrawnBoxes } from "../layout/drawn-boxes.ts";
 import type { CallTree } from "../layout/tree.ts";
 import type { BoxNames } from "./box-names.ts";
 import type { Colouring } from "./colouring.ts";
-import { type Colour, inkOn, mix, toText } from "./colours.ts";
-import type { Palette } from "./palette.ts";
+import { type Colour, inkOn, mix, type Palette, toText } from "./palette.ts";
 
 /** Height of a row and of its text, CSS pixels. */
 export const ROW = 20;

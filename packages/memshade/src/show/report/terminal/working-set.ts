@@ -1,40 +1,155 @@
-import { fromOwn } from "../../../../explain/analyses/frames/own-place.ts";
-import { bareName } from "../../../../explain/analyses/frames/place-names.ts";
+import { fromOwn } from "../../../explain/analyses/frames/own-place.ts";
+import { bareName } from "../../../explain/analyses/frames/place-names.ts";
 import {
   binned,
   binStart,
   COMMON_CACHES,
   LINE_BYTES,
   ValueHistogram,
-} from "../../../../explain/analyses/locality.ts";
-import {
-  attributedPlaces,
-  findPhases,
-  functionsOfInterval,
-} from "../../../../explain/analyses/working-set.ts";
-import type { Finding } from "../../../../explain/findings/index.ts";
-import { agreeing, counted, groupDigits } from "../../../../profile/model/counted.ts";
-import { formatBytes, formatCount, formatPercent, plural } from "../../../../profile/model/format.ts";
-import type { Presence } from "../../../../profile/model/run.ts";
-import { commandLine } from "../../../../profile/model/shell-words.ts";
+} from "../../../explain/analyses/locality.ts";
+import { attributedPlaces, findPhases, functionsOfInterval } from "../../../explain/analyses/working-set.ts";
+import type { Finding } from "../../../explain/findings/index.ts";
+import { agreeing, counted, groupDigits } from "../../../profile/model/counted.ts";
+import { formatBytes, formatCount, formatPercent, plural } from "../../../profile/model/format.ts";
+import type { Presence } from "../../../profile/model/run.ts";
+import { commandLine } from "../../../profile/model/shell-words.ts";
 import type {
   Attribution,
+  AttributionKind,
   InstanceWorkingSet,
   LocalityRecord,
+  StackFrame,
   TimeUnit,
   WorkingSetProfile,
-} from "../../../../profile/model/working-set/working-set.ts";
-import { printFindings } from "../../findings.ts";
-import { curveSizes, footprintOf, linesOf, missRatioCurve } from "../../json/locality.ts";
-import { printCallers, printChain } from "../common/call-path.ts";
-import { presenceInWords, printGaps, printWrapped } from "../common/header.ts";
-import { printModules } from "../common/modules.ts";
-import { Screen, type ScreenOptions } from "../common/screen.ts";
-import { sparkline } from "../common/sparkline.ts";
-import { bar, cutMiddle, displayWidth, padLeft, padRight, printable } from "../common/text.ts";
-import { functionName, kindName, nameOf, pathFrame } from "./working-set-names.ts";
+} from "../../../profile/model/working-set/working-set.ts";
+import { printFindings } from "../findings.ts";
+import { curveSizes, footprintOf, linesOf, missRatioCurve } from "../json/locality.ts";
+import { type PathFrame, printCallers, printChain } from "./common/call-path.ts";
+import { presenceInWords, printGaps, printWrapped } from "./common/header.ts";
+import { printModules } from "./common/modules.ts";
+import { Screen, type ScreenOptions } from "./common/screen.ts";
+import { sparkline } from "./common/sparkline.ts";
+import { bar, cutMiddle, displayWidth, padLeft, padRight, printable } from "./common/text.ts";
 
-export interface WorkingSetReportOptions extends ScreenOptions {
+/** `func[79]` for a function without a name. */
+function functionName({ name, function: index }: StackFrame): string {
+  return name ?? `func[${index}]`;
+}
+
+/** The same for chains of calls: without arguments, templates and results. */
+export function pathFrame(frame: StackFrame): PathFrame {
+  const { file, line, library } = frame;
+  const name = frame.name === undefined ? functionName(frame) : bareName(frame.name);
+  return { name, file, line, library };
+}
+
+const KIND_NAMES: Readonly<Record<AttributionKind, string>> = {
+  code: "code",
+  host: "(the host)",
+  stack: "(stack)",
+  static: "(static data)",
+  heap: "(heap, no block)",
+  mapping: "(mapped file)",
+  unknown: "(not known)",
+};
+
+/** What lines are attributed to that is no code. */
+function kindName({ kind, of }: { kind: AttributionKind; of?: string | undefined }): string {
+  const name = KIND_NAMES[kind];
+  return of === undefined ? name : `${name.slice(0, -1)}: ${printable(of)})`;
+}
+
+/**
+ * `sweep(char*) sweep.c:7 via memset`, `sweep(char*) +0x1f3`; what has no debug information is named by its offset.
+ */
+function nameOf(
+  screen: Screen,
+  {
+    frame,
+    via,
+    kind,
+    of,
+    file,
+    line,
+  }: {
+    readonly frame?: StackFrame | undefined;
+    readonly via?: StackFrame | undefined;
+    readonly kind?: AttributionKind | undefined;
+    readonly of?: string | undefined;
+    readonly file?: string | undefined;
+    readonly line?: number | undefined;
+  },
+  width: number,
+): string {
+  if (frame === undefined)
+    return screen.paint.faint(kind === undefined ? "(bulk memory instructions)" : kindName({ kind, of }));
+  const path = file === undefined ? undefined : printable(file);
+  const name = functionName(frame);
+  const source = screen.isWide ? path : path?.split(/[/\\]/).at(-1);
+  const called = via === undefined ? "" : ` via ${printable(pathFrame(via).name)}`;
+  const place =
+    source !== undefined
+      ? `${source}:${line}`
+      : frame.offset === undefined
+        ? ""
+        : `+0x${frame.offset.toString(16)}`;
+  const room = Math.max(12, width - place.length - 1);
+  const whole = screen.isWide || displayWidth(name + called) <= room ? called : "";
+  if (whole !== called) screen.isShortened = true;
+  return `${screen.fit(name, room - displayWidth(whole))} ${screen.paint.faint(place + whole)}`;
+}
+
+const SERIES = 8;
+const FACTOR = 4;
+const LINES_PER_KB = 16;
+const LINES_PER_MB = 16_384;
+
+/** What EfficiencySanitizer's working-set tool prints of the first instance; its lines begin with a process id. */
+export function esanReport(profile: WorkingSetProfile, pid: number): string {
+  const prefix = `==${pid}==`;
+  const lines: string[] = [];
+  const [instance] = profile.instances;
+  const levels = instance?.levels ?? [];
+  const whole = (level: (typeof levels)[number] | undefined) => {
+    const counts = level?.counts.lines ?? [];
+    // A period that did not end gives no sample.
+    return level?.lastIsPartial ? counts.slice(0, -1) : counts;
+  };
+  lines.push(`${prefix} Total number of samples: ${whole(levels[0]).length}`);
+  for (let series = 0; series < SERIES; series++) {
+    const period = (instance?.period ?? profile.options.interval) * FACTOR ** series;
+    lines.push(`${prefix} Samples array #${series} at period ${esanPeriod(period, profile.unit)}`);
+    whole(levels[series]).forEach((count, sample) => {
+      const size = esanSize(count);
+      lines.push(
+        `${prefix}#${String(sample).padStart(4)}: ${String(size.amount).padStart(8)} ${size.unit} (${String(count).padStart(9)} cache lines)`,
+      );
+    });
+  }
+  const total = instance?.total.lines ?? 0;
+  const { amount, unit } = esanSize(total);
+  lines.push(
+    `${prefix} EfficiencySanitizer: the total working set size: ${amount} ${unit} (${total} cache lines)`,
+  );
+  return `${lines.join("\n")}\n`;
+}
+
+/** Bytes up to 160 lines, then whole KB, above 163,840 lines whole MB. */
+export function esanSize(lines: number): { amount: number; unit: string } {
+  if (lines > 10 * LINES_PER_MB) return { amount: Math.floor(lines / LINES_PER_MB), unit: "MB" };
+  if (lines > 10 * LINES_PER_KB) return { amount: Math.floor(lines / LINES_PER_KB), unit: "KB" };
+  return { amount: lines * 64, unit: "Bytes" };
+}
+
+/** Milliseconds up to 10,000, then whole seconds, above 600,000 whole minutes; virtual time in accesses. */
+function esanPeriod(units: number, unit: TimeUnit): string {
+  if (unit === "accesses") return `${units} accesses`;
+  const ms = Math.round(units / 1e6);
+  if (ms > 600_000) return `${Math.floor(ms / 60_000)} min`;
+  return ms > 10_000 ? `${Math.floor(ms / 1000)} sec` : `${ms} ms`;
+}
+
+interface WorkingSetReportOptions extends ScreenOptions {
   /** Intervals listed at each scale; undefined: those that fit a screen. */
   readonly rows: number | undefined;
   readonly input: string;
@@ -205,7 +320,7 @@ function printIntervals(
 }
 
 /** `1.2 M` accesses, `20 ms`, `3.4 s`. */
-export function formatTime(units: number, unit: TimeUnit): string {
+function formatTime(units: number, unit: TimeUnit): string {
   if (unit === "accesses") return formatCount(units);
   const ms = units / 1e6;
   if (ms < 1000) return `${Number(ms.toPrecision(3))} ms`;

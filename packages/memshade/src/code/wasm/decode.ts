@@ -1,11 +1,12 @@
-import { FormatError } from "../../../ground/bytes/errors.ts";
-import { ByteReader } from "../../../ground/bytes/reader.ts";
-import { ImmediateKind } from "../immediates.ts";
-import * as Op from "../op.generated.ts";
-import { IMMEDIATE_KIND } from "../opcodes.ts";
-import { SECTION_IDS_IN_ORDER, SectionId, sectionName } from "../sections.ts";
-import { opcodeIdAt, skipImmediates, skipOpcode } from "../skip.ts";
+import { FormatError } from "../../ground/bytes/errors.ts";
+import { ByteReader } from "../../ground/bytes/reader.ts";
+import { ImmediateKind } from "./immediates.ts";
+import * as Op from "./op.generated.ts";
+import { IMMEDIATE_KIND } from "./opcodes.ts";
+import { SECTION_IDS_IN_ORDER, SectionId, sectionName } from "./sections.ts";
+import { opcodeIdAt, skipImmediates, skipOpcode } from "./skip.ts";
 import {
+  ABSTRACT_HEAP_TYPES,
   type ByteRange,
   type CompositeType,
   type DataSegment,
@@ -15,26 +16,197 @@ import {
   type ExternalKind,
   type FieldType,
   FUNCREF,
+  type FunctionBody,
   type GlobalType,
+  type HeapType,
   type Import,
   type ImportDescription,
+  isReference,
+  type Limits,
+  type LocalGroup,
+  type MemoryType,
+  PACKED_I8,
+  PACKED_I16,
+  referenceType,
   type SectionView,
   type SegmentMode,
+  type StorageType,
   type SubtypeInfo,
   type TableDefinition,
+  type TableType,
+  type ValType,
   type WasmModule,
-} from "../types.ts";
-import { decodeCodeSection } from "./code.ts";
-import { checkHeader, HEADER_BYTES } from "./header.ts";
-import {
-  readFlag,
-  readMemoryType,
-  readReferenceType,
-  readStorageType,
-  readTableType,
-  readValType,
-  readValTypes,
-} from "./value-types.ts";
+} from "./types.ts";
+
+/** Magic and version. */
+export const HEADER_BYTES = 8;
+
+const MAGIC: readonly number[] = [0x00, 0x61, 0x73, 0x6d];
+const CORE_LAYER = 0;
+const COMPONENT_LAYER = 1;
+
+/** Throws `FormatError` unless `bytes` begin like a core module of version 1. */
+export function checkHeader(bytes: Uint8Array): void {
+  if (bytes.length === 0) throw new FormatError("truncated", 0, "WebAssembly module", "the input is empty");
+  const known = Math.min(bytes.length, MAGIC.length);
+  for (let i = 0; i < known; i++)
+    if (bytes[i] !== MAGIC[i]) throw new FormatError("bad-magic", 0, "WebAssembly module", notAModule(bytes));
+  if (bytes.length < HEADER_BYTES)
+    throw new FormatError("truncated", 0, "WebAssembly module", "the input ends inside the header");
+  const version = bytes[4] | (bytes[5] << 8);
+  const layer = bytes[6] | (bytes[7] << 8);
+  if (layer === COMPONENT_LAYER) {
+    const detail = "this is a component; components are not supported, the core modules inside them are";
+    throw new FormatError("unsupported", 4, "WebAssembly module", detail);
+  }
+  if (version !== 1 || layer !== CORE_LAYER) {
+    const number = (version | (layer << 16)) >>> 0;
+    const detail = `version ${number} is not supported, only version 1 is`;
+    throw new FormatError("unsupported-version", 4, "WebAssembly module", detail);
+  }
+}
+
+function notAModule(bytes: Uint8Array): string {
+  const beginning = String.fromCharCode(...bytes.subarray(0, 256)).trimStart();
+  if (beginning.startsWith("(module") || beginning.startsWith(";;") || beginning.startsWith("(component"))
+    return "this looks like the text format; assemble it first";
+  return "the input does not begin with the bytes of a WebAssembly module";
+}
+
+const REF_NON_NULL = 0x64;
+const REF_NULL = 0x63;
+const LOWEST_NUMERIC = 0x7b;
+const HIGHEST_NUMERIC = 0x7f;
+const DEFAULT_PAGE_SIZE_LOG2 = 16;
+
+const LIMITS_MAXIMUM = 1;
+const LIMITS_SHARED = 2;
+const LIMITS_INDEX64 = 4;
+const LIMITS_PAGE_SIZE = 8;
+
+export function readHeapType(reader: ByteReader): HeapType {
+  const start = reader.position;
+  const heapType = reader.s33Leb();
+  if (heapType < 0 && ABSTRACT_HEAP_TYPES[heapType + 0x80] === undefined)
+    throw new FormatError("malformed", start, "heap type", `there is no heap type ${heapType}`);
+  return heapType;
+}
+
+export function readValType(reader: ByteReader): ValType {
+  const start = reader.position;
+  const byte = reader.u8("value type");
+  if (byte >= LOWEST_NUMERIC && byte <= HIGHEST_NUMERIC) return byte;
+  if (byte === REF_NON_NULL || byte === REF_NULL)
+    return referenceType(readHeapType(reader), byte === REF_NULL);
+  if (byte < 0x80 && isReference(byte)) return byte;
+  throw new FormatError("malformed", start, "value type", `there is no value type 0x${byte.toString(16)}`);
+}
+
+export function readReferenceType(reader: ByteReader): ValType {
+  const start = reader.position;
+  const type = readValType(reader);
+  if (!isReference(type)) throw new FormatError("malformed", start, "reference type", "it is a numeric type");
+  return type;
+}
+
+export function readStorageType(reader: ByteReader): StorageType {
+  const byte = reader.bytes[reader.position];
+  if (reader.atEnd || (byte !== PACKED_I8 && byte !== PACKED_I16)) return readValType(reader);
+  return reader.u8();
+}
+
+export function readValTypes(reader: ByteReader, construct: string): ValType[] {
+  const count = reader.vectorCount(construct);
+  const types: ValType[] = [];
+  for (let i = 0; i < count; i++) types.push(readValType(reader));
+  return types;
+}
+
+/** A byte that may be 0 or 1. */
+export function readFlag(reader: ByteReader, construct: string): boolean {
+  const start = reader.position;
+  const byte = reader.u8(construct);
+  if (byte > 1) throw new FormatError("malformed", start, construct, `the byte is ${byte}, not 0 or 1`);
+  return byte === 1;
+}
+
+export function readTableType(reader: ByteReader): TableType {
+  const element = readReferenceType(reader);
+  return {
+    element,
+    ...readLimits(reader, "table limits", LIMITS_MAXIMUM | LIMITS_SHARED | LIMITS_INDEX64).limits,
+  };
+}
+
+export function readMemoryType(reader: ByteReader): MemoryType {
+  const { limits, flags } = readLimits(reader, "memory limits", 0xf);
+  const pageSizeLog2 = (flags & LIMITS_PAGE_SIZE) !== 0 ? reader.u32Leb() : DEFAULT_PAGE_SIZE_LOG2;
+  return { ...limits, pageSizeLog2 };
+}
+
+function readLimits(
+  reader: ByteReader,
+  construct: string,
+  knownFlags: number,
+): { limits: Limits; flags: number } {
+  const start = reader.position;
+  const flags = reader.u8(construct);
+  if ((flags & ~knownFlags) !== 0)
+    throw new FormatError("malformed", start, construct, `unknown flags 0x${flags.toString(16)}`);
+  const index64 = (flags & LIMITS_INDEX64) !== 0;
+  const minimum = readLimit(reader, index64);
+  const maximum = (flags & LIMITS_MAXIMUM) !== 0 ? readLimit(reader, index64) : undefined;
+  return { limits: { minimum, maximum, shared: (flags & LIMITS_SHARED) !== 0, index64 }, flags };
+}
+
+function readLimit(reader: ByteReader, index64: boolean): number {
+  if (!index64) return reader.u32Leb();
+  const value = reader.u64Leb();
+  return value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.POSITIVE_INFINITY : Number(value);
+}
+
+const MAXIMUM_LOCALS = 0xffffffff;
+
+/** Finds the bodies and where their instructions begin; instructions are not looked at. */
+export function decodeCodeSection(reader: ByteReader, module: WasmModule): void {
+  module.codePayloadStart = reader.position;
+  const count = reader.vectorCount("code section", 3);
+  for (let i = 0; i < count; i++) module.bodies.push(readBody(reader));
+}
+
+function readBody(reader: ByteReader): FunctionBody {
+  const sizeStart = reader.position;
+  const size = reader.u32Leb();
+  const start = reader.skip(size, "function body");
+  const end = start + size;
+  if (size < 2 || reader.bytes[end - 1] !== Op.END)
+    throw new FormatError("malformed", sizeStart, "function body", "it does not finish with `end`");
+  const locals = new ByteReader(reader.bytes, start, end);
+  // Most functions have no locals beside their parameters.
+  if (reader.bytes[start] === 0) locals.position = start + 1;
+  else readLocalGroups(locals);
+  if (locals.atEnd) throw new FormatError("malformed", start, "function body", "it has no instructions");
+  return { sizeStart, start, codeStart: locals.position, end };
+}
+
+function readLocalGroups(reader: ByteReader): LocalGroup[] {
+  const start = reader.position;
+  const groupCount = reader.vectorCount("locals", 2);
+  const groups: LocalGroup[] = [];
+  let total = 0;
+  for (let i = 0; i < groupCount; i++) {
+    const count = reader.u32Leb();
+    total += count;
+    if (total > MAXIMUM_LOCALS) throw new FormatError("malformed", start, "locals", "there are too many");
+    groups.push({ count, type: readValType(reader) });
+  }
+  return groups;
+}
+
+/** The locals that a body declares beside its parameters, in groups as written. */
+export function decodeLocals(module: WasmModule, body: FunctionBody): LocalGroup[] {
+  return readLocalGroups(new ByteReader(module.bytes, body.start, body.end));
+}
 
 type SectionDecoder = (reader: ByteReader, module: WasmModule) => void;
 
