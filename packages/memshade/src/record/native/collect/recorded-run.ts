@@ -72,6 +72,7 @@ export function recordedRun(
     described,
     ours,
     rewritten,
+    originalOf: (site) => places.of(site),
     isRunning: end.kind === "dump",
   });
   const heap =
