@@ -5,7 +5,7 @@ import { describeSystemError } from "../ground/bytes/system-errors.ts";
 import { readRegular } from "../names/load/file.ts";
 
 import { readMeasured, readRun } from "../profile/model/read-run.ts";
-import { type Presence, type ProcessCost, RUN_FILE, type Run } from "../profile/model/run.ts";
+import { type Measured, type Presence, RUN_FILE, type Run } from "../profile/model/run.ts";
 import { cameFrom } from "./run-names.ts";
 
 /**
@@ -28,8 +28,8 @@ export function loadRun(file: string): Run {
     const run = readRun(readRegular(file).toString());
     const { presence, files, modules } = run;
     cameFrom(modules, path.dirname(file));
-    const process = processOf(path.dirname(file), files.measured);
-    return { ...run, presence: presence && { ...presence, process } };
+    const measured = measuredOf(path.dirname(file), files.measured);
+    return { ...run, presence: presence && { ...presence, process: undefined, ...measured } };
   } catch (error) {
     if (error instanceof UserError) throw new UserError(`${file}: ${error.message}`);
     throw new UserError(`${file} cannot be read: ${describeSystemError(error)}`);
@@ -37,7 +37,7 @@ export function loadRun(file: string): Run {
 }
 
 /** Undefined if that is missing or damaged: all other figures are as good without it. */
-function processOf(folder: string, name: string | undefined): ProcessCost | undefined {
+function measuredOf(folder: string, name: string | undefined): Measured | undefined {
   if (name === undefined) return undefined;
   try {
     return readMeasured(readRegular(path.join(folder, path.basename(name))).toString());

@@ -3,6 +3,7 @@ import { cold } from "./cold.ts";
 import { clear, dead } from "./dead.ts";
 import { drag } from "./drag.ts";
 import type { FindingKind, FindingSentence, Whole } from "./finding-kind.ts";
+import { fragmentation } from "./fragmentation.ts";
 import { growth } from "./growth.ts";
 import { leak } from "./leak.ts";
 import { moved } from "./moved.ts";
@@ -30,6 +31,7 @@ const ALL = [
   overCapacity,
   peak,
   drag,
+  fragmentation,
   dead,
   silent,
   redundant,

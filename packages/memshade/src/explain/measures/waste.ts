@@ -30,10 +30,17 @@ const wasteStacks = once((file: WasteFile): MeasuredStacks => {
     name: `waste of ${file.command}`,
     modules: modulesOf(file),
     ...collector.finish(),
-    gaps: file.options.contexts ? [] : ["Who called is not known: record with --tool waste --contexts."],
+    gaps: file.options.contexts ? [] : [`${callersKnown(file)}: record with --tool waste --contexts.`],
     notes: ["The innermost frame is the instruction that stores or loads."],
   };
 });
+
+/** Of native programs, callers of some of the C library's functions are known always. */
+function callersKnown({ stores }: WasteFile): string {
+  return stores.some(({ ips }) => ips.length > 1)
+    ? "Who called is known of the C library's functions that copy and fill alone"
+    : "Who called is not known";
+}
 
 /** Where the rows of a part begin. */
 export function firstRowOf(file: WasteFile, part: Part): number {

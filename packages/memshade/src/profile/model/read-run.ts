@@ -20,13 +20,16 @@ import type { BlockCapacity, BlockGrowth } from "./growth.ts";
 import type { BlockDrag } from "./over-time/drag.ts";
 import { REACH_FIELDS } from "./reach-fields.ts";
 import {
+  type AllocatorMemory,
   type Clock,
   type HeapReach,
   type HeapTool,
   MEASURED_SCHEMA,
   MEASURED_VERSION,
+  type Measured,
   type Presence,
   type ProcessCost,
+  type ProcessMemory,
   RUN_SCHEMA,
   RUN_VERSION,
   type Run,
@@ -74,7 +77,7 @@ const allocator = record<RunAllocator>({
   layers: optional(list(count)),
 });
 
-const presence = record<Omit<Presence, "process">>({
+const presence = record<Omit<Presence, keyof Measured>>({
   modules: count,
   shadow: count,
   recorded: count,
@@ -87,6 +90,14 @@ const processCost = record<ProcessCost>({
   rewritingMs: count,
   profileMs: count,
   profilerAlone: optional(flag),
+});
+
+const processMemory = record<{ memory: ProcessMemory }>({
+  memory: record<ProcessMemory>({
+    residentBytes: count,
+    peakBytes: count,
+    allocator: optional(record<AllocatorMemory>({ heldBytes: count, freeBytes: count, topBytes: count })),
+  }),
 });
 
 const place = record<RunPlace>({
@@ -305,10 +316,11 @@ export function readRun(json: string): Run {
 }
 
 /** The same for the text of a `measured.json`. */
-export function readMeasured(json: string): ProcessCost {
+export function readMeasured(json: string): Measured {
   const what = "does not say what a run took";
-  const { peakBytes, processorMs, rewritingMs, profileMs, profilerAlone } = processCost(
-    parseVersioned(json, MEASURED_SCHEMA, MEASURED_VERSION, what),
-  );
-  return { peakBytes, processorMs, rewritingMs, profileMs, profilerAlone };
+  const measured = parseVersioned(json, MEASURED_SCHEMA, MEASURED_VERSION, what);
+  if (typeof measured === "object" && measured !== null && "memory" in measured)
+    return { memory: processMemory(measured).memory };
+  const { peakBytes, processorMs, rewritingMs, profileMs, profilerAlone } = processCost(measured);
+  return { process: { peakBytes, processorMs, rewritingMs, profileMs, profilerAlone } };
 }

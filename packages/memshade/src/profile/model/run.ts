@@ -82,6 +82,8 @@ export interface Presence {
   limit?: number | undefined;
   /** What was measured of the process, where that is known: `measured.json` has it, and `run.json` never. */
   process?: ProcessCost | undefined;
+  /** What a native program itself had of memory: from there too. */
+  memory?: ProcessMemory | undefined;
 }
 
 export const MEASURED_SCHEMA = "memshade-measured";
@@ -102,6 +104,29 @@ export interface ProcessCost {
   profileMs: number;
   /** The program ran in other processes, those of a browser, and is not counted. */
   profilerAlone?: boolean | undefined;
+}
+
+/** What `measured.json` has: of a native program the second one, of others the first. */
+export type Measured = Pick<Presence, "process" | "memory">;
+
+/**
+ * What a native program had in memory, without what it shares with others: the profiler's tables are among that. The system is asked a hundred times a second:
+ * what is said of the end is of the last time.
+ */
+export interface ProcessMemory {
+  residentBytes: number;
+  peakBytes: number;
+  /** What its allocator said when it exited; absent: that is not the GNU C library's, it ended otherwise, or a tool's code was in it. */
+  allocator?: AllocatorMemory | undefined;
+}
+
+/** Bytes that an allocator has of the system. */
+export interface AllocatorMemory {
+  heldBytes: number;
+  /** Of these, what is in no block. */
+  freeBytes: number;
+  /** Of these, the end of the heap, which it could give back. */
+  topBytes: number;
 }
 
 /** How the heap was measured. */

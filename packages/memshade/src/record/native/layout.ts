@@ -101,6 +101,9 @@ export const Header = {
   copier: 640,
   /** 16 bytes for a time of the copy's. */
   copyPause: 648,
+  /** Not 0: the allocator has said what it holds, ten u64 as `mallinfo2` gives them: `AllocatorWord`. */
+  isAllocatorAsked: 664,
+  allocator: 672,
   /** A byte per page of counters that was asked about last. */
   touched: 28672,
   program: 16384,
@@ -301,8 +304,10 @@ export const TEXT_BYTES = 12800;
 /** Room for a name, and for how many; those that nobody wants are empty. */
 export const NEXT_NAME_BYTES = 64;
 export const NEXT_NAMES = 64;
-/** Which of the words these two are. */
-export const NextWord = { findObject: 0, malloc: 1, exit: 2 } as const;
+/** Which of the words these are. */
+export const NextWord = { findObject: 0, malloc: 1, exit: 2, allocatorInfo: 3 } as const;
+/** Of what `mallinfo2` gives: which word has the bytes that the allocator has of the system, those of ranges of its own, what is free, and the end of that which it could give back. */
+export const AllocatorWord = { arenas: 0, ranges: 4, free: 8, top: 9 } as const;
 
 /**
  * A rule in 32 bits: how to get from a frame to its caller. From the lowest bit on: `RuleKind`, 3 bits; the offset of the CFA in words,

@@ -77,7 +77,7 @@ export function findingLines(screen: Screen, findings: readonly Finding[], width
     const lead = `${padRight(finding.kind, kindWidth)}  ${number(padLeft(amount, amountWidth))}`;
     const { start, end } = aroundPlace(screen, finding, room);
     const { name, place } = placeInWords(screen, finding.place, room - widthOf(start, end));
-    return `${lead}  ${start} ${strong(name)}${faint(place)} ${end}`;
+    return `${lead}  ${start} ${strong(name)}${faint(place)} ${end}`.trimEnd();
   });
 }
 

@@ -103,11 +103,25 @@ describe("reading measured.json", () => {
   const written = { schema: "memshade-measured", version: 1, ...cost };
 
   it("returns what the process took and nothing else", () => {
-    expect(readMeasured(JSON.stringify({ ...written, added: "later" }))).toEqual(cost);
+    expect(readMeasured(JSON.stringify({ ...written, added: "later" }))).toEqual({ process: cost });
+  });
+
+  it("returns what a native program had of memory", () => {
+    const memory = { residentBytes: 4096, peakBytes: 8192 };
+    const { schema, version } = written;
+    expect(readMeasured(JSON.stringify({ schema, version, memory }))).toEqual({ memory });
+    const allocator = { heldBytes: 3, freeBytes: 2, topBytes: 1 };
+    const whole = { ...memory, allocator };
+    expect(readMeasured(JSON.stringify({ schema, version, memory: whole }))).toEqual({ memory: whole });
+    expect(() => readMeasured(JSON.stringify({ schema, version, memory: { peakBytes: -1 } }))).toThrow(
+      UserError,
+    );
   });
 
   it("says whether the program ran elsewhere", () => {
-    expect(readMeasured(JSON.stringify({ ...written, profilerAlone: true })).profilerAlone).toBe(true);
+    expect(readMeasured(JSON.stringify({ ...written, profilerAlone: true })).process).toMatchObject({
+      profilerAlone: true,
+    });
   });
 
   it.each([

@@ -42,8 +42,10 @@ function placeKey({ kind, class: group, ips, partner, isOwn, object }: WasteFind
   const isWhole = object !== undefined && object.fields.length === 0;
   const blocks = object && (isWhole ? "whole" : blocksKey(object));
   const line = lineKey(ips, !isWhole);
+  // By which instructions a library's function does what the program's line asks for is its own affair.
+  const ownGroup = ownPlace<WasteFrame>(ips)?.via === undefined ? group : "any";
   if (ip === undefined || line !== undefined)
-    return { text: JSON.stringify([kind, group, line ?? "outside", blocks]), isVague: false };
+    return { text: JSON.stringify([kind, ownGroup, line ?? "outside", blocks]), isVague: false };
   const own = ownPlace<WasteFrame>(ips)?.frame ?? ip;
   if (own.function === undefined || object !== undefined)
     return { text: JSON.stringify([kind, group, ip.address, blocks]), isVague: false };

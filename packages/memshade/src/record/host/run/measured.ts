@@ -3,12 +3,13 @@ import {
   MEASURED_SCHEMA,
   MEASURED_VERSION,
   type ProcessCost,
+  type ProcessMemory,
   type RunEnd,
 } from "../../../profile/model/run.ts";
 import { type Profile, type ProfileFile, profileFiles, type Recorder } from "./recorder.ts";
 import { threadMs } from "./thread-time.ts";
 
-const MEASURED_FILE = "measured.json";
+export const MEASURED_FILE = "measured.json";
 
 /**
  * A profile and the files of its run folder: with those of the profile, one that says what this process has taken until now.
@@ -33,11 +34,13 @@ export function takeRun(
     profileMs: Math.round(threadMs() - start),
     ...(isProfilerAlone ? { profilerAlone: true } : {}),
   };
-  const measured = { schema: MEASURED_SCHEMA, version: MEASURED_VERSION, ...cost };
-  return {
-    profile,
-    files: [{ name: MEASURED_FILE, contents: `${JSON.stringify(measured, null, 2)}\n` }, ...files],
-  };
+  return { profile, files: [measuredFile(cost), ...files] };
+}
+
+/** The file with what is never the same twice. */
+export function measuredFile(what: ProcessCost | { memory: ProcessMemory }): ProfileFile {
+  const measured = { schema: MEASURED_SCHEMA, version: MEASURED_VERSION, ...what };
+  return { name: MEASURED_FILE, contents: `${JSON.stringify(measured, null, 2)}\n` };
 }
 
 /** What this process had in memory when it had most. */

@@ -1,5 +1,6 @@
 // What a program with a tool's code in it has loaded and mapped meanwhile: objects may have run as they are, and nothing else tells of those
 // that allocate nothing.
+import { askAllocator } from "./allocator-info";
 import { Thread } from "./layout.generated";
 import { lock, unlock } from "./lock";
 import { keepMaps } from "./mapped";
@@ -9,7 +10,12 @@ import { currentThread } from "./threads";
 
 /** Runs when the program exits. */
 export function finalize(): void {
-  if (!isOpen() || !isInserted()) return;
+  if (!isOpen()) return;
+  // With a tool's code in it, the allocator's own accesses would be counted.
+  if (!isInserted()) {
+    askAllocator();
+    return;
+  }
   takeLater();
   keepMaps();
 }

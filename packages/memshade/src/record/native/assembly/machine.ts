@@ -80,6 +80,9 @@ export declare function libcPvalloc(size: u64): u64;
 export declare function libcFree(block: u64): void;
 @external("native", "malloc_usable_size")
 export declare function libcUsableSize(block: u64): u64;
+/** What the allocator holds. The structure is returned in memory, whose address goes in front. */
+@external("native", "mallinfo2")
+export declare function libcMallinfo2(result: u64): u64;
 @external("native", "clock_gettime")
 export declare function libcClockGettime(clock: u32, result: u64): u32;
 @external("native", "mmap")

@@ -64,6 +64,8 @@ export interface LeftBehind {
   reach?: KnownReach | undefined;
   /** What it had mapped when somebody looked last, as the kernel tells it. */
   maps?: string | undefined;
+  /** What the kernel said last of its memory; empty: nothing. */
+  status?: string | undefined;
 }
 
 /** What the run folder gets. */

@@ -98,6 +98,22 @@ export class LastMaps {
   }
 }
 
+/** What the kernel said last of a process's memory: it says nothing of one that has ended. */
+export class LastStatus {
+  text = "";
+  readonly #path: string;
+
+  constructor(pid: number) {
+    this.#path = `/proc/${pid}/status`;
+  }
+
+  /** To be called often: what it says last is to be of the end. */
+  look(): void {
+    const text = read(this.#path) ?? "";
+    if (text.includes("VmRSS:")) this.text = text;
+  }
+}
+
 /** So often it is seen to what programs wait for. */
 const WATCH_MS = 10;
 /** So many times as rarely the names of threads are looked at, and what the program has mapped. */
@@ -127,6 +143,7 @@ export class MemoryWatch {
   readonly #samples: ProcessSamples | undefined;
   readonly #threads: ThreadNames;
   readonly #maps: LastMaps;
+  readonly #status: LastStatus;
   /** Undefined where it is recorded, as children are. */
   readonly #replaced: ReplacedProgram | undefined;
   #turn = 0;
@@ -151,6 +168,7 @@ export class MemoryWatch {
     this.#samples = samples;
     this.#threads = new ThreadNames(pid);
     this.#maps = new LastMaps(pid);
+    this.#status = new LastStatus(pid);
     this.#replaced = children === undefined ? new ReplacedProgram(pid, programs) : undefined;
     this.#image = image;
     this.#path = image.memoryOf(pid);
@@ -199,6 +217,7 @@ export class MemoryWatch {
       samples: this.#samples?.file(memory),
       replacedBy: this.#replaced?.path,
       maps: memory.maps() || this.#maps.text,
+      status: this.#status.text,
       counts: existsSync(countsOf(this.#path)) ? countsOf(this.#path) : undefined,
     };
   }
@@ -247,6 +266,7 @@ export class MemoryWatch {
     if (isTurn) this.onTurn();
     if (memory !== undefined) {
       this.#look?.serve();
+      this.#status.look();
       if (isTurn) {
         this.#threads.look();
         this.#maps.look();

@@ -8,6 +8,7 @@ import {
 import { counted } from "../../../profile/model/counted.ts";
 import { CPU_FILE, type CpuSamples } from "../../../profile/model/cpu.ts";
 import type { RunEnd, RunHeap } from "../../../profile/model/run.ts";
+import { MEASURED_FILE, measuredFile } from "../../host/run/measured.ts";
 import { assembleRun, filesOfParts, type RunPart } from "../../tools/assemble-run.ts";
 import { Header } from "../layout.ts";
 import type { NativeToolName } from "../native-tool.ts";
@@ -18,6 +19,7 @@ import { type HeapPart, heapPart } from "./heap-part.ts";
 import type { LeftBehind, NativeRecord, RecordedProgram, RecordingOptions } from "./left-behind.ts";
 import { readModules } from "./modules.ts";
 import { OriginalPlaces } from "./original-places.ts";
+import { processMemory } from "./process-memory.ts";
 import { describeModule, ofCode } from "./run-modules.ts";
 import type { ToolReader } from "./tool-reader.ts";
 import { unseen, unseenBlocks } from "./unseen.ts";
@@ -51,7 +53,7 @@ export function recordedRun(
     notCounted = [],
   }: RecordingOptions,
 ): NativeRecord {
-  const { memory, counters, names = new Map(), replacedBy, workingSet, counts } = found;
+  const { memory, counters, names = new Map(), replacedBy, workingSet, counts, status } = found;
   const view = new DataView(memory);
   const reader = program.tool && READERS[program.tool.name];
   const loaded = readModules(memory, view.getUint32(Header.modules, true));
@@ -83,6 +85,7 @@ export function recordedRun(
     described,
     ours,
     rewritten,
+    originalOf: (site) => places.of(site),
     isRunning: end.kind === "dump",
   });
   const heap =
@@ -131,7 +134,10 @@ export function recordedRun(
     },
     parts,
   );
-  return { run, files: filesOfParts(parts), readAsData };
+  const measured = replacedBy === undefined ? processMemory(view, status) : undefined;
+  if (measured === undefined) return { run, files: filesOfParts(parts), readAsData };
+  run.files.measured = MEASURED_FILE;
+  return { run, files: [measuredFile({ memory: measured }), ...filesOfParts(parts)], readAsData };
 }
 
 function withGaps(heap: HeapPart["heap"], gaps: readonly string[]): RunHeap {

@@ -17,6 +17,8 @@ export interface LeftProcess {
   readonly ours: readonly ProcessModule[];
   /** Files that stood in the place of others. */
   readonly rewritten: readonly RewrittenFile[];
+  /** The site of the original that a site of a file in its place is. */
+  readonly originalOf: (site: number) => number;
   /** It goes on: this is a dump. */
   readonly isRunning: boolean;
 }

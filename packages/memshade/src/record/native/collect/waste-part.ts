@@ -18,7 +18,7 @@ export const WASTE_READER: ToolReader = {
   hasCounts: true,
   withoutBlocks: true,
 
-  read({ left, view, modules: places, described, program, rewritten: files }) {
+  read({ left, view, modules: places, described, program, rewritten: files, originalOf }) {
     const { counts, memory, maps = "" } = left;
     if (counts === undefined || view.getUint32(Header.countersFailure, true) !== 0)
       throw new UserError(NOT_SHARED);
@@ -28,7 +28,10 @@ export const WASTE_READER: ToolReader = {
       maps,
       stackTop: Number(view.getBigUint64(Header.stackTop, true)),
       programs: dirname(program.image),
-      callersOf: (node) => callersOf(memory, places, node),
+      callersOf: (context) =>
+        program.tool?.options.contexts === true
+          ? callersOf(memory, places, context)
+          : callAt(places, originalOf(context)),
     });
     return {
       modules,
@@ -76,21 +79,26 @@ function unmet(
     });
 }
 
+interface Call {
+  module: number;
+  address: number;
+}
+
 /** Calls that lead to a node of the calling context tree. What stands in front of the program's functions is left out. */
-function callersOf(
-  memory: SharedArrayBuffer,
-  places: readonly ProcessModule[],
-  node: number,
-): { module: number; address: number }[] {
+function callersOf(memory: SharedArrayBuffer, places: readonly ProcessModule[], node: number): Call[] {
   const view = new DataView(memory);
-  const calls: { module: number; address: number }[] = [];
+  const calls: Call[] = [];
   for (let at = view.getUint32(node + Node.parent, true); at !== Place.nodes; ) {
-    const site = view.getUint32(at + Node.site, true);
-    const module = places.findIndex(({ start, end }) => site >= start && site < end);
-    if (module >= 0) calls.push({ module, address: site - places[module].start + places[module].address });
+    calls.push(...callAt(places, view.getUint32(at + Node.site, true)));
     at = view.getUint32(at + Node.parent, true);
   }
   return calls;
+}
+
+/** The call that has a site; none where that is in front of the program's functions. */
+function callAt(places: readonly ProcessModule[], site: number): Call[] {
+  const module = places.findIndex(({ start, end }) => site >= start && site < end);
+  return module < 0 ? [] : [{ module, address: site - places[module].start + places[module].address }];
 }
 
 const BLOCK_BYTES = 512;

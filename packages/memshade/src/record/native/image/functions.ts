@@ -25,11 +25,12 @@ interface NextFunction {
   isFixed?: boolean;
 }
 
-/** Functions whose next definitions are called, behind the image's own. The first three are as `NextWord` says. */
+/** Functions whose next definitions are called, behind the image's own. The first ones are as `NextWord` says. */
 export const NEXT: readonly NextFunction[] = [
   { name: "_dl_find_object", known: "_dl_find_object", isFixed: true },
   { name: "malloc", known: "__libc_malloc" },
   { name: "_exit" },
+  { name: "mallinfo2", known: "mallinfo2", isFixed: true },
   { name: "calloc", known: "__libc_calloc" },
   { name: "realloc", known: "__libc_realloc" },
   { name: "free", known: "__libc_free" },

@@ -82,6 +82,8 @@ export class Code {
 
   /** It is the C library, which chooses among several functions for each of `memcpy` and its like, by the processor. */
   readonly isCLibrary: boolean;
+  /** Names that other objects may use, with their addresses (SVMA). */
+  readonly symbols: ReadonlyMap<string, number>;
   /** How many instructions there are. */
   count = 0;
   // Columns of the instructions.
@@ -123,7 +125,8 @@ export class Code {
     this.#starts = new Int32Array((capacity >> 5) + 1);
     this.#firstOfWord = new Int32Array((capacity >> 5) + 1);
     this.stubs = new Stubs(object, this.base);
-    this.isCLibrary = dynamicSymbols(object).defined.has("gnu_get_libc_version");
+    this.symbols = dynamicSymbols(object).defined;
+    this.isCLibrary = this.symbols.has("gnu_get_libc_version");
     this.#readAll(object, frames, fixed);
     this.#markTargets();
   }

@@ -16,7 +16,7 @@ describe.skipIf(process.platform !== "linux")("the peak of a process", () => {
       env: { ...process.env, NODE_OPTIONS: "" },
     });
     expect(stderr).toBe("");
-    const { peakBytes } = readMeasured(stdout);
+    const { peakBytes } = readMeasured(stdout).process!;
     expect(peakBytes).toBeGreaterThan(20 << 20);
     expect(peakBytes).toBeLessThan(large.length);
   });

@@ -13,7 +13,8 @@ describe("the files of a run folder", () => {
     const { files } = takeRun(newRecorder(), END, 12.4);
     expect(files.map(({ name }) => name)).toEqual(["measured.json", "heap.memprofraw", "run.json"]);
     expect(readRun(textOf(files, "run.json")).files.measured).toBe("measured.json");
-    const { peakBytes, processorMs, rewritingMs, profileMs } = readMeasured(textOf(files, "measured.json"));
+    const { process: cost } = readMeasured(textOf(files, "measured.json"));
+    const { peakBytes, processorMs, rewritingMs, profileMs } = cost!;
     expect(peakBytes).toBeGreaterThan(process.memoryUsage().rss / 4);
     expect(processorMs).toBeGreaterThan(0);
     expect(rewritingMs).toBe(12);

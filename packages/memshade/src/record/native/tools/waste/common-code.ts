@@ -22,6 +22,8 @@ import {
   NEXT_ID,
   OVERFLOW,
   READ_WORD,
+  SAMPLED,
+  SampledHead,
   SHADOW,
   SLOT_BYTES,
   SLOT_OF_ID,
@@ -126,7 +128,7 @@ export interface CommonCode {
   /** In front of a system call, and behind one: as `system-call-routine.ts` says. */
   beforeSystemCall: number;
   behindSystemCall: number;
-  /** With contexts, where a block's count is through: as `sample-routine.ts` says; 0: there is none. */
+  /** Where the count of a block that is sampled is through: as `sample-routine.ts` says. */
   sample: number;
   /** Where a frame ends. Pushed: what {@link FrameEnd} names. */
   frameEnd: number;
@@ -214,7 +216,9 @@ export function commonCode({
   asm.put("mov", 4, RAX, 1);
   asm.put("lock xadd", 4, place(undefined, NEXT_ID), RAX);
   asm.put("add", 4, RAX, FIRST_ID);
-  asm.put("cmp", 4, RAX, LAST_ID);
+  asm.put("mov", 4, RSI, place(undefined, SAMPLED + SampledHead.ids));
+  asm.put("add", 4, RSI, RAX);
+  asm.put("cmp", 4, RSI, LAST_ID);
   asm.jump(noneLeft, "a");
   asm.put("mov", 4, place(undefined, SLOT_OF_ID, RAX, 4), RDX);
   asm.bind(give);
@@ -230,7 +234,7 @@ export function commonCode({
   asm.jump(give);
 
   const frameEnd = frameEndRoutine(asm, nobodys);
-  const sample = contexts ? sampleRoutine(asm) : undefined;
+  const sample = sampleRoutine(asm, contexts);
   const systemCall = systemCallRoutines(asm);
   const { bytes, offsetOf } = asm.finish();
   return {
@@ -243,6 +247,6 @@ export function commonCode({
     beforeSystemCall: offsetOf(systemCall.before),
     behindSystemCall: offsetOf(systemCall.behind),
     frameEnd: offsetOf(frameEnd),
-    sample: sample === undefined ? 0 : offsetOf(sample),
+    sample: offsetOf(sample),
   };
 }

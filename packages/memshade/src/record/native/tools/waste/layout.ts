@@ -42,8 +42,8 @@ export const SampledHead = {
 } as const;
 export const SAMPLED_HASH_BITS = 18;
 export const Sampled = {
-  /** u32: the node of the calling context tree, whose site is in the block; address of the block's slot. */
-  node: 0,
+  /** u32: the node of the calling context tree, whose site is in the block, or a caller's site; address of the block's slot. */
+  context: 0,
   block: 4,
   /** u32: the id of its first store, the others have those behind it; how many stores, and loads. */
   firstId: 8,
@@ -87,7 +87,7 @@ export const STRING_SLOTS = 4;
 export const StringSlots = { fresh: 0, read: 8, silent: 16, silentBytes: 24 } as const;
 /** Of a block with accesses: how often it ran, from 0 downwards. */
 export const BLOCK_SLOTS = 1;
-/** With contexts: runs until something is to be done, downwards; the other words are here. */
+/** Of a block that is sampled: runs until something is to be done, downwards; the other words are here. */
 export const SAMPLED_BLOCK_SLOTS = 5;
 export const SampledBlock = {
   /** Runs so far, and those to come before something is to be done. */
@@ -99,5 +99,5 @@ export const SampledBlock = {
   /** The id of its first store; the others have those behind it. */
   base: 32,
 } as const;
-/** With contexts, ids from here on are of stores in a context, those below of stores. */
-export const FIRST_SAMPLED_ID = 0x8000;
+/** Stores that were sampled have ids from `LAST_ID` downwards, so many at most; those that are not, from `FIRST_ID` upwards. */
+export const MOST_SAMPLED_IDS = 0x8000;

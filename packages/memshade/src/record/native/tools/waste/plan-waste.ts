@@ -34,10 +34,11 @@ import {
 } from "./layout.ts";
 import { ColdRoutines } from "./routines/cold-routines.ts";
 import { STRING } from "./routines/string-routine.ts";
+import { SampledFunctions } from "./sampled-functions.ts";
 import { keepPlace, notedPlace, SiteNotes, type SitePlace, settlePlace, takePlace } from "./site-places.ts";
 
 /** Of all code that is inserted; another number for each change. */
-const KEY = "11";
+const KEY = "12";
 
 /** What tells dead and silent stores of native programs. */
 export function nativeWaste(options: NativeToolOptions = {}): NativeTool {
@@ -51,7 +52,7 @@ export function nativeWaste(options: NativeToolOptions = {}): NativeTool {
       { address: ARENA, bytes: TABLES_END - ARENA },
       { address: SHADOW, bytes: 2 ** SHADOW_BITS },
     ],
-    slowPaths: contexts ? 1 : 0,
+    slowPaths: 1,
     isWaste: compat === undefined ? 1 : 2,
     // Slots have ids, which are given out once.
     keptBytes: TABLES_END - ARENA,
@@ -267,14 +268,15 @@ export class WastePlan {
   #unplaced = 0;
   #next = 0;
   readonly #frames = new FrameBases();
-  /** Blocks are sampled with their contexts. */
-  readonly #isSampled: boolean;
+  /** Every block is sampled with its contexts. */
+  readonly #isByPath: boolean;
+  #sampled: SampledFunctions | undefined;
   readonly #frameEnds = new FrameEnds(this.#frames);
 
   /** @param place where its slots may be; it is asked once, if there is code */
   constructor(place: GivePlace = () => ({ from: ARENA, to: SLOTS_END }), options: NativeToolOptions = {}) {
     this.#common = commonCode(options);
-    this.#isSampled = options.contexts === true;
+    this.#isByPath = options.contexts === true;
     this.#routines = new ColdRoutines(this.#common);
     this.#place = place;
     this.plan = Object.defineProperty((block: BlockView) => this.#planBlock(block), "common", {
@@ -294,6 +296,7 @@ export class WastePlan {
   }
 
   #planBlock({ code, first, last, live }: BlockView): readonly Insertion[] {
+    this.#sampled ??= new SampledFunctions(code);
     if (this.#to === 0) {
       const { from, to } = this.#place(this.#mostSlots(code) * SLOT_BYTES);
       [this.#from, this.#to, this.#next] = [from, to, from];
@@ -308,12 +311,13 @@ export class WastePlan {
     }
     if (found.length === 0) return calls;
     const stores = found.filter(isStore).length;
-    const slots = this.#blockSlots + STORE_SLOTS * stores + sum(found, loadSlots);
+    const isSampled = this.#isByPath || this.#sampled.has(first);
+    const slots = blockSlots(isSampled) + STORE_SLOTS * stores + sum(found, loadSlots);
     if (this.#next + slots * SLOT_BYTES > this.#to) {
       this.#unplaced += found.length;
       return calls;
     }
-    const insertions = this.#insert(code, { first, last, live }, found, stores);
+    const insertions = this.#insert(code, { first, last, live }, { found, stores, isSampled });
     return inOrder([...insertions, ...calls]);
   }
 
@@ -326,14 +330,10 @@ export class WastePlan {
       starts = code.flows[i] !== FLOW.next && code.flows[i] !== FLOW.systemCall;
       if ((code.traits[i] & TRAIT.access) === 0 && !isStringInstruction(code, i)) continue;
       slots += STORE_SLOTS + (isStringInstruction(code, i) ? STRING_SLOTS : LOAD_SLOTS);
-      slots += hasAccess ? 0 : this.#blockSlots;
+      slots += hasAccess ? 0 : blockSlots(this.#isByPath || this.#sampled?.has(i) === true);
       hasAccess = true;
     }
     return slots;
-  }
-
-  get #blockSlots(): number {
-    return this.#isSampled ? SAMPLED_BLOCK_SLOTS : BLOCK_SLOTS;
   }
 
   #accesses(code: Code, first: number, last: number): FoundAccess[] {
@@ -366,10 +366,9 @@ export class WastePlan {
   #insert(
     code: Code,
     { first, last, live }: Omit<BlockView, "code">,
-    found: readonly FoundAccess[],
-    stores: number,
+    { found, stores, isSampled }: { found: readonly FoundAccess[]; stores: number; isSampled: boolean },
   ): Insertion[] {
-    const blockSlot = this.#take(this.#blockSlots);
+    const blockSlot = this.#take(blockSlots(isSampled));
     const firstStore = this.#next;
     let storeSlot = this.#take(STORE_SLOTS * stores);
     const known = new KnownPlaces(code, first);
@@ -393,13 +392,14 @@ export class WastePlan {
         loadSlot: access.loadSlot,
         storeSlot: access.storeSlot,
         blockSlot,
+        isSampled,
       });
       if (string !== 0) return stringCode(access, string, i, this.#routines);
       const { insertion, words } = accessCode(access, i, this.#routines);
       known.keep(words, instruction, access.next);
       return insertion;
     });
-    if (this.#isSampled) {
+    if (isSampled) {
       const areFlagsLive = (live[0] & FLAGS) !== 0;
       const block = { blockSlot, stores, loads: sum(found, loadSlots) };
       return [sampledBlockCode(areFlagsLive, first, block, this.#common), ...insertions];
@@ -422,6 +422,10 @@ export class WastePlan {
     this.#next += slots * SLOT_BYTES;
     return at;
   }
+}
+
+function blockSlots(isSampled: boolean): number {
+  return isSampled ? SAMPLED_BLOCK_SLOTS : BLOCK_SLOTS;
 }
 
 interface FoundAccess {

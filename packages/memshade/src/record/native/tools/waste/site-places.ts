@@ -172,8 +172,9 @@ export interface NativeSite {
   /** Addresses of its slots; 0: it has none. */
   loadSlot: number;
   storeSlot: number;
-  /** Address of the slot with the runs of its block. */
+  /** Address of the slot with the runs of its block, which is sampled or not. */
   blockSlot: number;
+  isSampled: boolean;
 }
 
 /** What a file's plan has come to. */
@@ -189,11 +190,13 @@ interface WasteSites {
 
 const KINDS: readonly AccessKind[] = ["load", "store", "update", "atomic", "string", "fill"];
 const COUNTS = ["stack", "thread", "unusual"] as const satisfies readonly (keyof Unfollowed)[];
-const VERSION = 1;
+const VERSION = 2;
 const [FROM, TO] = [2, 3];
 const HEADER_WORDS = 5 + COUNTS.length;
 const SITE_WORDS = 5;
 const WORD = 4;
+/** Beside the kind of an access. */
+const SAMPLED_BIT = 0x80;
 
 /**
  * What is kept of a file's sites: words of 32 bits, a few for all and some for each. A large file has a million of them: they are kept as what
@@ -203,11 +206,11 @@ export class SiteNotes {
   readonly #words = new ByteWriter();
   #count = 0;
 
-  add({ kind, address, bytes, loadSlot, storeSlot, blockSlot }: NativeSite): void {
+  add({ kind, address, bytes, loadSlot, storeSlot, blockSlot, isSampled }: NativeSite): void {
     this.#count++;
     this.#words
       .u32(address)
-      .u32((bytes << 8) | KINDS.indexOf(kind))
+      .u32((bytes << 8) | (isSampled ? SAMPLED_BIT : 0) | KINDS.indexOf(kind))
       .u32(loadSlot)
       .u32(storeSlot)
       .u32(blockSlot);
@@ -235,7 +238,8 @@ export function readNotes(bytes: Uint8Array): WasteSites {
     const at = HEADER_WORDS + SITE_WORDS * i;
     const what = word(at + 1);
     return {
-      kind: KINDS[what & 0xff],
+      kind: KINDS[what & (SAMPLED_BIT - 1)],
+      isSampled: (what & SAMPLED_BIT) !== 0,
       address: word(at),
       bytes: what >> 8,
       loadSlot: word(at + 2),

@@ -14,6 +14,7 @@ import type {
   Clock,
   Presence,
   ProcessCost,
+  ProcessMemory,
   RunAllocator,
   RunChild,
   RunEnd,
@@ -123,6 +124,8 @@ export function heapFacts(screen: Screen, profile: HeapProfile): HeadFact[] {
   if (totals !== undefined) {
     const live = blocks(liveBytes, liveBlocks);
     line("At the end", live === undefined ? NOT_RECORDED : `${live} still live`);
+    const resident = memoryInWords(profile.description.presence?.memory, liveBytes);
+    if (resident !== undefined) line("Resident", resident);
   }
   const elsewhere = otherAccesses === undefined ? "" : `, ${formatCount(otherAccesses)} elsewhere in memory`;
   line(
@@ -162,6 +165,18 @@ export function heapFacts(screen: Screen, profile: HeapProfile): HeadFact[] {
   if (taken.length === 0 && totals?.profilerBytes !== undefined)
     line("Profiler", `took ${formatBytes(totals.profilerBytes)} of memory for itself`);
   return facts;
+}
+
+/** What a native program had in memory, beside its live blocks; undefined where nobody saw it. */
+function memoryInWords(memory: ProcessMemory | undefined, liveBytes: number | undefined): string | undefined {
+  if (memory === undefined) return undefined;
+  const { residentBytes, peakBytes, allocator } = memory;
+  const parts = [
+    ...(liveBytes === undefined ? [] : [`${formatBytes(liveBytes)} live`]),
+    ...(allocator === undefined ? [] : [`${formatBytes(allocator.freeBytes)} kept free by the allocator`]),
+  ];
+  const what = parts.length === 0 ? "" : `: ${parts.join(", ")}`;
+  return `${formatBytes(residentBytes)} at the end (peak ${formatBytes(peakBytes)})${what}`;
 }
 
 /** Names of programs that are named, those that allocated most. */

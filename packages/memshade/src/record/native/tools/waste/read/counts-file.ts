@@ -8,6 +8,8 @@ import {
   LAST_ID,
   NEXT_ID,
   OVERFLOW,
+  SAMPLED,
+  SampledHead,
   SLOT_BYTES,
   SLOT_OF_ID,
   TABLES_END,
@@ -77,10 +79,11 @@ export class CountsFile {
 
   /** Of all stores that found no id left: how many there are, and their dead bytes. */
   withoutId(unread: Float64Array): { stores: number } & StoreFate {
-    const next = new Uint32Array(this.#read(NEXT_ID, 4).buffer)[0];
+    const [next] = new Uint32Array(this.#read(NEXT_ID, 4).buffer);
+    const [sampled] = new Uint32Array(this.#read(SAMPLED + SampledHead.ids, 4).buffer);
     const [dead, deallocated] = this.#sums();
     return {
-      stores: Math.max(0, next - (LAST_ID - FIRST_ID + 1)),
+      stores: Math.max(0, next - (LAST_ID - FIRST_ID + 1 - sampled)),
       dead: Number(dead[OVERFLOW]),
       deallocated: Number(deallocated[OVERFLOW]),
       exit: unread[OVERFLOW],

@@ -51,8 +51,8 @@ export interface FollowedFile {
 
 /** How a process was followed, and where its bytes are. */
 export interface FollowedHow extends NativeToolOptions, Omit<ProcessPlaces, "isStackFollowed"> {
-  /** The calls that lead to a node of the calling context tree, innermost first: modules, and addresses in them. */
-  callersOf: (node: number) => { module: number; address: number }[];
+  /** The calls that a context stands for, innermost first: modules, and addresses in them. */
+  callersOf: (context: number) => { module: number; address: number }[];
 }
 
 /** What becomes of waste.json, and which of its figures are no exact counts. */
@@ -115,7 +115,7 @@ class WasteFileMaker {
     this.#how = how;
     this.#fates = counts.fates(unread);
     this.#fateOf = counts.fatesOfIds(unread);
-    this.#sampled = how.contexts === true ? readSampled(counts) : new Map();
+    this.#sampled = readSampled(counts);
   }
 
   make(command: readonly string[], files: readonly FollowedFile[]): WasteFile {
@@ -165,9 +165,8 @@ class WasteFileMaker {
     const slots = this.#counts.slots(from, to);
     const at = (slot: number): number => Number(slots[(slot - from) / SLOT_BYTES]);
     const ipOf = this.#locators.get(module.index)!;
-    const isSampled = this.#how.contexts === true;
     for (const site of sites) {
-      const { blockSlot, storeSlot, loadSlot } = site;
+      const { blockSlot, storeSlot, loadSlot, isSampled } = site;
       const runs = (isSampled ? at(blockSlot + SampledBlock.runs) : 0) - at(blockSlot);
       if (runs <= 0) continue;
       const ip = ipOf(site.address);
@@ -219,16 +218,16 @@ class WasteFileMaker {
     });
   }
 
-  #callersOf({ node }: SampledContext): WasteIp[] {
-    let callers = this.#callers.get(node);
+  #callersOf({ context }: SampledContext): WasteIp[] {
+    let callers = this.#callers.get(context);
     if (callers === undefined) {
       callers = this.#how
-        .callersOf(node)
+        .callersOf(context)
         .map(
           ({ module, address }) =>
             this.#locators.get(module)?.(address) ?? { address: module * MODULE_SPAN + address },
         );
-      this.#callers.set(node, callers);
+      this.#callers.set(context, callers);
     }
     return callers;
   }
@@ -272,7 +271,9 @@ class WasteFileMaker {
               "looks found no room for one more context and changed nothing",
             ),
           ]
-        : []),
+        : [
+            `Who calls the C library's functions that copy and fill (memcpy, memset, strcpy and the like) is estimated: of each block of their code about one run in ${groupDigits(SAMPLE_PERIOD)} was looked at, more of those that run seldom. What calls other code of libraries, --contexts tells.`,
+          ]),
       ...say(
         this.#counts.unknownCalls(),
         "system call was made of which nobody knows what memory it reaches: what it read counts as unread",

@@ -11,8 +11,8 @@ import type { CountsFile, StoreFate } from "./counts-file.ts";
 
 /** A block in a context it was sampled in. */
 export interface SampledContext {
-  /** Node of the calling context tree, whose own site is in the block. */
-  node: number;
+  /** Node of the calling context tree, whose own site is in the block, or a caller's site. */
+  context: number;
   firstId: number;
   samples: number;
   /** Runs that the samples stand for. */
@@ -54,7 +54,7 @@ export function readSampled(counts: CountsFile): Map<number, SampledContext[]> {
     const all = byBlock.get(block) ?? [];
     if (all.length === 0) byBlock.set(block, all);
     all.push({
-      node: view.getUint32(at + Sampled.node, true),
+      context: view.getUint32(at + Sampled.context, true),
       firstId: view.getUint32(at + Sampled.firstId, true),
       samples: long(at + Sampled.samples),
       runs: long(at + Sampled.runs),

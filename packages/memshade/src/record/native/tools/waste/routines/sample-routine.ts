@@ -4,6 +4,7 @@ import {
   type Label,
   place,
   R8,
+  R9,
   RAX,
   RBP,
   RCX,
@@ -17,12 +18,14 @@ import { SLOW_PATHS } from "../../../native-tool.ts";
 import { RED_ZONE_BYTES } from "../../../rewrite/insertion/red-zone.ts";
 import {
   FIRST_ID,
-  FIRST_SAMPLED_ID,
+  LAST_ID,
   NEXT_ID,
   OVERFLOW,
   SAMPLE_PERIOD,
+  SAMPLED,
   SAMPLED_BLOCK_SLOTS,
   SampledBlock,
+  SampledHead,
   SLOT_BYTES,
   SLOT_OF_ID,
   STORE_SLOTS,
@@ -42,8 +45,10 @@ const STACK_POINTER = BLOCK + PUSHED + RED_ZONE_BYTES;
  * Where a block's count is through: its stores get ids when that is so for the first time; it is through again after a while. What is
  * preloaded may do something about it: `assembly/samples.ts`. Pushed: address of the block's slot, how many stores it has and, above 16 bits,
  * loads, its address, and how far the stack pointer is below its place. Overwrites the flags.
+ *
+ * @param isByPath samples are told apart by the whole path of calls, else by the caller outside of the block's object
  */
-export function sampleRoutine(asm: Assembler): Label {
+export function sampleRoutine(asm: Assembler, isByPath: boolean): Label {
   asm.align(16);
   const routine = asm.here();
   asm.put("push", 8, RBP);
@@ -67,6 +72,7 @@ export function sampleRoutine(asm: Assembler): Label {
   asm.put("lea", 8, RCX, place(RBP, STACK_POINTER));
   asm.put("add", 8, RCX, place(RBP, SHIFT));
   asm.put("mov", 8, R8, place(RBP));
+  asm.put("mov", 4, R9, isByPath ? 1 : 0);
   asm.put("mov", 8, RAX, place(undefined, SLOW_PATHS));
   asm.put("call", 8, RAX);
   VECTOR.forEach((register, i) => {
@@ -88,8 +94,10 @@ function assign(asm: Assembler): void {
   asm.put("mov", 4, RAX, RCX);
   asm.put("lock xadd", 4, place(undefined, NEXT_ID), RAX);
   asm.put("add", 4, RAX, FIRST_ID);
-  asm.put("lea", 8, RDX, place(RAX, 0, RCX, 1));
-  asm.put("cmp", 8, RDX, FIRST_SAMPLED_ID);
+  asm.put("lea", 8, RDX, place(RAX, -1, RCX, 1));
+  asm.put("mov", 4, RSI, place(undefined, SAMPLED + SampledHead.ids));
+  asm.put("add", 8, RDX, RSI);
+  asm.put("cmp", 8, RDX, LAST_ID);
   asm.jump(none, "a");
   asm.put("mov", 8, place(RDI, SampledBlock.base), RAX);
   asm.put("lea", 8, RDX, place(RDI, SAMPLED_BLOCK_SLOTS * SLOT_BYTES));

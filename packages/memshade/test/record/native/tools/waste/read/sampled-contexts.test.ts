@@ -11,7 +11,7 @@ interface Figures extends Record<string, number> {
 }
 
 const context = (runs: number, samples: number): SampledContext => ({
-  node: 1,
+  context: 1,
   firstId: 1,
   samples,
   runs,
