@@ -15,11 +15,13 @@ import { unreadData } from "./unread-data.ts";
 import { unreadField } from "./unread-field.ts";
 import { unreadObjects } from "./unread-objects.ts";
 import { unused } from "./unused.ts";
+import { waiting } from "./waiting.ts";
 import { writeOnly } from "./write-only.ts";
 
 /** All kinds, in the order of the glossary. */
 const ALL = [
   leak,
+  waiting,
   unused,
   neverRead,
   unreadData,

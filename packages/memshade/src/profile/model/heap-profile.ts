@@ -1,3 +1,4 @@
+import type { BlockCollection } from "./collection.ts";
 import type { BlockCapacity, BlockGrowth } from "./growth.ts";
 import type {
   Column,
@@ -263,7 +264,7 @@ export type EstimateVariances = { readonly [field: string]: Float64Array };
 
 export type SiteField = Exclude<
   keyof RunSite,
-  "stackId" | "temporary" | "stage" | "entries" | "growth" | "capacity" | "keptAfterUse"
+  "stackId" | "temporary" | "stage" | "entries" | "growth" | "capacity" | "keptAfterUse" | "collected"
 >;
 
 /** The fields of {@link RunSite}, one column each. */
@@ -280,6 +281,8 @@ export type SiteColumns = { readonly [Field in SiteField]: Float64Array } & {
   readonly capacity: readonly (BlockCapacity | undefined)[];
   /** Undefined for contexts of which no block was followed to its last access. */
   readonly keptAfterUse: readonly (BlockDrag | undefined)[];
+  /** Undefined for contexts of which the host's collector gave back none; absent where it gave back none at all. */
+  readonly collected?: readonly (BlockCollection | undefined)[] | undefined;
   /** Live blocks that suppressions took out of the fields of lost blocks, and their bytes; absent without suppressions. */
   readonly suppressedBlocks?: Float64Array | undefined;
   readonly suppressedBytes?: Float64Array | undefined;

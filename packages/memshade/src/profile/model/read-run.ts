@@ -16,6 +16,7 @@ import {
   text,
   textLike,
 } from "./check.ts";
+import type { BlockCollection } from "./collection.ts";
 import type { BlockCapacity, BlockGrowth } from "./growth.ts";
 import type { BlockDrag } from "./over-time/drag.ts";
 import { REACH_FIELDS } from "./reach-fields.ts";
@@ -176,6 +177,8 @@ const drag = record<BlockDrag>({
   lateFollowed: count,
 });
 
+const collection = record<BlockCollection>({ blocks: count, bytes: count, lifetime: byteTime });
+
 const reachOfSite = Object.fromEntries(REACH_FIELDS.map((field) => [field, optional(count)])) as Record<
   (typeof REACH_FIELDS)[number],
   ReturnType<typeof optional<number>>
@@ -201,6 +204,7 @@ const site = record<RunSite>({
   growth: optional(growth),
   capacity: optional(capacity),
   keptAfterUse: optional(drag),
+  collected: optional(collection),
 });
 
 const hostFrame = record<RunHostFrame>({

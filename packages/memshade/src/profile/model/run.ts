@@ -1,4 +1,5 @@
 import type { Bound } from "./bound.ts";
+import type { BlockCollection } from "./collection.ts";
 import type { BlockCapacity, BlockGrowth } from "./growth.ts";
 import type { BlockDrag } from "./over-time/drag.ts";
 
@@ -381,6 +382,8 @@ export interface RunSite extends RunReach {
   capacity?: BlockCapacity | undefined;
   /** Absent where no block was followed to its last access. */
   keptAfterUse?: BlockDrag | undefined;
+  /** Absent where the host's collector gave back none. */
+  collected?: BlockCollection | undefined;
 }
 
 /** Of a context that nothing is known of. */

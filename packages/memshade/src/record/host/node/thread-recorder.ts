@@ -6,6 +6,7 @@ import type { ToolOptions } from "../../tools/run-options.ts";
 import type { SharedPlace } from "../../tools/session.ts";
 import { wasteDescription } from "../../tools/waste/description.ts";
 import { memoryBeyond } from "../../tools/waste/read/held-memory.ts";
+import { settleFinalizers } from "../instance/finalizers.ts";
 import { connectHost, localNumber, type ShadowMemories, settleObjects } from "../instance/host-calls.ts";
 import { HostStacks } from "../instance/host-stacks.ts";
 import type {
@@ -257,6 +258,7 @@ export class ThreadRecorder implements InstantiationObserver {
 
   /** Finds out which live blocks of this thread's instances can still be reached, and which objects are gone, for the profile that is taken next. */
   lookThrough(): void {
+    settleFinalizers();
     settleObjects();
     for (const { id, exports, info, original } of this.#kept)
       this.#link.post({
