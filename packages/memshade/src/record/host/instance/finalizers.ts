@@ -1,5 +1,5 @@
 import { CONTEXT_BYTES, Context, Control, LIVE_BLOCK_BITS } from "../../tools/heap/layout.ts";
-import type { ShadowLayout } from "../../tools/options.ts";
+import type { InstrumentedInfo, ShadowLayout } from "../../tools/options.ts";
 import { replaceClass } from "./replace-property.ts";
 
 /**
@@ -23,14 +23,12 @@ interface Snapshot extends Tables {
 
 /** Those of this thread. */
 const watched = new Set<Tables>();
-let isHooked = false;
 let open: Snapshot[] | undefined;
 
 /** Sees the callbacks of all registries that are made from here on. */
 export function hookFinalizers(scope: FinalizerScope): void {
   const Registry = scope.FinalizationRegistry;
   if (Registry === undefined) return;
-  isHooked = true;
   replaceClass(scope, "FinalizationRegistry", ([callback]) =>
     typeof callback === "function" ? new Registry(observed(callback as Callback)) : undefined,
   );
@@ -45,9 +43,12 @@ function observed(callback: Callback): Callback {
   };
 }
 
-/** The blocks of an instance are told apart from here on. Where threads share the tables, others give back blocks meanwhile. */
-export function watchFinalizers(memory: WebAssembly.Memory, layout: ShadowLayout): void {
-  if (isHooked) watched.add({ memory: new WeakRef(memory), layout });
+/** The blocks of an instance are told apart from here on, but where threads share the tables: others give back blocks meanwhile. */
+export function watchFinalizers(
+  memory: WebAssembly.Memory,
+  { layout, acrossThreads }: Pick<InstrumentedInfo, "layout" | "acrossThreads">,
+): void {
+  if (layout !== undefined && acrossThreads !== true) watched.add({ memory: new WeakRef(memory), layout });
 }
 
 /** Writes down what callbacks have given back so far: the tables are about to be read. */

@@ -13,7 +13,6 @@ import type { ObjectsLayout } from "../../tools/objects/memory-plan.ts";
 import { type ObjectGlobals, ObjectSampler } from "../../tools/objects/read/object-sampler.ts";
 import { Control as WorkingSetControl } from "../../tools/working-set/layout.ts";
 import { stackNoter } from "../../tools/working-set/read/note-stack.ts";
-import { watchFinalizers } from "./finalizers.ts";
 import type { HostStacks } from "./host-stacks.ts";
 
 const ASKED_PER_STAGE = 256;
@@ -184,7 +183,6 @@ export function connectHost(
     );
   }
   memories.heap = memory;
-  if (info.acrossThreads !== true) watchFinalizers(memory, info.layout);
   return memories;
 }
 

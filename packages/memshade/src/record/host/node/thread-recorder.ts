@@ -6,7 +6,7 @@ import type { ToolOptions } from "../../tools/run-options.ts";
 import type { SharedPlace } from "../../tools/session.ts";
 import { wasteDescription } from "../../tools/waste/description.ts";
 import { memoryBeyond } from "../../tools/waste/read/held-memory.ts";
-import { settleFinalizers } from "../instance/finalizers.ts";
+import { settleFinalizers, watchFinalizers } from "../instance/finalizers.ts";
 import { connectHost, localNumber, type ShadowMemories, settleObjects } from "../instance/host-calls.ts";
 import { HostStacks } from "../instance/host-stacks.ts";
 import type {
@@ -239,6 +239,7 @@ export class ThreadRecorder implements InstantiationObserver {
       flush: () => this.#link.flush(id),
       stacks: this.#stacks,
     });
+    if (memories.heap !== undefined) watchFinalizers(memories.heap, info);
     const place = group === undefined ? undefined : { group, local: localNumber(exports) };
     this.#postInstance(memories, info, path, place, id);
     this.#keep(id, exports, module);

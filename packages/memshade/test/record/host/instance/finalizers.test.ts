@@ -4,8 +4,10 @@ import {
   type BlockCollection,
   NO_COLLECTION,
 } from "../../../../src/profile/model/collection.ts";
-import { hookFinalizers } from "../../../../src/record/host/instance/finalizers.ts";
-import { profile } from "../../../../src/record/host/profile.ts";
+import { hookFinalizers, watchFinalizers } from "../../../../src/record/host/instance/finalizers.ts";
+import { watchInstance } from "../../../../src/record/host/loader.ts";
+import { SHADOW_MEMORY } from "../../../../src/record/tools/host-interface.ts";
+import { instrument } from "../../../../src/record/tools/instrument.ts";
 import { wat } from "../../../support/assemble.ts";
 import { BUMP } from "../../../support/profiled.ts";
 
@@ -39,13 +41,12 @@ const Registry = scope.FinalizationRegistry as unknown as typeof FakeRegistry;
 
 /** What the collector gave back, by the size of blocks. */
 async function collectedBy(run: (exports: Exports) => unknown): Promise<Record<number, BlockCollection>> {
-  const recorded = await profile(
-    MODULE,
-    async (instantiate) => {
-      await run((await instantiate({})).exports as unknown as Exports);
-    },
-    { name: "m" },
-  );
+  const { bytes, info } = instrument(MODULE);
+  const { instance } = await WebAssembly.instantiate(bytes as BufferSource);
+  const watched = watchInstance(instance, bytes);
+  watchFinalizers(instance.exports[SHADOW_MEMORY] as WebAssembly.Memory, info);
+  await run(instance.exports as unknown as Exports);
+  const recorded = watched.readProfile();
   const found: Record<number, BlockCollection> = {};
   for (const { collected } of recorded.run.heap!.sites) {
     if (collected === undefined) continue;

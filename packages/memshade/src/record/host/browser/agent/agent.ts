@@ -2,7 +2,6 @@
  * What runs in a page, worker or worklet before the first statement of its own: hooks WebAssembly there. It is a script by itself, which
  * stands behind `const memshadeSettings = …`, and has nothing of Node.
  */
-import { hookFinalizers } from "../../instance/finalizers.ts";
 import { hookWebAssembly } from "../../instance/hook-webassembly.ts";
 import { replaceFunction } from "../../instance/replace-property.ts";
 import type { AgentSettings, TableReader } from "../messages.ts";
@@ -29,7 +28,6 @@ function start(settings: AgentSettings): void {
   };
   link.introduce(agent);
   hookWebAssembly(WebAssembly, recorder);
-  hookFinalizers(globalThis);
   hookEnd(settings, () => {
     recorder.collect([], false);
     link.hurry();

@@ -1,7 +1,6 @@
 import type { InstrumentedInfo, ShadowLayout } from "../../../tools/index.ts";
 import type { MemoryRange } from "../../../tools/unused-tables.ts";
 import { memoryBeyond } from "../../../tools/waste/read/held-memory.ts";
-import { settleFinalizers } from "../../instance/finalizers.ts";
 import { connectHost, localNumber, type ShadowMemories, settleObjects } from "../../instance/host-calls.ts";
 import { HostStacks } from "../../instance/host-stacks.ts";
 import { traceBelow } from "../../instance/host-trace.ts";
@@ -384,7 +383,6 @@ export class PageRecorder implements InstantiationObserver {
    */
   collect(sent: readonly string[], resets: boolean, isCollected = false): string[] {
     settleObjects(isCollected);
-    settleFinalizers();
     const groups = new Set(sent);
     for (const kept of this.#instances.values()) {
       this.#send(kept, groups);
