@@ -222,6 +222,8 @@ export const PROBLEMS: readonly PlantedProblem[] = [
     bytes(30 * (64 * 64 * 4 + 24)),
     blocks(2 * 30),
   ),
+  // One of them would do.
+  inScript("javascript/instance-per-file.mjs", ["instances"], bytes(59 * 2 * 65_536)),
   // Of a batch, as it waits for the collector.
   inScript("javascript/dropped-images.mjs", ["waiting"], bytes(25 * (64 * 64 * 4 + 24))),
 ];
@@ -254,6 +256,7 @@ export const SOUND: readonly string[] = [
   "sound/database.mjs",
   "sound/service.mjs",
   "sound/images.mjs",
+  "sound/checksums.mjs",
   "sound/index.wasm",
   "sound/lines.wasm",
   "sound/search-tree.wasm",

@@ -4,6 +4,7 @@ import { clear, dead } from "./dead.ts";
 import { drag } from "./drag.ts";
 import type { FindingKind, FindingSentence, Whole } from "./finding-kind.ts";
 import { growth } from "./growth.ts";
+import { instances } from "./instances.ts";
 import { leak } from "./leak.ts";
 import { moved } from "./moved.ts";
 import { neverRead } from "./never-read.ts";
@@ -22,6 +23,7 @@ import { writeOnly } from "./write-only.ts";
 const ALL = [
   leak,
   waiting,
+  instances,
   unused,
   neverRead,
   unreadData,

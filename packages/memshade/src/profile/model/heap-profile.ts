@@ -23,6 +23,7 @@ import type {
   RunEnd,
   RunHeap,
   RunHost,
+  RunInstances,
   RunSite,
 } from "./run.ts";
 import type { LeakKind, Suppressed } from "./suppression.ts";
@@ -183,6 +184,8 @@ export interface ProfileModule {
   readonly end: bigint;
   readonly instances?: number | undefined;
   readonly bytes?: number | undefined;
+  /** Who made its instances, and how many of them are kept; absent where that is not known. */
+  readonly instancesBy?: readonly RunInstances[] | undefined;
   /** Some functions that it exports, where no file is known to have it. */
   readonly exports?: readonly string[] | undefined;
   readonly allocator?: RunAllocator | undefined;

@@ -38,6 +38,7 @@ import {
   type RunHeap,
   type RunHost,
   type RunHostFrame,
+  type RunInstances,
   type RunModule,
   type RunPlace,
   type RunPlaceFrame,
@@ -105,6 +106,32 @@ const place = record<RunPlace>({
   ),
 });
 
+const hostFrame = record<RunHostFrame>({
+  name: text,
+  file: optional(text),
+  line: optional(count),
+  column: optional(count),
+  async: optional(flag),
+  source: optional(
+    record<NonNullable<RunHostFrame["source"]>>({
+      file: text,
+      line: count,
+      column: count,
+      name: optional(text),
+    }),
+  ),
+  glue: optional(text),
+  is: optional(oneOf("left-out", "unknown")),
+});
+
+const instancesBy = record<RunInstances>({
+  frames: list(hostFrame),
+  thread: count,
+  made: count,
+  kept: count,
+  keptBytes: count,
+});
+
 const module = record<RunModule>({
   index: count,
   name: text,
@@ -126,6 +153,7 @@ const module = record<RunModule>({
   allocator,
   functions: list(record<RunFunction>({ index: integer, name: optional(text), offset: count, end: count })),
   places: optional(list(place)),
+  instancesBy: optional(list(instancesBy)),
   notRecorded: optional(settings as Check<Record<string, string>>),
   notTracked: list(text),
 });
@@ -205,24 +233,6 @@ const site = record<RunSite>({
   capacity: optional(capacity),
   keptAfterUse: optional(drag),
   collected: optional(collection),
-});
-
-const hostFrame = record<RunHostFrame>({
-  name: text,
-  file: optional(text),
-  line: optional(count),
-  column: optional(count),
-  async: optional(flag),
-  source: optional(
-    record<NonNullable<RunHostFrame["source"]>>({
-      file: text,
-      line: count,
-      column: count,
-      name: optional(text),
-    }),
-  ),
-  glue: optional(text),
-  is: optional(oneOf("left-out", "unknown")),
 });
 
 const host = record<RunHost>({
