@@ -26,7 +26,8 @@ import type { HeapReach, Run, RunHeap, RunModule, RunReach, RunSite } from "../s
  * read; of live blocks, `lost`, `indirect`, `possible` and `reachable` ones are counted, `behind` are lost ones that these lost ones
  * lead to, and `late` those of them that were allocated in the second half of the run; `chains` of blocks that grew took `copies` copies of `copied` bytes together, and ended in blocks of the size given, of
  * which `used` bytes were used; of all blocks together, `spare` bytes lie behind the last one used; `temporary` blocks are counted if every line has them; `reallocated`
- * ones took the place of another; `touched` counts granules. What is not
+ * ones took the place of another; `touched` counts granules; `collected` blocks were given back by the host's collector, after they had
+ * `lasted` so long each (as all do, if it is not said). What is not
  * said is 0. `module!function` names a module other than `app`, `function@2` its second call, `^function`
  * a function that the host called itself. A function called `malloc` is the module's allocator.
  */
@@ -166,6 +167,15 @@ function siteOf({ blocks, size, facts }: Row, index: number): RunSite {
     ...(temporary === undefined ? {} : { temporary }),
     ...reachOf(size, facts),
     ...(facts.has("chains") ? { growth: growthOf(size, blocksOf) } : {}),
+    ...(facts.has("collected")
+      ? {
+          collected: {
+            blocks: blocksOf("collected"),
+            bytes: blocksOf("collected") * size,
+            lifetime: blocksOf("collected") * (facts.get("lasted") ?? blocksOf("life")),
+          },
+        }
+      : {}),
     ...(facts.has("spare")
       ? { capacity: { blocks, bytes: blocks * size, unusedBytes: blocksOf("spare") } }
       : {}),

@@ -218,10 +218,14 @@ export const PROBLEMS: readonly PlantedProblem[] = [
   // Freed when JavaScript collects its garbage, if it does. An image is its pixels, and a block of 24 bytes.
   inScript(
     "javascript/unfreed-images.mjs",
-    [...LEAK, ...KEPT],
+    [...LEAK, "waiting"],
     bytes(30 * (64 * 64 * 4 + 24)),
     blocks(2 * 30),
   ),
+  // One of them would do.
+  inScript("javascript/instance-per-file.mjs", ["instances"], bytes(59 * 2 * 65_536)),
+  // Of a batch, as it waits for the collector.
+  inScript("javascript/dropped-images.mjs", ["waiting"], bytes(25 * (64 * 64 * 4 + 24))),
 ];
 
 /** Programs that do the same tasks right. */
@@ -251,6 +255,8 @@ export const SOUND: readonly string[] = [
   "sound/layout.mjs",
   "sound/database.mjs",
   "sound/service.mjs",
+  "sound/images.mjs",
+  "sound/checksums.mjs",
   "sound/index.wasm",
   "sound/lines.wasm",
   "sound/search-tree.wasm",

@@ -5,6 +5,7 @@ import { drag } from "./drag.ts";
 import type { FindingKind, FindingSentence, Whole } from "./finding-kind.ts";
 import { fragmentation } from "./fragmentation.ts";
 import { growth } from "./growth.ts";
+import { instances } from "./instances.ts";
 import { leak } from "./leak.ts";
 import { moved } from "./moved.ts";
 import { neverRead } from "./never-read.ts";
@@ -16,11 +17,14 @@ import { unreadData } from "./unread-data.ts";
 import { unreadField } from "./unread-field.ts";
 import { unreadObjects } from "./unread-objects.ts";
 import { unused } from "./unused.ts";
+import { waiting } from "./waiting.ts";
 import { writeOnly } from "./write-only.ts";
 
 /** All kinds, in the order of the glossary. */
 const ALL = [
   leak,
+  waiting,
+  instances,
   unused,
   neverRead,
   unreadData,

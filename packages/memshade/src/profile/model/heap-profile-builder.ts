@@ -228,6 +228,9 @@ function buildSites(rows: readonly (RunSite | undefined)[]): SiteColumns | undef
     growth: sites.map(({ growth }) => growth),
     capacity: sites.map(({ capacity }) => capacity),
     keptAfterUse: sites.map(({ keptAfterUse }) => keptAfterUse),
+    ...(sites.some(({ collected }) => collected !== undefined)
+      ? { collected: sites.map(({ collected }) => collected) }
+      : {}),
   } as SiteColumns;
 }
 

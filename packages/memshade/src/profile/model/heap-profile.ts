@@ -1,3 +1,4 @@
+import type { BlockCollection } from "./collection.ts";
 import type { BlockCapacity, BlockGrowth } from "./growth.ts";
 import type {
   Column,
@@ -22,6 +23,7 @@ import type {
   RunEnd,
   RunHeap,
   RunHost,
+  RunInstances,
   RunSite,
 } from "./run.ts";
 import type { LeakKind, Suppressed } from "./suppression.ts";
@@ -101,6 +103,8 @@ export interface ProfileModule {
   readonly end: bigint;
   readonly instances?: number | undefined;
   readonly bytes?: number | undefined;
+  /** Who made its instances, and how many of them are kept; absent where that is not known. */
+  readonly instancesBy?: readonly RunInstances[] | undefined;
   /** Some functions that it exports, where no file is known to have it. */
   readonly exports?: readonly string[] | undefined;
   readonly allocator?: RunAllocator | undefined;
@@ -182,7 +186,7 @@ export type EstimateVariances = { readonly [field: string]: Float64Array };
 
 export type SiteField = Exclude<
   keyof RunSite,
-  "stackId" | "temporary" | "stage" | "entries" | "growth" | "capacity" | "keptAfterUse"
+  "stackId" | "temporary" | "stage" | "entries" | "growth" | "capacity" | "keptAfterUse" | "collected"
 >;
 
 /** The fields of {@link RunSite}, one column each. */
@@ -199,6 +203,8 @@ export type SiteColumns = { readonly [Field in SiteField]: Float64Array } & {
   readonly capacity: readonly (BlockCapacity | undefined)[];
   /** Undefined for contexts of which no block was followed to its last access. */
   readonly keptAfterUse: readonly (BlockDrag | undefined)[];
+  /** Undefined for contexts of which the host's collector gave back none; absent where it gave back none at all. */
+  readonly collected?: readonly (BlockCollection | undefined)[] | undefined;
   /** Live blocks that suppressions took out of the fields of lost blocks, and their bytes; absent without suppressions. */
   readonly suppressedBlocks?: Float64Array | undefined;
   readonly suppressedBytes?: Float64Array | undefined;

@@ -16,6 +16,7 @@ import {
   text,
   textLike,
 } from "./check.ts";
+import type { BlockCollection } from "./collection.ts";
 import type { BlockCapacity, BlockGrowth } from "./growth.ts";
 import type { BlockDrag } from "./over-time/drag.ts";
 import { REACH_FIELDS } from "./reach-fields.ts";
@@ -40,6 +41,7 @@ import {
   type RunHeap,
   type RunHost,
   type RunHostFrame,
+  type RunInstances,
   type RunModule,
   type RunPlace,
   type RunPlaceFrame,
@@ -115,6 +117,32 @@ const place = record<RunPlace>({
   ),
 });
 
+const hostFrame = record<RunHostFrame>({
+  name: text,
+  file: optional(text),
+  line: optional(count),
+  column: optional(count),
+  async: optional(flag),
+  source: optional(
+    record<NonNullable<RunHostFrame["source"]>>({
+      file: text,
+      line: count,
+      column: count,
+      name: optional(text),
+    }),
+  ),
+  glue: optional(text),
+  is: optional(oneOf("left-out", "unknown")),
+});
+
+const instancesBy = record<RunInstances>({
+  frames: list(hostFrame),
+  thread: count,
+  made: count,
+  kept: count,
+  keptBytes: count,
+});
+
 const module = record<RunModule>({
   index: count,
   name: text,
@@ -136,6 +164,7 @@ const module = record<RunModule>({
   allocator,
   functions: list(record<RunFunction>({ index: integer, name: optional(text), offset: count, end: count })),
   places: optional(list(place)),
+  instancesBy: optional(list(instancesBy)),
   notRecorded: optional(settings as Check<Record<string, string>>),
   notTracked: list(text),
 });
@@ -187,6 +216,8 @@ const drag = record<BlockDrag>({
   lateFollowed: count,
 });
 
+const collection = record<BlockCollection>({ blocks: count, bytes: count, lifetime: byteTime });
+
 const reachOfSite = Object.fromEntries(REACH_FIELDS.map((field) => [field, optional(count)])) as Record<
   (typeof REACH_FIELDS)[number],
   ReturnType<typeof optional<number>>
@@ -212,24 +243,7 @@ const site = record<RunSite>({
   growth: optional(growth),
   capacity: optional(capacity),
   keptAfterUse: optional(drag),
-});
-
-const hostFrame = record<RunHostFrame>({
-  name: text,
-  file: optional(text),
-  line: optional(count),
-  column: optional(count),
-  async: optional(flag),
-  source: optional(
-    record<NonNullable<RunHostFrame["source"]>>({
-      file: text,
-      line: count,
-      column: count,
-      name: optional(text),
-    }),
-  ),
-  glue: optional(text),
-  is: optional(oneOf("left-out", "unknown")),
+  collected: optional(collection),
 });
 
 const host = record<RunHost>({

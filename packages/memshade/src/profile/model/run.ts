@@ -1,4 +1,5 @@
 import type { Bound } from "./bound.ts";
+import type { BlockCollection } from "./collection.ts";
 import type { BlockCapacity, BlockGrowth } from "./growth.ts";
 import type { BlockDrag } from "./over-time/drag.ts";
 
@@ -201,10 +202,25 @@ export interface RunModule {
   functions: RunFunction[];
   /** Where the places on recorded stacks are in the source, as the module's own debug information has it. Absent without such. */
   places?: RunPlace[] | undefined;
+  /** Who has made its instances, if somebody has made several, and how many of these are kept; absent where that is not known. */
+  instancesBy?: RunInstances[] | undefined;
   /** Sentences, by tool: why it recorded nothing of the module. */
   notRecorded?: Partial<Record<string, string>> | undefined;
   /** Sentences about what no tool, or the heap's, sees of it; what others do not see is in their own files. */
   notTracked: string[];
+}
+
+/** Instances that one stack of one thread has made. */
+export interface RunInstances {
+  /** Innermost first. */
+  frames: RunHostFrame[];
+  /** 0 is the main thread. */
+  thread: number;
+  made: number;
+  /** When the profile was taken, after the host had collected its garbage. */
+  kept: number;
+  /** Of the memories of those. */
+  keptBytes: number;
 }
 
 /** Modules with so little code are made by glue code, to give a function a type for example, where they have no allocator. */
@@ -406,6 +422,8 @@ export interface RunSite extends RunReach {
   capacity?: BlockCapacity | undefined;
   /** Absent where no block was followed to its last access. */
   keptAfterUse?: BlockDrag | undefined;
+  /** Absent where the host's collector gave back none. */
+  collected?: BlockCollection | undefined;
 }
 
 /** Of a context that nothing is known of. */

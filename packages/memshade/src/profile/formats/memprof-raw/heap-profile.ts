@@ -107,6 +107,7 @@ function moduleOf(segment: RawSegment, run: Run | undefined): ProfileModule {
     start: segment.start,
     end: segment.end,
     instances: module?.instances,
+    instancesBy: module?.instancesBy,
     bytes: module?.bytes,
     exports: module?.exports,
     allocator: module?.allocator,

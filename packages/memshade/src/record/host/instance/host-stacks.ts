@@ -62,6 +62,30 @@ export class HostStacks {
     }
   }
 
+  /** The number of the program's stack below a function that the program has called. */
+  numberBelow(below: unknown): number {
+    try {
+      const trace = traceBelow(below, FRAMES_READ);
+      const frames = trace?.frames.filter((frame) => this.#isOfProgram(frame)) ?? [];
+      return frames.length === 0 ? UNKNOWN_STACK : this.#number({ frames, isCut: trace?.isCut === true });
+    } catch {
+      return UNKNOWN_STACK;
+    } finally {
+      this.#tell();
+    }
+  }
+
+  /** Whether code of the program is on the stack. */
+  isInProgram(): boolean {
+    const trace = traceBelow(this.isInProgram, FRAMES_READ);
+    return trace === undefined || trace.frames.some((frame) => this.#isOfProgram(frame));
+  }
+
+  #isOfProgram({ script }: TraceFrame): boolean {
+    if (script === undefined || script.startsWith("node:") || isWasm(script)) return false;
+    return !this.#options.isOurs(script);
+  }
+
   #number({ frames: stack, isCut }: Trace): number {
     const frames: number[] = [];
     // From the outermost on: one that is on the path already stands for itself.

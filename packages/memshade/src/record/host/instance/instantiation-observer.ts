@@ -49,11 +49,13 @@ export interface InstantiationObserver {
   rejected(module: TrackedModule, error: unknown): void;
   /** Rewrites a module anew, where the tools in it cannot follow the memory that it is to import. Undefined: they can. */
   rewriteFor(module: TrackedModule, imports: WebAssembly.Imports): RewrittenModule | undefined;
+  /** A number for the code that asks for an instance, below the function that it has called; `instantiated` gets it. */
+  maker?(below: unknown): number;
   /**
    * A rewritten module has been instantiated. `exports` are all of its exports, hidden ones included; `group` names the
    * tables that it shares with other instances.
    */
-  instantiated(exports: WebAssembly.Exports, module: TrackedModule, group?: string): void;
+  instantiated(exports: WebAssembly.Exports, module: TrackedModule, group?: string, maker?: number): void;
   /** The shadow memory, for all instances of a module with this memory, to be imported by one that wants it so. */
   sharedShadow(program: WebAssembly.Memory, module: TrackedModule): SharedShadow | undefined;
   /** What an instrumented module that another thread compiled says of itself. */

@@ -64,6 +64,7 @@ export class TrackedInstances {
 
   /** The original is instantiated where there is no room for the memories of the rewritten module. */
   async instantiate(module: WebAssembly.Module, imports: unknown[]): Promise<WebAssembly.Instance> {
+    const maker = this.#observer.maker?.(this.instantiate);
     const instantiate = (...args: unknown[]) => Reflect.apply(this.#instantiate, this.#namespace, args);
     let given: Given;
     let instance: WebAssembly.Instance;
@@ -73,11 +74,12 @@ export class TrackedInstances {
     } catch (error) {
       return instantiate(this.#originalFor(module, error), ...imports);
     }
-    return this.#adopt(instance, given);
+    return this.#adopt(instance, given, maker);
   }
 
   /** As `instantiate`, by the constructor. */
   construct(module: WebAssembly.Module, imports: unknown[]): WebAssembly.Instance {
+    const maker = this.#observer.maker?.(this.construct);
     const construct = (...args: unknown[]) => Reflect.construct(this.#Instance, args);
     let given: Given;
     let instance: WebAssembly.Instance;
@@ -87,7 +89,7 @@ export class TrackedInstances {
     } catch (error) {
       return construct(this.#originalFor(module, error), ...imports);
     }
-    return this.#adopt(instance, given);
+    return this.#adopt(instance, given, maker);
   }
 
   /** @throws what was thrown, where that is the program's own affair */
@@ -185,7 +187,11 @@ export class TrackedInstances {
   }
 
   /** Makes the exports of an instance look as those of the original module, and tells the observer of all of them. */
-  #adopt(instance: WebAssembly.Instance, { tracked, taken, observed }: Given): WebAssembly.Instance {
+  #adopt(
+    instance: WebAssembly.Instance,
+    { tracked, taken, observed }: Given,
+    maker: number | undefined,
+  ): WebAssembly.Instance {
     if (tracked === undefined) return instance;
     const all: WebAssembly.Exports = Reflect.apply(this.#exportsOf, instance, []);
     observed?.connect(all);
@@ -195,7 +201,7 @@ export class TrackedInstances {
       if (!hidden.has(name)) visible[name] = observed?.visible?.(name, all[name]) ?? all[name];
     this.#visibleExports.set(instance, Object.freeze(visible));
     this.#mainModules.add(tracked.info, taken, all, visible);
-    this.#observer.instantiated(all, tracked, observed?.group);
+    this.#observer.instantiated(all, tracked, observed?.group, maker);
     return instance;
   }
 }

@@ -3,6 +3,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { fileURLToPath } from "node:url";
 import vm from "node:vm";
 import workerThreads, { getEnvironmentData, isMainThread, setEnvironmentData } from "node:worker_threads";
+import { hookFinalizers } from "../instance/finalizers.ts";
 import { hookWebAssembly } from "../instance/hook-webassembly.ts";
 import type { InstantiationObserver } from "../instance/instantiation-observer.ts";
 import { replaceClass, replaceFunction } from "../instance/replace-property.ts";
@@ -168,6 +169,7 @@ function hookAllContexts(observer: InstantiationObserver): void {
   const { runInContext, isContext } = vm;
   const hooked = new WeakSet<object>([WebAssembly]);
   hookWebAssembly(WebAssembly, observer);
+  hookFinalizers(globalThis);
 
   const hookContext = (context: vm.Context): void => {
     try {

@@ -6,6 +6,7 @@ import type { ToolOptions } from "../../tools/run-options.ts";
 import type { SharedPlace } from "../../tools/session.ts";
 import { wasteDescription } from "../../tools/waste/description.ts";
 import { memoryBeyond } from "../../tools/waste/read/held-memory.ts";
+import { settleFinalizers, watchFinalizers } from "../instance/finalizers.ts";
 import { connectHost, localNumber, type ShadowMemories, settleObjects } from "../instance/host-calls.ts";
 import { HostStacks } from "../instance/host-stacks.ts";
 import type {
@@ -25,6 +26,7 @@ import { describeThrown } from "../run/run-end.ts";
 import { say } from "../run/terminal-line.ts";
 import { threadMs } from "../run/thread-time.ts";
 import { isNodeItself, readGlue, scriptsOnStack, toPath } from "./call-site.ts";
+import { MadeInstances } from "./made-instances.ts";
 import type { RecordingMessage } from "./recording/messages.ts";
 
 /** Folders with more entries than this are not looked through. */
@@ -111,6 +113,7 @@ export class ThreadRecorder implements InstantiationObserver {
   readonly #givenUp = new Set<string>();
   readonly #gone: FinalizationRegistry<string>;
   readonly #stacks: HostStacks;
+  readonly #made: MadeInstances;
   #instances = 0;
   readonly #kept: (Pick<TrackedModule, "info" | "original"> & {
     id: string;
@@ -130,6 +133,7 @@ export class ThreadRecorder implements InstantiationObserver {
       sourceOf: knownSource,
       isOurs: isOwnScript,
     });
+    this.#made = new MadeInstances(() => this.#stacks.isInProgram());
     this.#gone = new FinalizationRegistry((id) => link.post({ kind: "released", id }));
   }
 
@@ -222,15 +226,24 @@ export class ThreadRecorder implements InstantiationObserver {
     return this.#link.sharedShadow(program, moduleKey(info), info);
   }
 
-  instantiated(exports: WebAssembly.Exports, module: TrackedModule, group?: string): void {
+  maker(below: unknown): number {
+    return this.#stacks.numberBelow(below);
+  }
+
+  instantiated(exports: WebAssembly.Exports, module: TrackedModule, group?: string, maker?: number): void {
     try {
-      this.#report(exports, module, group);
+      this.#report(exports, module, group, maker);
     } catch (error) {
       this.#giveUp(module.info.name, module.key, error);
     }
   }
 
-  #report(exports: WebAssembly.Exports, module: TrackedModule, group: string | undefined): void {
+  #report(
+    exports: WebAssembly.Exports,
+    module: TrackedModule,
+    group: string | undefined,
+    maker: number | undefined,
+  ): void {
     const { info, path } = module;
     if (info.layout !== undefined && !info.sharedMemory) this.#beside = info.layout;
     const id = this.#nextId();
@@ -238,8 +251,11 @@ export class ThreadRecorder implements InstantiationObserver {
       flush: () => this.#link.flush(id),
       stacks: this.#stacks,
     });
+    if (memories.heap !== undefined) watchFinalizers(memories.heap, info);
     const place = group === undefined ? undefined : { group, local: localNumber(exports) };
-    this.#postInstance(memories, info, path, place, id);
+    this.#postInstance(memories, info, path, place, id, maker);
+    const hidden = new Set(info.hiddenExports);
+    this.#made.add(id, Object.fromEntries(Object.entries(exports).filter(([name]) => !hidden.has(name))));
     this.#keep(id, exports, module);
     // Where the recording thread keeps the time, it has to do so before the program goes on.
     if (isTimed(info)) this.#link.flush(id);
@@ -257,6 +273,9 @@ export class ThreadRecorder implements InstantiationObserver {
 
   /** Finds out which live blocks of this thread's instances can still be reached, and which objects are gone, for the profile that is taken next. */
   lookThrough(): void {
+    settleFinalizers();
+    const kept = this.#made.kept();
+    if (kept !== undefined) this.#link.post({ kind: "kept", thread: this.#link.thread, kept });
     settleObjects();
     for (const { id, exports, info, original } of this.#kept)
       this.#link.post({
@@ -276,6 +295,7 @@ export class ThreadRecorder implements InstantiationObserver {
     path: string | null,
     place: SharedPlace | undefined,
     id = this.#nextId(),
+    maker?: number,
   ): void {
     const { thread } = this.#link;
     this.#link.post({
@@ -287,6 +307,7 @@ export class ThreadRecorder implements InstantiationObserver {
       info,
       path,
       place,
+      maker,
     });
   }
 

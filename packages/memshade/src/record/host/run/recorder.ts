@@ -22,6 +22,7 @@ import type {
 import { SESSIONS } from "../../tools/sessions.ts";
 import type { ModuleRuns } from "../../tools/waste/read/site-runs.ts";
 import { furtherMemories, type ShadowMemories } from "../instance/host-calls.ts";
+import { KeptInstances } from "./kept-instances.ts";
 
 /** Names of the files of a run, as `run.json` refers to them. */
 export const HEAP_FILE = "heap.memprofraw";
@@ -74,6 +75,7 @@ export class Recorder {
   readonly #sessions: ToolSession[];
   readonly #notes: string[] = [];
   readonly #missing: Bound[] = [];
+  readonly #kept = new KeptInstances();
   #instances = 0;
   /** Some instance has what the heap profiler records. */
   #hasHeap = false;
@@ -130,7 +132,18 @@ export class Recorder {
   /** A thread tells of stacks of its own that have entered instances. */
   learnStacks(thread: number, told: ToldStacks): void {
     this.#session.learnStacks(thread, told);
+    this.#kept.learnStacks(thread, told);
     for (const session of this.#sessions) session.learnStacks?.(thread, told);
+  }
+
+  /** The stack of a thread that has made an instance. */
+  addMaker(handle: InstanceHandle, thread: number, stack: number): void {
+    this.#kept.add(handle, thread, stack);
+  }
+
+  /** Which instances of a thread are still there. */
+  keep(...found: Parameters<KeptInstances["keep"]>): void {
+    this.#kept.keep(...found);
   }
 
   /** What was found in the thread of an instance about its live blocks: for the next profile. */
@@ -241,7 +254,7 @@ export class Recorder {
         command: [...this.#options.command],
         program: this.#options.program,
         end,
-        modules,
+        modules: this.#kept.within(modules, this.#options.describeFrame),
         notTracked: [...this.#notes, ...others.flatMap(({ keptBack }) => keptBack ?? [])],
         bounds: this.#missing,
         rewrittenBytes,

@@ -295,6 +295,13 @@ export const Context = {
   sameAllocCpu: 204,
   sameDeallocCpu: 208,
   processorsEnd: 212,
+  // What the host's collector gave back, by its finalizers; the host writes it, and it is forgotten with the ended blocks.
+  /** u64 */
+  collectedBytes: 216,
+  /** u64: sum of their lifetimes. */
+  collectedLifetime: 224,
+  collectedBlocks: 232,
+  collectedEnd: 236,
 } as const;
 export const CONTEXT_BYTES = 256;
 

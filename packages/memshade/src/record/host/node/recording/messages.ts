@@ -4,6 +4,7 @@ import type { InstrumentedInfo } from "../../../tools/index.ts";
 import type { SharedPlace } from "../../../tools/session.ts";
 import type { ShadowMemories } from "../../instance/host-calls.ts";
 import type { HostStackNews } from "../../instance/host-stacks.ts";
+import type { KeptInstance } from "../made-instances.ts";
 
 /** What the threads of a program tell the thread that records. */
 export type RecordingMessage =
@@ -17,6 +18,8 @@ export type RecordingMessage =
       info: InstrumentedInfo;
       path: string | null;
       place?: SharedPlace | undefined;
+      /** Number of the stack that made it. */
+      maker?: number | undefined;
     }
   /** Asks for the shadow memory of a shared memory: it comes over the channel `to`, its group in the reply. */
   | {
@@ -32,6 +35,8 @@ export type RecordingMessage =
   /** What was found of an instance's live blocks; others follow from the program's end, or from a dump, at once. */
   | { kind: "reach"; id: string; reach: KnownReach | undefined }
   | { kind: "released"; id: string }
+  /** The instances of a thread that are still there. */
+  | { kind: "kept"; thread: number; kept: readonly KeptInstance[] }
   | { kind: "thread-ended"; thread: number }
   | { kind: "note"; sentence: string }
   /** Whether `--allocator` fits a module; if not, why. */

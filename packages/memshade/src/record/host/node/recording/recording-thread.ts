@@ -80,6 +80,8 @@ const folders = new RunFolders(data.outTemplate, settings.out === null, data.env
 const shadows = new SharedShadows();
 const originals = new Map<string, Uint8Array>();
 const instances = new Map<string, { handle: InstanceHandle; thread: number }>();
+/** Of all instances, those whose tables were released as well. */
+const numbers = new Map<string, number>();
 const allocatorOption = new OptionFit();
 const control = new ControlClient(
   settings.socket,
@@ -115,6 +117,15 @@ function onMessage(message: RecordingMessage): void {
       if (handle !== undefined) recorder.setReach(handle, message.reach);
       return;
     }
+    case "kept":
+      recorder.keep(
+        message.thread,
+        message.kept.flatMap(({ id, bytes }) => {
+          const number = numbers.get(id);
+          return number === undefined ? [] : [{ number, bytes }];
+        }),
+      );
+      return;
     case "released":
       release(message.id);
       return;
@@ -187,13 +198,15 @@ function handOutShadow(message: RecordingMessage & { kind: "shadow" }): Reply {
 }
 
 function addInstance(message: RecordingMessage & { kind: "instance" }): void {
-  const { id, thread, moduleKey, memories, info, path, place } = message;
+  const { id, thread, moduleKey, memories, info, path, place, maker } = message;
   const original = () => originals.get(moduleKey) ?? UNKNOWN_MODULE;
   try {
     lines.learn(original(), path);
     const handle = recorder.addInstance(memories, info, original, path, place, thread);
     recorder.setReach(handle, OUT_OF_REACH);
     instances.set(id, { handle, thread });
+    numbers.set(id, handle.number);
+    if (maker !== undefined) recorder.addMaker(handle, thread, maker);
   } catch (error) {
     const sentence = `an instance of ${info.name} is not recorded: ${describeThrown(error)}`;
     say(sentence);

@@ -169,6 +169,7 @@ function emptyMib(mib: usize): void {
   memory.fill(growthOf(mib), 0, GROWTH_BYTES);
   memory.fill(dragOf(mib), 0, DRAG_BYTES);
   if (SHARED !== 0) memory.fill(mib + Context.allocCpu, 0, Context.processorsEnd - Context.allocCpu);
+  memory.fill(mib + Context.collectedBytes, 0, Context.collectedEnd - Context.collectedBytes);
 }
 
 /** Forgets the figures the host has taken; blocks that still live keep their entry. */

@@ -150,6 +150,7 @@ export function mibOf(node: u32): usize {
   memory.fill(mib, 0, Context.forgottenEnd);
   store<u64>(pastOf(mib), 0, Past.peak);
   if (SHARED !== 0) memory.fill(mib + Context.allocCpu, 0, Context.processorsEnd - Context.allocCpu);
+  memory.fill(mib + Context.collectedBytes, 0, Context.collectedEnd - Context.collectedBytes);
   store<u32>(mib, node, Context.node);
   store<u32>(node, mib, Node.mib);
   return mib;

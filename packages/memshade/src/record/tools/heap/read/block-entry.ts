@@ -1,3 +1,4 @@
+import type { BlockCollection } from "../../../../profile/model/collection.ts";
 import type { Mib } from "../../../../profile/model/mib.ts";
 import type { ShadowLayout } from "../../options.ts";
 import {
@@ -156,6 +157,15 @@ export class BlockEntry {
     );
   }
 
+  /** What the host's collector gave back of them. */
+  get collected(): BlockCollection {
+    return {
+      blocks: this.u32(Context.collectedBlocks),
+      bytes: Number(this.u64(Context.collectedBytes)),
+      lifetime: Number(this.u64(Context.collectedLifetime)),
+    };
+  }
+
   get granules(): number {
     return Number(this.#sum(Context.granules, ({ size }) => BigInt(Math.ceil(size / GRANULE_BYTES))));
   }
@@ -228,6 +238,8 @@ export class BlockEntry {
     for (let field: number = Context.allocTimestamp; field < Context.forgottenEnd; field += 4)
       this.#view.setUint32(this.#at + field, 0, true);
     for (let field: number = Context.allocCpu; field < Context.processorsEnd; field += 4)
+      this.#view.setUint32(this.#at + field, 0, true);
+    for (let field: number = Context.collectedBytes; field < Context.collectedEnd; field += 4)
       this.#view.setUint32(this.#at + field, 0, true);
   }
 

@@ -1,3 +1,4 @@
+import { addCollection, type BlockCollection } from "../../../../profile/model/collection.ts";
 import {
   addCapacity,
   addGrowth,
@@ -13,7 +14,15 @@ import type { ReachSums } from "./reach/reach-sums.ts";
 export interface ContextExtras
   extends Omit<
       RunSite,
-      "stackId" | "temporary" | "stage" | "entries" | "growth" | "capacity" | "keptAfterUse" | keyof RunReach
+      | "stackId"
+      | "temporary"
+      | "stage"
+      | "entries"
+      | "growth"
+      | "capacity"
+      | "keptAfterUse"
+      | "collected"
+      | keyof RunReach
     >,
     ReachSums {
   temporary: number;
@@ -22,6 +31,7 @@ export interface ContextExtras
   growth: BlockGrowth;
   capacity: BlockCapacity;
   drag: BlockDrag;
+  collected: BlockCollection;
 }
 
 /** One calling context of an instance. */
@@ -96,12 +106,13 @@ export class ContextTable {
 }
 
 function addExtras(one: ContextExtras, other: ContextExtras): ContextExtras {
-  const { growth, capacity, drag, ...counts } = one;
+  const { growth, capacity, drag, collected, ...counts } = one;
   for (const field of Object.keys(counts) as (keyof typeof counts)[]) counts[field] += other[field];
   return {
     ...counts,
     growth: addGrowth(growth, other.growth),
     capacity: addCapacity(capacity, other.capacity),
     drag: addDrag(drag, other.drag),
+    collected: addCollection(collected, other.collected),
   };
 }

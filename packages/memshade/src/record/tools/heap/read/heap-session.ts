@@ -528,7 +528,7 @@ function heapOf(
         }),
     sites: contexts.map(({ extras, sites }, index): RunSite => {
       const stage = stageOfSites(sites);
-      const { temporary, entries, growth, capacity, drag, ...rest } = extras;
+      const { temporary, entries, growth, capacity, drag, collected, ...rest } = extras;
       // JSON leaves them out. An object that had them deleted would be slow to copy and to write.
       const counts: Partial<Record<keyof ReachSums, number | undefined>> = rest;
       for (const field of REACH_FIELDS) if (counts[field] === 0) counts[field] = undefined;
@@ -542,6 +542,7 @@ function heapOf(
         ...(growth.chains > 0 || stepsOf(growth) > 0 ? { growth } : {}),
         ...(capacity.blocks > 0 ? { capacity } : {}),
         ...(drag.followed > 0 ? { keptAfterUse: drag } : {}),
+        ...(collected.blocks > 0 ? { collected } : {}),
       };
     }),
   };

@@ -509,6 +509,7 @@ function extrasOf(
     granules: entry.granules,
     reallocations: entry.u32(Context.reallocations),
     temporary: entry.temporary,
+    collected: entry.collected,
     ...parts,
   };
 }

@@ -38,7 +38,7 @@ interface Granule {
 /** What the profile should say of one calling context. */
 export interface ReferenceContext {
   mib: Mib | undefined;
-  extras: Omit<ContextExtras, "entries" | "growth" | "capacity" | "drag" | keyof ReachSums> & {
+  extras: Omit<ContextExtras, "entries" | "growth" | "capacity" | "drag" | "collected" | keyof ReachSums> & {
     growth?: BlockGrowth | undefined;
     capacity?: BlockCapacity | undefined;
   };

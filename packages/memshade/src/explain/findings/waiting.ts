@@ -1,0 +1,88 @@
+import type { HeapProfile } from "../../profile/model/heap-profile.ts";
+import type { IndexIntoContextTable } from "../../profile/model/indices.ts";
+import { blockMeasure } from "../analyses/block-measure.ts";
+import { type FindingKind, type Found, LEAST_COMMON_PART } from "./finding-kind.ts";
+import { blocksBySite } from "./heap-blocks.ts";
+
+/** Blocks of objects that the program drops, and that JavaScript's collector gives back. The amount is what they are of the peak. */
+export interface WaitingFinding extends Found<"waiting", "heap"> {
+  /** At the peak. */
+  readonly blocks: number;
+  /** All blocks that the place allocated. */
+  readonly allocated: number;
+}
+
+/** Of the bytes of a context, over time: with more than that it is the collector that decides how long they live. */
+const MOST_OF_CONTEXT = 1 / 2;
+/** Of the peak: with more than that, the collector decides how high it is. Below it, what it comes to late is the price of its comfort. */
+const MOST_OF_PEAK = 1 / 2;
+/** WebAssembly has memory in such pages: with less, nothing is won. */
+const PAGE_BYTES = 65_536;
+
+export const waiting: FindingKind<WaitingFinding> = {
+  kind: "waiting",
+  also: ["waits for the collector", "uncollected"],
+  meaning:
+    "Blocks of objects that the program has dropped, which are freed when JavaScript's collector has found that: it does not see how much " +
+    "memory they are, and frees nothing before code that runs has come to its end. As a finding: they are most of the peak.",
+  advice: "Call free() (with other bindings delete() or close()) where the object was used last.",
+  more: "guides/npm-package.md",
+  sources: ["heap"],
+  find: ({ heap }) => (heap === undefined ? [] : waitingFindings(heap)),
+  leastPart: LEAST_COMMON_PART,
+  ofBlocks: { after: "leak" },
+  // That they live too long, and what of them is left at the end, has this one reason.
+  claims: ({ heap }) => (heap === undefined ? [] : waitingFindings(heap).map(({ place }) => place)),
+  sums: ["blocks", "allocated"],
+  sentence: () => ({
+    before: "of",
+    after: "waited for the collector: call free()",
+    shortAfter: "waited for the collector",
+  }),
+  whole: { short: "of the peak", long: "of the bytes at the peak" },
+  weight: "peak",
+  treeWeights: ["peak", "bytes"],
+};
+
+/** Places of contexts whose blocks the collector gives back, where all of them together are most of the peak. */
+function waitingFindings(profile: HeapProfile): WaitingFinding[] {
+  const { site, length } = profile.contexts;
+  const { peakBytes = 0 } = profile.description.totals ?? {};
+  if (site?.collected === undefined || peakBytes === 0) return [];
+  const waits = Uint8Array.from({ length }, (_, context) =>
+    shareCollected(profile, context as IndexIntoContextTable) > MOST_OF_CONTEXT ? 1 : 0,
+  );
+  const measure = blockMeasure(
+    site.peakBlocks.map((blocks, context) => blocks * waits[context]!),
+    site.peakBytes.map((bytes, context) => bytes * waits[context]!),
+  );
+  if (measure.totalBytes < Math.max(PAGE_BYTES, MOST_OF_PEAK * peakBytes)) return [];
+  return blocksBySite(profile, measure).map(({ place, blocks, bytes, allocated }) => ({
+    kind: "waiting",
+    tool: "heap",
+    place,
+    amount: bytes,
+    unit: "bytes",
+    part: bytes / peakBytes,
+    blocks,
+    allocated,
+  }));
+}
+
+/**
+ * Part of a context's bytes times their lifetimes that is of blocks which the collector gave back: so much of what is live at any time waits
+ * for it, whatever else the context makes for a moment.
+ */
+function shareCollected({ contexts }: HeapProfile, context: IndexIntoContextTable): number {
+  const collected = contexts.site?.collected?.[context];
+  if (collected === undefined || collected.blocks === 0) return 0;
+  const { allocCount, totalSize, totalLifetime } = contexts.mibs;
+  const blocks = allocCount[context]! - collected.blocks;
+  if (blocks <= 0) return 1;
+  const meanSize = collected.bytes / collected.blocks;
+  const meanOthers = Math.max(0, Number(totalSize[context]!) - collected.bytes) / blocks;
+  // A block that ends with the allocation that comes next has lived, too.
+  const life = collected.lifetime + collected.blocks;
+  const others = Math.max(0, Number(totalLifetime[context]!) - collected.lifetime) + blocks;
+  return (life * meanSize) / (life * meanSize + others * meanOthers);
+}

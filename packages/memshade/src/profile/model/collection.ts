@@ -1,0 +1,18 @@
+/** Blocks that the host gave back when its collector had found the objects that stood for them: in a `FinalizationRegistry`'s callback. */
+export interface BlockCollection {
+  blocks: number;
+  bytes: number;
+  /** Sum of their lifetimes, by the clock of the run. */
+  lifetime: number;
+}
+
+export const NO_COLLECTION: BlockCollection = { blocks: 0, bytes: 0, lifetime: 0 };
+
+/** Both together. */
+export function addCollection(one: BlockCollection, other: BlockCollection): BlockCollection {
+  return {
+    blocks: one.blocks + other.blocks,
+    bytes: one.bytes + other.bytes,
+    lifetime: one.lifetime + other.lifetime,
+  };
+}
