@@ -11,16 +11,27 @@ export interface KeptInstance {
 export class MadeInstances {
   readonly #memories = new Map<string, WeakRef<WebAssembly.Memory>>();
   readonly #isInProgram: () => boolean;
+  readonly #gone: FinalizationRegistry<string>;
 
-  /** `isInProgram`: code of the program is on the stack. */
-  constructor(isInProgram: () => boolean) {
+  /** `isInProgram`: code of the program is on the stack. `dropped` is told of instances that are gone. */
+  constructor(isInProgram: () => boolean, dropped: (id: string) => void) {
     this.#isInProgram = isInProgram;
+    this.#gone = new FinalizationRegistry((id) => {
+      this.#memories.delete(id);
+      dropped(id);
+    });
   }
 
-  /** `exports`: what the program sees. Without a memory of its own an instance costs nothing; others have those that are shared. */
-  add(id: string, exports: Readonly<Record<string, unknown>>): void {
+  /**
+   * Whether the instance has a memory of its own: without one it costs nothing, and those that are shared are others'. `exports`: what the
+   * program sees.
+   */
+  add(id: string, exports: Readonly<Record<string, unknown>>): boolean {
     const memory = Object.values(exports).find(isOwnMemory);
-    if (memory !== undefined) this.#memories.set(id, new WeakRef(memory));
+    if (memory === undefined) return false;
+    this.#memories.set(id, new WeakRef(memory));
+    this.#gone.register(memory, id);
+    return true;
   }
 
   /**
@@ -30,9 +41,8 @@ export class MadeInstances {
   kept(): KeptInstance[] | undefined {
     if (this.#memories.size < 2 || this.#isInProgram() || !collectGarbage()) return undefined;
     return [...this.#memories].flatMap(([id, reference]) => {
-      const memory = reference.deref();
-      if (memory === undefined) this.#memories.delete(id);
-      return memory === undefined ? [] : [{ id, bytes: memory.buffer.byteLength }];
+      const bytes = reference.deref()?.buffer.byteLength;
+      return bytes === undefined ? [] : [{ id, bytes }];
     });
   }
 }

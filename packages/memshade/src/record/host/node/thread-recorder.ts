@@ -133,7 +133,10 @@ export class ThreadRecorder implements InstantiationObserver {
       sourceOf: knownSource,
       isOurs: isOwnScript,
     });
-    this.#made = new MadeInstances(() => this.#stacks.isInProgram());
+    this.#made = new MadeInstances(
+      () => this.#stacks.isInProgram(),
+      (id) => link.post({ kind: "dropped", id }),
+    );
     this.#gone = new FinalizationRegistry((id) => link.post({ kind: "released", id }));
   }
 
@@ -253,9 +256,10 @@ export class ThreadRecorder implements InstantiationObserver {
     });
     if (memories.heap !== undefined) watchFinalizers(memories.heap, info);
     const place = group === undefined ? undefined : { group, local: localNumber(exports) };
-    this.#postInstance(memories, info, path, place, id, maker);
     const hidden = new Set(info.hiddenExports);
-    this.#made.add(id, Object.fromEntries(Object.entries(exports).filter(([name]) => !hidden.has(name))));
+    const visible = Object.fromEntries(Object.entries(exports).filter(([name]) => !hidden.has(name)));
+    const isFollowed = maker !== undefined && this.#made.add(id, visible);
+    this.#postInstance(memories, info, path, place, id, isFollowed ? maker : undefined);
     this.#keep(id, exports, module);
     // Where the recording thread keeps the time, it has to do so before the program goes on.
     if (isTimed(info)) this.#link.flush(id);

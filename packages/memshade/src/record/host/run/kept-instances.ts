@@ -7,19 +7,22 @@ import {
 } from "../../tools/heap/read/host-callers.ts";
 import type { InstanceHandle } from "../../tools/session.ts";
 
-/** An instance of a module, by the number that its thread has for the stack that made it. */
+/** An instance of a module, or several that are gone, by the number that its thread has for the stack that made it. */
 interface Made {
   readonly module: number;
   readonly thread: number;
   readonly stack: number;
   /** Of its memory, where it was found to be there still; undefined: it is not, or nobody knows. */
   bytes: number | undefined;
+  count: number;
 }
 
 /** Who has made the instances of modules, and how many of them are there when a profile is taken. */
 export class KeptInstances {
   readonly #callers = new HostCallers();
   readonly #made = new Map<number, Made>();
+  /** How many of those that a stack has made are gone; the key has module, thread and stack. */
+  readonly #dropped = new Map<string, Made>();
   readonly #isKnown = new Set<number>();
 
   learnStacks(thread: number, told: ToldStacks): void {
@@ -27,7 +30,16 @@ export class KeptInstances {
   }
 
   add({ number, module }: InstanceHandle, thread: number, stack: number): void {
-    this.#made.set(number, { module, thread, stack, bytes: undefined });
+    this.#made.set(number, { module, thread, stack, bytes: undefined, count: 1 });
+  }
+
+  drop(instance: number): void {
+    const made = this.#made.get(instance);
+    if (made === undefined) return;
+    this.#made.delete(instance);
+    const known = this.#dropped.get(keyOf(made));
+    if (known === undefined) this.#dropped.set(keyOf(made), { ...made, bytes: undefined });
+    else known.count++;
   }
 
   /** What a thread has found of its instances; of those that it does not name, none is there. */
@@ -43,17 +55,17 @@ export class KeptInstances {
   /** The modules with what is known of their instances. */
   within(modules: readonly RunModule[], describe: DescribeHostFrame = withoutStart): RunModule[] {
     const groups = new Map<string, RunInstances & { readonly module: number }>();
-    for (const { module, thread, stack, bytes } of this.#made.values()) {
+    for (const one of [...this.#made.values(), ...this.#dropped.values()]) {
+      const { module, thread, stack, bytes } = one;
       if (!this.#isKnown.has(thread)) continue;
-      const key = `${module} ${thread} ${stack}`;
-      let group = groups.get(key);
+      let group = groups.get(keyOf(one));
       if (group === undefined) {
         const frames = this.#callers.framesOfTold(thread, stack).map(describe);
         if (frames.length === 0) continue;
         group = { module, frames, thread, made: 0, kept: 0, keptBytes: 0 };
-        groups.set(key, group);
+        groups.set(keyOf(one), group);
       }
-      group.made++;
+      group.made += one.count;
       if (bytes === undefined) continue;
       group.kept++;
       group.keptBytes += bytes;
@@ -64,4 +76,8 @@ export class KeptInstances {
       return instancesBy.length === 0 ? module : { ...module, instancesBy };
     });
   }
+}
+
+function keyOf({ module, thread, stack }: Made): string {
+  return `${module} ${thread} ${stack}`;
 }

@@ -141,6 +141,11 @@ export class Recorder {
     this.#kept.add(handle, thread, stack);
   }
 
+  /** An instance whose maker is known is gone. */
+  drop(instance: number): void {
+    this.#kept.drop(instance);
+  }
+
   /** Which instances of a thread are still there. */
   keep(...found: Parameters<KeptInstances["keep"]>): void {
     this.#kept.keep(...found);

@@ -34,6 +34,14 @@ describe("the instances that are kept", () => {
     expect(kept.within(MODULES)[1]!.instancesBy).toMatchObject([{ made: 4, kept: 0 }]);
   });
 
+  it("do not count those that were dropped before, which were made all the same", () => {
+    const kept = fourInstances();
+    kept.drop(1);
+    kept.drop(2);
+    kept.keep(0, [{ number: 4, bytes: 65_536 }]);
+    expect(kept.within(MODULES)[1]!.instancesBy).toMatchObject([{ made: 4, kept: 1, keptBytes: 65_536 }]);
+  });
+
   it("are not known of a thread that has not looked", () => {
     expect(fourInstances().within(MODULES)).toEqual(MODULES);
   });

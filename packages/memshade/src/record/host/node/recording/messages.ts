@@ -35,6 +35,8 @@ export type RecordingMessage =
   /** What was found of an instance's live blocks; others follow from the program's end, or from a dump, at once. */
   | { kind: "reach"; id: string; reach: KnownReach | undefined }
   | { kind: "released"; id: string }
+  /** An instance whose maker is known is gone. */
+  | { kind: "dropped"; id: string }
   /** The instances of a thread that are still there. */
   | { kind: "kept"; thread: number; kept: readonly KeptInstance[] }
   | { kind: "thread-ended"; thread: number }

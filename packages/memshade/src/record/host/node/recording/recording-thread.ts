@@ -80,7 +80,7 @@ const folders = new RunFolders(data.outTemplate, settings.out === null, data.env
 const shadows = new SharedShadows();
 const originals = new Map<string, Uint8Array>();
 const instances = new Map<string, { handle: InstanceHandle; thread: number }>();
-/** Of all instances, those whose tables were released as well. */
+/** Of the instances whose makers are known, those whose tables were released as well. */
 const numbers = new Map<string, number>();
 const allocatorOption = new OptionFit();
 const control = new ControlClient(
@@ -115,6 +115,12 @@ function onMessage(message: RecordingMessage): void {
     case "reach": {
       const handle = instances.get(message.id)?.handle;
       if (handle !== undefined) recorder.setReach(handle, message.reach);
+      return;
+    }
+    case "dropped": {
+      const number = numbers.get(message.id);
+      numbers.delete(message.id);
+      if (number !== undefined) recorder.drop(number);
       return;
     }
     case "kept":
@@ -205,8 +211,9 @@ function addInstance(message: RecordingMessage & { kind: "instance" }): void {
     const handle = recorder.addInstance(memories, info, original, path, place, thread);
     recorder.setReach(handle, OUT_OF_REACH);
     instances.set(id, { handle, thread });
+    if (maker === undefined) return;
     numbers.set(id, handle.number);
-    if (maker !== undefined) recorder.addMaker(handle, thread, maker);
+    recorder.addMaker(handle, thread, maker);
   } catch (error) {
     const sentence = `an instance of ${info.name} is not recorded: ${describeThrown(error)}`;
     say(sentence);
