@@ -1,8 +1,16 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { Header, MODULE_BYTES, Module, Place, Thread } from "../../../src/record/native/layout.ts";
+import {
+  Header,
+  MODULE_BYTES,
+  Module,
+  NextWord,
+  Place,
+  Text,
+  Thread,
+} from "../../../src/record/native/layout.ts";
 import { NATIVE_LAYOUT } from "../../../src/record/native/memory-layout.ts";
 import { ShadowReader } from "../../../src/record/tools/heap/read/read-shadow.ts";
-import { FakeProcess } from "./support/fake-process.ts";
+import { FakeProcess, TEXT } from "./support/fake-process.ts";
 import { Machine } from "./support/machine.ts";
 
 const HEAP = 0x7f00_1000_0000;
@@ -54,6 +62,24 @@ describe("hooks of the allocator", () => {
     expect(hooks.posix_memalign(BigInt(HEAP + 8), 64n, 1_000_000n)).toBe(0);
     expect(read().totals).toMatchObject({ allocations: 7, liveBlocks: 7, liveBytes: 1_111_117 });
     expect(hooks.malloc_usable_size(8n)).toBe(24n);
+  });
+
+  it("have the allocator say at the exit what it holds, where the function that says so is its own", () => {
+    const setNext = (word: number, address: number): void =>
+      process.memory.store64(TEXT + Text.next + 8 * word, BigInt(address));
+    const asked: number[] = [];
+    process.library.mallinfo2 = (result) => asked.push(result);
+    process.hooks.malloc(1n);
+    process.hooks.finalize();
+    setNext(NextWord.malloc, machine.site.address);
+    setNext(NextWord.allocatorInfo, HEAP);
+    process.hooks.finalize();
+    expect(asked).toEqual([]);
+    expect(process.view.getUint32(Header.isAllocatorAsked, true)).toBe(0);
+    setNext(NextWord.allocatorInfo, machine.site.address);
+    process.hooks.finalize();
+    expect(asked).toHaveLength(1);
+    expect(process.view.getUint32(Header.isAllocatorAsked, true)).toBe(1);
   });
 
   it("make no record of what failed", () => {

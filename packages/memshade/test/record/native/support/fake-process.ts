@@ -53,6 +53,7 @@ export interface FakeLibrary {
   pvalloc?: (size: number) => number;
   free?: (block: number) => void;
   malloc_usable_size?: (block: number) => number;
+  mallinfo2?: (result: number) => number;
   dlclose?: (handle: number) => number;
   mmap?: (address: number, length: number) => number;
   munmap?: (address: number, length: number) => number;
@@ -109,6 +110,7 @@ interface RuntimeExports {
   exit_now(status: bigint): void;
   exit_program(status: bigint): void;
   initialize(count: number, args: bigint, environment: bigint): void;
+  finalize(): void;
   pthread_create(result: bigint, attributes: bigint, start: bigint, argument: bigint): number;
   thrd_create(result: bigint, start: bigint, argument: bigint): number;
   begin_thread(pair: bigint): void;
@@ -292,6 +294,7 @@ const LIBRARY = [
   ["pvalloc", "u64"],
   ["free", "none"],
   ["malloc_usable_size", "u64"],
+  ["mallinfo2", "u64"],
   ["dlclose", "u32"],
   ["mmap", "u64"],
   ["munmap", "u32"],

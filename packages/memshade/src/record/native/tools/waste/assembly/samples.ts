@@ -2,7 +2,15 @@
 // these bytes is known of the context, and what is silent meanwhile is counted for it. A context is the whole path of calls, or the caller
 // that is nearest of those outside of the block's object. `sample-routine.ts` calls.
 import { prepareContexts, settledNode } from "../../../assembly/front-end/calls";
-import { Link, Module, StackFrame, STACK_FRAME_BYTES, Thread, Tls, WALKED } from "../../../assembly/layout.generated";
+import {
+  Link,
+  Module,
+  StackFrame,
+  STACK_FRAME_BYTES,
+  Thread,
+  Tls,
+  WALKED,
+} from "../../../assembly/layout.generated";
 import { lock, unlock } from "../../../assembly/lock";
 import { load32, load64, store32, store64, tlsLoad, tlsStore } from "../../../assembly/machine";
 import { knownModule } from "../../../assembly/modules";
