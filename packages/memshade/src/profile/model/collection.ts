@@ -6,7 +6,7 @@ export interface BlockCollection {
   lifetime: number;
 }
 
-export const NO_COLLECTION: BlockCollection = { blocks: 0, bytes: 0, lifetime: 0 };
+const NO_COLLECTION: BlockCollection = { blocks: 0, bytes: 0, lifetime: 0 };
 
 /** Both together. */
 export function addCollection(one: BlockCollection, other: BlockCollection): BlockCollection {
