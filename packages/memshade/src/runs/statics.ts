@@ -1,6 +1,6 @@
 import fs from "node:fs";
 import path from "node:path";
-import { type StaticsReport, staticsReport } from "../explain/analyses/statics/static-objects.ts";
+import { type StaticsReport, staticsReport } from "../explain/analyses/statics.ts";
 import { UserError } from "../ground/bytes/errors.ts";
 import { describeSystemError } from "../ground/bytes/system-errors.ts";
 import { loadDemangler } from "../names/load/demangler.ts";

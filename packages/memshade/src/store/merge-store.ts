@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { sha256 } from "@noble/hashes/sha2.js";
-import { profileOfSymbols, type SymbolUse } from "../explain/analyses/statics/data-access-profile.ts";
+import { profileOfSymbols, type SymbolUse } from "../explain/analyses/statics.ts";
 import { dayOf } from "../explain/fleet/day.ts";
 import { sqlText } from "../explain/fleet/statements.ts";
 import { UserError } from "../ground/bytes/errors.ts";

@@ -1,8 +1,4 @@
-import {
-  type StaticObject,
-  type StaticsReport,
-  staticsReport,
-} from "../../src/explain/analyses/statics/static-objects.ts";
+import { type StaticObject, type StaticsReport, staticsReport } from "../../src/explain/analyses/statics.ts";
 import { readStatics, type StaticsFile, type StaticVariable } from "../../src/profile/model/statics.ts";
 import type { Profiled } from "./profiled.ts";
 

@@ -1,8 +1,7 @@
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { classifySites } from "../../explain/analyses/hot-cold.ts";
-import { dataAccessProfile } from "../../explain/analyses/statics/data-access-profile.ts";
-import { type StaticsReport, staticsReport } from "../../explain/analyses/statics/static-objects.ts";
+import { dataAccessProfile, type StaticsReport, staticsReport } from "../../explain/analyses/statics.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { loadDemangler } from "../../names/load/demangler.ts";
 import { type ConvertedProfile, convertProfile } from "../../names/memprof/convert.ts";

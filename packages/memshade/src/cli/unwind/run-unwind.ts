@@ -3,15 +3,16 @@ import { cfiStatistics } from "../../code/unwind/index.ts";
 import { FrameRules } from "../../explain/analyses/frames/frame-rules.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { loadObject } from "../../names/load/objects.ts";
-import { profileOfImage } from "../../names/stacks/image-profile.ts";
-import { type Dump, openDump } from "../../names/stacks/load-dump.ts";
+import { type Dump, openDump, profileOfImage } from "../../names/stacks/load-dump.ts";
 import { nameImageStacks } from "../../names/stacks/named-image.ts";
 import { loadFrameNamer, preferAsGdb, preferAsPerf } from "../../names/stacks/names.ts";
-import { CutStacks } from "../../names/stacks/recordings/cut-stacks.ts";
 import { KernelNamer } from "../../names/stacks/recordings/kallsyms.ts";
-import { nodeZstd } from "../../names/stacks/recordings/load-decompressor.ts";
-import { loadKernelSymbols } from "../../names/stacks/recordings/load-kernel-symbols.ts";
-import { SampleNamer } from "../../names/stacks/recordings/named-samples.ts";
+import {
+  CutStacks,
+  loadKernelSymbols,
+  nodeZstd,
+  SampleNamer,
+} from "../../names/stacks/recordings/named-samples.ts";
 import { unwindPerfData } from "../../names/stacks/recordings/sample-walks.ts";
 import { counted } from "../../profile/model/counted.ts";
 import type { MissingFile } from "../../profile/model/native-stacks.ts";

@@ -1,15 +1,16 @@
 import type { UnwindOptions as WalkOptions } from "../../code/unwind/index.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { ObjectFinder } from "../../names/load/objects.ts";
-import { profileOfImage } from "../../names/stacks/image-profile.ts";
 import { type ImageStacks, unwindImage } from "../../names/stacks/image-stacks.ts";
-import { type Dump, openDump } from "../../names/stacks/load-dump.ts";
+import { type Dump, openDump, profileOfImage } from "../../names/stacks/load-dump.ts";
 import { loadFrameNamer, preferAsGdb, preferAsPerf } from "../../names/stacks/names.ts";
-import { CutStacks } from "../../names/stacks/recordings/cut-stacks.ts";
 import { KernelNamer } from "../../names/stacks/recordings/kallsyms.ts";
-import { nodeZstd } from "../../names/stacks/recordings/load-decompressor.ts";
-import { loadKernelSymbols } from "../../names/stacks/recordings/load-kernel-symbols.ts";
-import { describeRecording } from "../../names/stacks/recordings/named-samples.ts";
+import {
+  CutStacks,
+  describeRecording,
+  loadKernelSymbols,
+  nodeZstd,
+} from "../../names/stacks/recordings/named-samples.ts";
 import {
   type EventProfile,
   isEventOf,

@@ -1,9 +1,8 @@
 import { FormatError } from "../../ground/bytes/errors.ts";
 import { readS64Leb, skipLeb64 } from "../../ground/bytes/leb128.ts";
-import { segmentAddress } from "../wasm/constant-values.ts";
 import { decodeModule } from "../wasm/decode.ts";
 import { functionType, memoryCount, memoryType } from "../wasm/lookups.ts";
-import { functionName, readNames } from "../wasm/names.ts";
+import { functionName, readNames, segmentAddress } from "../wasm/names.ts";
 import { type FuncType, I64, V128, type WasmModule } from "../wasm/types.ts";
 import {
   type AssembledCode,

@@ -1,6 +1,5 @@
 import { ByteReader } from "../../ground/bytes/reader.ts";
-import { initialValue, segmentAddress } from "./constant-values.ts";
-import { readNames } from "./names.ts";
+import { initialValue, readNames, segmentAddress } from "./names.ts";
 import { I32, I64, type WasmModule } from "./types.ts";
 
 /** A name for an address of the program's memory. */

@@ -1,5 +1,4 @@
 export { buildId, contentId } from "./build-id.ts";
-export { initialValue, segmentAddress } from "./constant-values.ts";
 export { dataSymbols } from "./data-symbols.ts";
 export { decodeLocals, decodeModule } from "./decode.ts";
 export * from "./encode/entries.ts";
@@ -10,7 +9,7 @@ export * from "./encode/sections.ts";
 export * from "./encode/types.ts";
 export * from "./immediates.ts";
 export * from "./lookups.ts";
-export { functionName, type ModuleNames, readNames } from "./names.ts";
+export { functionName, initialValue, type ModuleNames, readNames, segmentAddress } from "./names.ts";
 export * from "./opcodes.ts";
 export { printInstruction } from "./print.ts";
 export * from "./sections.ts";

@@ -3,7 +3,7 @@ import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import type { ObjectsProfile } from "../../profile/model/objects.ts";
 import type { WasteFile } from "../../profile/model/waste.ts";
 import type { WorkingSetProfile } from "../../profile/model/working-set/working-set.ts";
-import type { StaticsReport } from "./statics/static-objects.ts";
+import type { StaticsReport } from "./statics.ts";
 import { heapTotals } from "./totals.ts";
 
 /** Profiles that the tools recorded of one run. Their frames say whose code they are. */

@@ -1,6 +1,6 @@
 import { formatBytes } from "../../profile/model/format.ts";
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
-import type { StaticsReport } from "../analyses/statics/static-objects.ts";
+import type { StaticsReport } from "../analyses/statics.ts";
 import { type FindingKind, type FindingSentence, type Found, LEAST_PART } from "./finding-kind.ts";
 
 /** A table or variable of the program that it reads nothing of, or little: `place` names it and says where it is declared. */

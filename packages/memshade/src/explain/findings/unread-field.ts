@@ -1,6 +1,5 @@
 import { formatBytes, plural } from "../../profile/model/format.ts";
-import { objectTotals } from "../analyses/objects/totals.ts";
-import { unreadFields } from "../analyses/objects/unread.ts";
+import { objectTotals, unreadFields } from "../analyses/objects.ts";
 import { type FindingKind, type Found, LEAST_COMMON_PART, OF_OBJECTS } from "./finding-kind.ts";
 import { LEAST_BYTES } from "./heap-blocks.ts";
 

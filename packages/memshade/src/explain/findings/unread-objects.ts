@@ -1,9 +1,7 @@
 import type { ModuleObjects } from "../../profile/model/objects.ts";
 import { MODULE_SPAN } from "../../profile/model/waste.ts";
 import { fromOwn } from "../analyses/frames/own-place.ts";
-import { busiestPaths } from "../analyses/objects/shares.ts";
-import { objectTotals } from "../analyses/objects/totals.ts";
-import { typeName, unreadTypes } from "../analyses/objects/unread.ts";
+import { busiestPaths, objectTotals, typeName, unreadTypes } from "../analyses/objects.ts";
 import {
   type FindingKind,
   type FindingPlace,

@@ -4,8 +4,11 @@ import {
   ESTIMATED_CALLERS,
   type SiteShare,
   siteShares,
-} from "../analyses/objects/shares.ts";
-import { typeName, typesByIndex, unreadFields, unreadTypes } from "../analyses/objects/unread.ts";
+  typeName,
+  typesByIndex,
+  unreadFields,
+  unreadTypes,
+} from "../analyses/objects.ts";
 import { type MeasuredProfiles, measuresOf, once, type ToolMeasures } from "./measure.ts";
 import { type Column, type MeasuredStacks, RowCollector } from "./measured-stacks.ts";
 import { frameOf } from "./working-set.ts";

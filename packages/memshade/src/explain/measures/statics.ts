@@ -1,5 +1,5 @@
 import { MODULE_SPAN } from "../../profile/model/waste.ts";
-import type { StaticObject, StaticsReport } from "../analyses/statics/static-objects.ts";
+import type { StaticObject, StaticsReport } from "../analyses/statics.ts";
 import { measuresOf, once, type ToolMeasures } from "./measure.ts";
 import { type Column, type MeasuredStacks, RowCollector } from "./measured-stacks.ts";
 

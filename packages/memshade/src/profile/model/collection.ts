@@ -6,8 +6,6 @@ export interface BlockCollection {
   lifetime: number;
 }
 
-const NO_COLLECTION: BlockCollection = { blocks: 0, bytes: 0, lifetime: 0 };
-
 /** Both together. */
 export function addCollection(one: BlockCollection, other: BlockCollection): BlockCollection {
   return {

@@ -1,4 +1,4 @@
-import { objectTotals } from "../../explain/analyses/objects/totals.ts";
+import { objectTotals } from "../../explain/analyses/objects.ts";
 import type { RecordedTools } from "../../explain/analyses/recorded-tools.ts";
 import { LONGEST_TEMPORARY_LIFETIME } from "../../explain/analyses/temporary.ts";
 import { measure } from "../../explain/measures/index.ts";

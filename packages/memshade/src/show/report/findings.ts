@@ -9,8 +9,7 @@ import { type RenamedFunctions, toldNames } from "../../explain/diff/renamed-fun
 import type { FindingPlace, PlaceFrame } from "../../explain/findings/finding-kind.ts";
 import { type Finding, sentenceOf } from "../../explain/findings/index.ts";
 import { formatBytes, formatCount, plural } from "../../profile/model/format.ts";
-import { shortenName } from "./terminal/common/names.ts";
-import type { Screen } from "./terminal/common/screen.ts";
+import { type Screen, shortenName } from "./terminal/common/screen.ts";
 import { cutEnd, cutMiddle, displayWidth, padLeft, padRight, printable } from "./terminal/common/text.ts";
 import { around, ESTIMATED } from "./terminal/heap/site-rows.ts";
 

@@ -1,6 +1,4 @@
-import { wholeSurvival } from "../../explain/analyses/objects/survival.ts";
-import { objectTotals } from "../../explain/analyses/objects/totals.ts";
-import { typeName, unreadByType } from "../../explain/analyses/objects/unread.ts";
+import { objectTotals, typeName, unreadByType, wholeSurvival } from "../../explain/analyses/objects.ts";
 import type { PlaceFrame } from "../../explain/findings/finding-kind.ts";
 import { placeOfType } from "../../explain/findings/unread-objects.ts";
 import { measure, stacksOf } from "../../explain/measures/index.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { staticsReport } from "../../../src/explain/analyses/statics/static-objects.ts";
+import { staticsReport } from "../../../src/explain/analyses/statics.ts";
 import { rankFindings } from "../../../src/explain/findings/rank.ts";
 import { unreadDataFindings } from "../../../src/explain/findings/unread-data.ts";
 import { findingInWords } from "../../../src/show/report/findings.ts";

@@ -12,7 +12,7 @@ import { unwindImage } from "../../../src/names/stacks/image-stacks.ts";
 import { nameImageStacks } from "../../../src/names/stacks/named-image.ts";
 import { FrameNamer, preferAsGdb } from "../../../src/names/stacks/names.ts";
 import { Kallsyms } from "../../../src/names/stacks/recordings/kallsyms.ts";
-import { nodeZstd } from "../../../src/names/stacks/recordings/load-decompressor.ts";
+import { nodeZstd } from "../../../src/names/stacks/recordings/named-samples.ts";
 import { unwindPerfData } from "../../../src/names/stacks/recordings/sample-walks.ts";
 import { Symbolizer } from "../../../src/names/symbolize/symbolizer.ts";
 import { readBudget } from "../../../src/profile/formats/budget/read-budget.ts";

@@ -4,8 +4,7 @@ import { type UnwindTarget, unwindTarget } from "../architecture.ts";
 import { type CfiCounts, CfiDictionary, cfiOfObject } from "../cfi/reader.ts";
 import { type FdeRows, type FdeSink, LAST_OFFSET } from "../cfi/rows.ts";
 import { CFA_RULE, RULE, type RuleSets } from "../cfi/rule-sets.ts";
-import { cfiBytes, LONGEST_PADDING, readFdes, readTable } from "./compact-table.ts";
-import { MAX_EXTENT_BYTES } from "./extent-table.ts";
+import { cfiBytes, LONGEST_PADDING, MAX_EXTENT_BYTES, readFdes, readTable } from "./compact-table.ts";
 import { type KeptRegisters, ReducedRules } from "./reduce.ts";
 
 /** Counts what FDEs consist of while they are read. */

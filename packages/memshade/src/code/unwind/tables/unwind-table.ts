@@ -13,8 +13,14 @@ import {
 } from "../cfi/reader.ts";
 import { CfiRows, type FdeRows, type FdeSink, OFFSET_BIAS } from "../cfi/rows.ts";
 import type { RuleSets } from "../cfi/rule-sets.ts";
-import { CompactTable, cfiBytes, LONGEST_PADDING, readFdes, readTable } from "./compact-table.ts";
-import { ExtentTable } from "./extent-table.ts";
+import {
+  CompactTable,
+  cfiBytes,
+  ExtentTable,
+  LONGEST_PADDING,
+  readFdes,
+  readTable,
+} from "./compact-table.ts";
 import { type KeptRegisters, ReducedRules } from "./reduce.ts";
 
 /**

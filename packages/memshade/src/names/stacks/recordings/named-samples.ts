@@ -1,3 +1,9 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
+import type { ZstdDecompress } from "node:zlib";
+import { readNotes } from "../../../code/objects/index.ts";
+import type { Decompressed, Decompressor } from "../../../profile/formats/perf-data/index.ts";
+import { groupDigits } from "../../../profile/model/counted.ts";
 import type {
   KernelPlace,
   NamedSample,
@@ -6,11 +12,165 @@ import type {
   SampledPlace,
   SymbolOffset,
 } from "../../../profile/model/native-stacks.ts";
+import { readRegular } from "../../load/file.ts";
 import { missingFiles } from "../named-image.ts";
 import { type FrameNamer, type NamedAddress, preferAsPerf, symbolAt, withoutParameters } from "../names.ts";
 import { MappedModule, type NativeFile } from "../native-file.ts";
-import type { KernelNamer, KernelText } from "./kallsyms.ts";
+import { type KernelNamer, KernelSymbols, type KernelText } from "./kallsyms.ts";
 import type { CodePlace, PerfStacks, SampleStack } from "./sample-walks.ts";
+
+/** How much of a stack perf copies at most. */
+const MOST_COPIED = 65_528;
+
+/** Counts the stacks that perf cut: their way to the outermost call leads on behind the bytes that it copied. */
+export class CutStacks {
+  #unwound = 0;
+  #cut = 0;
+  #longest = 0;
+
+  add({ sample: { stack, stackRoom }, end }: SampleStack): void {
+    if (end === undefined || stack === undefined) return;
+    this.#unwound++;
+    // Fewer bytes than asked for are all that the stack has.
+    if (end !== "memory" || stack.length < stackRoom) return;
+    this.#cut++;
+    this.#longest = Math.max(this.#longest, stackRoom);
+  }
+
+  /** How many there are, and what to record instead; nothing if there are none. */
+  inWords(): string[] {
+    if (this.#cut === 0) return [];
+    const larger = this.#longest < MOST_COPIED ? `--call-graph dwarf,${MOST_COPIED} copies the most, ` : "";
+    return [
+      `${groupDigits(this.#cut)} of ${groupDigits(this.#unwound)} stacks were cut when recorded, their outer callers are missing: ` +
+        `perf copied ${groupDigits(this.#longest)} bytes of them. ${larger}--call-graph lbr or fp copies no stack.`,
+    ];
+  }
+}
+
+const NT_GNU_BUILD_ID = 3;
+
+/**
+ * The symbols of the kernel with a build id: those that `perf record` put aside, or those of the running system if it is
+ * the same kernel. Undefined if they are not at hand, or hidden from this user.
+ */
+export function loadKernelSymbols(
+  buildId: string | undefined,
+  reference: KernelText | undefined,
+): KernelSymbols | undefined {
+  if (buildId === undefined) return undefined;
+  const cache = process.env.PERF_BUILDID_DIR ?? join(homedir(), ".debug");
+  const places = [
+    join(cache, ".build-id", buildId.slice(0, 2), buildId.slice(2), "kallsyms"),
+    join(cache, "[kernel.kallsyms]", buildId, "kallsyms"),
+  ];
+  if (buildIdOfRunningKernel() === buildId) places.push("/proc/kallsyms");
+  for (const place of places) {
+    const text = contentOf(place);
+    const symbols = text === undefined ? undefined : KernelSymbols.parse(text, reference);
+    if (symbols !== undefined) return symbols;
+  }
+  return undefined;
+}
+
+function buildIdOfRunningKernel(): string | undefined {
+  const notes = contentOf("/sys/kernel/notes");
+  if (notes === undefined) return undefined;
+  for (const { owner, type, content } of readNotes(notes))
+    if (owner === "GNU" && type === NT_GNU_BUILD_ID) return Buffer.from(content).toString("hex");
+  return undefined;
+}
+
+function contentOf(path: string): Buffer | undefined {
+  try {
+    return readRegular(path);
+  } catch {
+    return undefined;
+  }
+}
+
+// Loaded when it is needed: few files are compressed, and each start would wait for it.
+const zlib = () => process.getBuiltinModule("node:zlib");
+
+/** What comes out of Node's stream at a time: with its choice of 16 KiB most of the time goes into handing pieces on. */
+const CHUNK_BYTES = 2 ** 18;
+
+/** Begins to decompress the Zstandard stream of perf's compressed records. */
+export function nodeZstd(): Decompressor {
+  const stream = zlib().createZstdDecompress({ chunkSize: CHUNK_BYTES });
+  return decompressInPlace(stream) ?? decompressByStream(stream);
+}
+
+/** What Node's synchronous functions of this kind (`zstdDecompressSync`) call for each piece of a buffer. */
+interface StepwiseHandle {
+  writeSync(
+    flush: number,
+    input: Uint8Array,
+    inputOffset: number,
+    inputBytes: number,
+    output: Uint8Array,
+    outputOffset: number,
+    outputBytes: number,
+  ): void;
+}
+
+/**
+ * Decompresses in this thread, and to where it is wanted: a third of the time that the stream takes, which hands each
+ * piece to another thread, and allocates and copies what comes back. Node documents no way to do so with a stream that
+ * goes on, so this asks for what its own functions use.
+ *
+ * @returns undefined if this Node has it not
+ */
+export function decompressInPlace(stream: ZstdDecompress): Decompressor | undefined {
+  const { _handle: handle, _writeState: left } = stream as unknown as {
+    _handle?: Partial<StepwiseHandle> | null;
+    _writeState?: unknown;
+  };
+  if (typeof handle?.writeSync !== "function" || !(left instanceof Uint32Array) || left.length !== 2)
+    return undefined;
+  const { writeSync } = handle as StepwiseHandle;
+  const { ZSTD_e_continue: flush } = zlib().constants;
+  // A failure is an event besides, later.
+  stream.on("error", () => {});
+  return (input, room): Decompressed => {
+    if (stream.errored) throw stream.errored;
+    writeSync.call(handle, flush, input, 0, input.length, room, 0, room.length);
+    if (stream.errored) throw stream.errored;
+    const [roomLeft = 0, inputLeft = 0] = left;
+    return { read: input.length - inputLeft, written: room.length - roomLeft };
+  };
+}
+
+/** Decompresses by what Node documents. */
+export function decompressByStream(stream: ZstdDecompress): Decompressor {
+  const pieces: Uint8Array[] = [];
+  let failure: Error | undefined;
+  // A damaged stream tells so by its event; the callback of the write may never come.
+  let fail: (error: Error) => void = () => {};
+  stream.on("data", (piece: Uint8Array) => pieces.push(piece));
+  stream.on("error", (error) => {
+    failure = error;
+    fail(error);
+  });
+  const write = (input: Uint8Array) =>
+    new Promise<void>((resolve, reject) => {
+      fail = reject;
+      stream.write(input, (error) => (error ? reject(error) : resolve()));
+    });
+  return async (input, room) => {
+    if (failure !== undefined) throw failure;
+    if (input.length > 0) await write(input);
+    let written = 0;
+    for (let piece = pieces[0]; piece !== undefined && written < room.length; piece = pieces[0]) {
+      const part = piece.subarray(0, room.length - written);
+      room.set(part, written);
+      written += part.length;
+      if (part.length === piece.length) pieces.shift();
+      else pieces[0] = piece.subarray(part.length);
+    }
+    return { read: input.length, written };
+  };
+}
 
 /** Gives samples names: those of their places are found when they are asked for, each once for all processes. */
 export class SampleNamer {

@@ -6,11 +6,10 @@ import {
   type MemprofRecords,
 } from "../../model/memprof/index.ts";
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
-import { readContexts, readSchema, type StoredSchema } from "./contexts.ts";
 import { readDataAccessChunk } from "./data-access-chunk.ts";
 import { CHUNK, CONTEXTS_PER_CHUNK, type Deflate, ENCODING, MAGIC, PACKING, VERSION } from "./layout.ts";
 import { pakoDeflate } from "./pako-deflate.ts";
-import { readTables, type StoredTables } from "./tables.ts";
+import { readContexts, readSchema, readTables, type StoredSchema, type StoredTables } from "./tables.ts";
 import type { ProfileOrigin } from "./types.ts";
 import { VarintReader } from "./varint-reader.ts";
 

@@ -8,10 +8,9 @@ import {
   type SpillFile,
 } from "../../model/memprof/index.ts";
 import { ChunkFile, lastChunks, type PackedChunk, packChunk } from "./chunk-file.ts";
-import { type BlocksView, writeContexts, writeSchema } from "./contexts.ts";
 import { CHUNK, CONTEXTS_PER_CHUNK, type Deflate, PIECE_BYTES } from "./layout.ts";
 import { RecordChunks, type RecordSource, type StoredCallSite, writeCallSites } from "./record-chunks.ts";
-import { writeTables } from "./tables.ts";
+import { type BlocksView, writeContexts, writeSchema, writeTables } from "./tables.ts";
 import type { ProfileOrigin } from "./types.ts";
 
 /** What a file has, as is told when it is written. */

@@ -1,10 +1,9 @@
 import type { Patch } from "../../../ground/bytes/file-piece.ts";
 import type { StackTreeView } from "../../model/memprof/index.ts";
 import { ChunkFile, lastChunks } from "./chunk-file.ts";
-import { writeContexts, writeSchema } from "./contexts.ts";
 import { CHUNK, CONTEXTS_PER_CHUNK, type Deflate, PIECE_BYTES } from "./layout.ts";
 import { RecordChunks, type RecordSource, writeCallSites } from "./record-chunks.ts";
-import { type TablesSource, writeTables } from "./tables.ts";
+import { type TablesSource, writeContexts, writeSchema, writeTables } from "./tables.ts";
 import type { ProfileOrigin } from "./types.ts";
 
 /**

@@ -9,9 +9,8 @@ import {
   type Session,
 } from "./browser-session.ts";
 import type { CdpPipe } from "./cdp-pipe.ts";
-import type { Images } from "./images.ts";
 import { type AgentMessage, PIECE_BYTES } from "./messages.ts";
-import type { LoadedFrom, ModuleService, PageSymbols, PageTexts } from "./module-service.ts";
+import type { Images, LoadedFrom, ModuleService, PageSymbols, PageTexts } from "./module-service.ts";
 
 /** An answer that nobody has asked for by then will not be asked for. */
 const REQUESTED_WITHIN_MS = 10_000;

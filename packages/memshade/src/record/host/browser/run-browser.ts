@@ -20,9 +20,8 @@ import { EndSignals, type RunOutcome, type RunPlace, supervise } from "../run/su
 import { say, sayWritten } from "../run/terminal-line.ts";
 import { type AgentScripts, BrowserSession, type SessionSettings } from "./browser-session.ts";
 import type { CdpEvent, CdpPipe, CdpValues } from "./cdp-pipe.ts";
-import { Images } from "./images.ts";
 import { type Chromium, hasDisplay, launchChromium, needsNoSandbox } from "./launch-chromium.ts";
-import { ModuleService, PageSymbols, PageTexts } from "./module-service.ts";
+import { Images, ModuleService, PageSymbols, PageTexts } from "./module-service.ts";
 import { PageRun } from "./page-run.ts";
 
 export interface BrowserRun {

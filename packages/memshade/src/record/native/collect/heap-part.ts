@@ -1,6 +1,11 @@
+import { existsSync, realpathSync, statSync } from "node:fs";
+import { basename } from "node:path";
+import type { ObjectSegment } from "../../../code/objects/index.ts";
+import { loadObject } from "../../../names/load/objects.ts";
 import { writeRaw } from "../../../profile/formats/memprof-raw/index.ts";
 import { HEAP_INTERVALS_FILE } from "../../../profile/model/over-time/heap-intervals.ts";
-import type { RunEnd, RunHeap, RunThreads } from "../../../profile/model/run.ts";
+import type { RawSegment } from "../../../profile/model/raw-profile.ts";
+import type { RunEnd, RunHeap, RunModule, RunThreads } from "../../../profile/model/run.ts";
 import { HEAP_FILE, UNKNOWN_MODULE } from "../../host/run/recorder.ts";
 import type { RunPart, RunPartFile } from "../../tools/assemble-run.ts";
 import { CONTEXT_BYTES, Context, Control } from "../../tools/heap/layout.ts";
@@ -12,9 +17,93 @@ import { UNCOUNTED_SENTENCE } from "../../tools/heap/read/uncounted.ts";
 import type { InstrumentedInfo } from "../../tools/options.ts";
 import { Header, MOST_THREADS, Place, THREAD_BYTES, Thread } from "../layout.ts";
 import { NATIVE_LAYOUT } from "../memory-layout.ts";
+import { errorInWords } from "../start/error-in-words.ts";
 import type { ProcessModule } from "./modules.ts";
-import { segmentOf } from "./run-modules.ts";
-import { uncountedAccesses } from "./uncounted-accesses.ts";
+
+const EXECUTABLE = 1;
+
+/** MemProf's readers take a segment for the one with the code: where the object has that is in its file. */
+export function ofCode(module: ProcessModule, file: string): ProcessModule {
+  if (!module.isObject) return module;
+  const segment = executableSegment(module.name || file);
+  const skipped = segment === undefined ? 0 : segment.address - module.address;
+  if (skipped <= 0 || module.start + skipped >= module.end) return module;
+  return { ...module, start: module.start + skipped, address: module.address + skipped };
+}
+
+function executableSegment(path: string): ObjectSegment | undefined {
+  try {
+    return loadObject(path).object.segments.find(({ flags }) => (flags & EXECUTABLE) !== 0);
+  } catch {
+    // It is gone, or it is none, as the kernel's own: its file has no say.
+    return undefined;
+  }
+}
+
+function segmentOf({ start, end, buildId }: ProcessModule): RawSegment {
+  const bytes = Uint8Array.from(buildId.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
+  return { start: BigInt(start), end: BigInt(end), offset: BigInt(start), buildId: bytes };
+}
+
+function isAmong(path: string | null, files: ReadonlySet<string>): boolean {
+  return path !== null && existsSync(path) && files.has(realpathSync(path));
+}
+
+/** @param file path of the program @param counted paths of files all of whose code counts accesses; undefined: none was inserted */
+export function describeModule(
+  module: ProcessModule,
+  index: number,
+  file: string,
+  counted: ReadonlySet<string> | undefined,
+): RunModule {
+  const path = module.isObject ? module.name || file : null;
+  return {
+    index,
+    name: path === null ? "[memory with code]" : basename(path),
+    path,
+    buildId: module.buildId,
+    bytes: (path === null ? undefined : statSync(path, { throwIfNoEntry: false })?.size) ?? 0,
+    codeBytes: module.end - module.start,
+    instances: 1,
+    start: `0x${module.start.toString(16)}`,
+    object: {
+      kind: "elf",
+      address: module.address,
+      ...(counted === undefined || isAmong(path, counted) ? {} : { isUncounted: true }),
+    },
+    allocator: { how: "names", confirmed: true, functions: [] },
+    functions: [],
+    notTracked: [],
+  };
+}
+
+const LEFT_OUT =
+  "Accesses are counted where a register leads to them: not those of static data and of stacks by their names, of the system (read, write), of gathers and scatters, of `xlat`, and of code that was not rewritten, as the dynamic linker's. What the C library reads and writes by `memcpy`, `memset` and the like is an access for each 8 bytes; of a few bytes it makes some twice, others on another processor.";
+const RACES =
+  "Threads lose counts of accesses that they make to the same 8 bytes at the same time: those of blocks that threads share are at least.";
+
+/** Sentences about which accesses of a program that counts them are in no block's figures. */
+function uncountedAccesses(view: DataView): string[] {
+  const failure = view.getUint32(Header.countersFailure, true);
+  return [
+    LEFT_OUT,
+    ...(view.getUint32(Header.threads, true) > 1 ? [RACES] : []),
+    ...(failure === 0 ? [] : [unshared(failure)]),
+  ];
+}
+
+/** What lines were marked is with the program alone. */
+export function unsharedMarks(view: DataView): string[] {
+  const failure = view.getUint32(Header.countersFailure, true);
+  if (failure === 0) return [];
+  return [
+    `The marks of lines found no room outside of the program (${errorInWords(failure)}): there is no working set.`,
+  ];
+}
+
+function unshared(failure: number): string {
+  return `The counters of accesses found no room outside of the program (${errorInWords(failure)}): what was accessed of blocks that were live at the end is not known, and counts as nothing.`;
+}
 
 const NAME_BYTES = 16;
 

@@ -1,3 +1,7 @@
+import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { UserError } from "../../../ground/bytes/errors.ts";
+import { loadObject } from "../../../names/load/objects.ts";
 import {
   BLOCK_FIGURES,
   type Bound,
@@ -5,26 +9,266 @@ import {
   placeBound,
   unseenBounds,
 } from "../../../profile/model/bound.ts";
-import { counted } from "../../../profile/model/counted.ts";
+import { counted, groupDigits } from "../../../profile/model/counted.ts";
 import { CPU_FILE, type CpuSamples } from "../../../profile/model/cpu.ts";
-import type { RunEnd, RunHeap } from "../../../profile/model/run.ts";
+import { namedModuleOf } from "../../../profile/model/named-module.ts";
+import type {
+  AllocatorMemory,
+  ProcessMemory,
+  RunEnd,
+  RunHeap,
+  RunModule,
+} from "../../../profile/model/run.ts";
 import { MEASURED_FILE, measuredFile } from "../../host/run/measured.ts";
 import { assembleRun, filesOfParts, type RunPart } from "../../tools/assemble-run.ts";
-import { Header } from "../layout.ts";
+import { Control, NODE_BYTES, Node } from "../../tools/heap/layout.ts";
+import { WASTE_FILE, wasteText } from "../../tools/waste/read/waste-file.ts";
+import { WORKING_SET_FILE } from "../../tools/working-set/read/working-set-session.ts";
+import { AllocatorWord, Header, Place } from "../layout.ts";
 import type { NativeToolName } from "../native-tool.ts";
+import { Origins } from "../rewrite/origins.ts";
 import { bytesLeftAlone, namesOf } from "../rewritten/not-counted.ts";
 import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
+import { type FollowedFile, hasRun, nativeWaste } from "../tools/waste/read/native-waste-file.ts";
+import { describeNative } from "../tools/working-set/read/describe-native.ts";
 import { filesReadAsData } from "./code-read.ts";
-import { type HeapPart, heapPart } from "./heap-part.ts";
+import { contextPath, describeModule, type HeapPart, heapPart, ofCode, unsharedMarks } from "./heap-part.ts";
 import type { LeftBehind, NativeRecord, RecordedProgram, RecordingOptions } from "./left-behind.ts";
-import { readModules } from "./modules.ts";
-import { OriginalPlaces } from "./original-places.ts";
-import { processMemory } from "./process-memory.ts";
-import { describeModule, ofCode } from "./run-modules.ts";
+import { type ProcessModule, readModules } from "./modules.ts";
 import type { ToolReader } from "./tool-reader.ts";
-import { unseen, unseenBlocks } from "./unseen.ts";
-import { WASTE_READER } from "./waste-part.ts";
-import { WORKING_SET_READER } from "./working-set-part.ts";
+
+/** The waste tool's part. Blocks are not recorded meanwhile. */
+const WASTE_READER: ToolReader = {
+  hasCounts: true,
+  withoutBlocks: true,
+
+  read({ left, view, modules: places, described, program, rewritten: files, originalOf }) {
+    const { counts, memory, maps = "" } = left;
+    if (counts === undefined || view.getUint32(Header.countersFailure, true) !== 0)
+      throw new UserError(NOT_SHARED);
+    const modules = [...described, ...unmet(files, described, counts, program.file)];
+    const { file: contents, bounds } = nativeWaste(program.command, counts, followedFiles(modules, files), {
+      ...program.tool?.options,
+      maps,
+      stackTop: Number(view.getBigUint64(Header.stackTop, true)),
+      programs: dirname(program.image),
+      callersOf: (context) =>
+        program.tool?.options.contexts === true
+          ? callersOf(memory, places, context)
+          : callAt(places, originalOf(context)),
+    });
+    return {
+      modules,
+      gaps: [],
+      part: {
+        tools: { waste: { ...contents.options } },
+        files: [{ member: "waste", name: WASTE_FILE, contents: wasteText(contents) }],
+        shadowBytes: bytesTaken(counts),
+        bounds,
+      },
+    };
+  },
+};
+
+const NOT_SHARED =
+  "the program could make no file to share by what it counts: a limit of file sizes, a sandbox, or no room in /dev/shm";
+
+/** Files that stood in the place of others, with their modules. What was loaded several times has one set of counters. */
+function followedFiles(modules: readonly RunModule[], files: readonly RewrittenFile[]): FollowedFile[] {
+  const rewritten = new Map(files.map((file) => [file.original, file]));
+  const counted = new Set<string>();
+  return modules.flatMap((module): FollowedFile[] => {
+    const path = realPathOf(module);
+    const file = path === undefined ? undefined : rewritten.get(path);
+    if (path === undefined || file === undefined || counted.has(path)) return [];
+    counted.add(path);
+    return [{ module: namedModuleOf(module), path, notes: file.notes }];
+  });
+}
+
+/** Files whose code ran in a process that ended before it could tell of them: it has loaded them late, and ended by `_exit` or a signal. */
+function unmet(
+  files: readonly RewrittenFile[],
+  met: readonly RunModule[],
+  counts: string,
+  program: string,
+): RunModule[] {
+  const known = new Set(met.map((module) => realPathOf(module)));
+  return files
+    .filter(({ original, notes }) => !known.has(original) && hasRun(counts, notes))
+    .map(({ original }, i) => {
+      const buildId = loadObject(original).object.buildId ?? "";
+      const nowhere = { start: 0, end: 0, address: 0, bias: 0, mark: 0, tableKey: "", isObject: true };
+      return describeModule({ ...nowhere, name: original, buildId }, met.length + i, program, undefined);
+    });
+}
+
+interface Call {
+  module: number;
+  address: number;
+}
+
+/** Calls that lead to a node of the calling context tree. What stands in front of the program's functions is left out. */
+function callersOf(memory: SharedArrayBuffer, places: readonly ProcessModule[], node: number): Call[] {
+  const view = new DataView(memory);
+  const calls: Call[] = [];
+  for (let at = view.getUint32(node + Node.parent, true); at !== Place.nodes; ) {
+    calls.push(...callAt(places, view.getUint32(at + Node.site, true)));
+    at = view.getUint32(at + Node.parent, true);
+  }
+  return calls;
+}
+
+/** The call that has a site; none where that is in front of the program's functions. */
+function callAt(places: readonly ProcessModule[], site: number): Call[] {
+  const module = places.findIndex(({ start, end }) => site >= start && site < end);
+  return module < 0 ? [] : [{ module, address: site - places[module].start + places[module].address }];
+}
+
+const BLOCK_BYTES = 512;
+
+/** Of a sparse file. */
+function bytesTaken(path: string): number {
+  return statSync(path).blocks * BLOCK_BYTES;
+}
+
+function realPathOf({ path }: RunModule): string | undefined {
+  return path !== null && path !== undefined && existsSync(path) ? realpathSync(path) : undefined;
+}
+
+interface NewCode {
+  /** Sites of new code: `[start, end)`. */
+  start: number;
+  end: number;
+  /** Site minus address in the object. */
+  distance: number;
+  origins: Origins;
+}
+
+/**
+ * Where code of rewritten files came from. A process knows places of it as sites beyond those that the original has; what is made of a
+ * run names those of the original, as if nothing had been rewritten.
+ */
+class OriginalPlaces {
+  /** The modules as their originals are. */
+  readonly modules: readonly ProcessModule[];
+  readonly #newCode: NewCode[] = [];
+  readonly #known = new Map<number, number>();
+
+  /** @param modules of a process @param files those that stood in the place of others */
+  constructor(modules: readonly ProcessModule[], files: readonly RewrittenFile[]) {
+    const byMark = new Map(files.map((file) => [file.mark, file]));
+    this.modules = modules.map((module) => {
+      const file = module.mark === 0 ? undefined : byMark.get(module.mark);
+      return file === undefined ? module : this.#takeOne(module, file);
+    });
+  }
+
+  #takeOne(module: ProcessModule, file: RewrittenFile): ProcessModule {
+    const origins = new Origins(readFileSync(file.origins));
+    const distance = module.start - module.address;
+    const start = origins.start + distance;
+    this.#newCode.push({ start, end: module.end, distance, origins });
+    const { segments } = loadObject(file.original).object;
+    const end = segments.reduce((most, one) => Math.max(most, one.address + one.memorySize), 0);
+    return { ...module, end: Math.min(module.end, end + distance) };
+  }
+
+  /** The site of the original that a site is; what is no new code stays as it is. */
+  of(site: number): number {
+    const around = this.#newCode.find(({ start, end }) => site >= start && site < end);
+    if (around === undefined) return site;
+    let original = this.#known.get(site);
+    if (original === undefined) {
+      original = around.origins.of(site - around.distance) + around.distance;
+      this.#known.set(site, original);
+    }
+    return original;
+  }
+
+  /** Changes the sites of the calling context tree in what a process has left. */
+  translate(memory: SharedArrayBuffer): void {
+    if (this.#newCode.length === 0) return;
+    const view = new DataView(memory);
+    const count = view.getUint32(Place.control + Control.nodeNext, true);
+    for (let node = 0; node <= count; node++) {
+      const at = Place.nodes + NODE_BYTES * node + Node.site;
+      view.setUint32(at, this.of(view.getUint32(at, true)), true);
+    }
+  }
+
+  /** Samples with sites of originals. */
+  ofSamples(samples: CpuSamples): CpuSamples {
+    const { caller, site } = samples.stacks;
+    return { ...samples, stacks: { caller, site: site.map((one) => this.of(one)) } };
+  }
+}
+
+const NO_LINES_YET = "There is no working set yet: the first interval has not ended.";
+const NO_LINES = "There is no working set: nobody has seen the marks of lines before the process ended.";
+
+/** The part of the working set. */
+const WORKING_SET_READER: ToolReader = {
+  read({ left: { workingSet, samples, counts }, view, program, described, ours, isRunning }) {
+    const unshared = unsharedMarks(view);
+    if (unshared.length > 0) return { part: undefined, gaps: unshared };
+    const facts = {
+      ...program,
+      modules: described.map(namedModuleOf),
+      threads: view.getUint32(Header.threads, true),
+      pathOf: (context: number) => contextPath(view, context, ours),
+    };
+    const start = Number(view.getBigUint64(Header.start, true));
+    const lines = workingSet && describeNative(workingSet, facts, samples, start);
+    if (lines === undefined) return { part: undefined, gaps: [isRunning ? NO_LINES_YET : NO_LINES] };
+    const { profile, description, bounds } = lines;
+    const contents = `${JSON.stringify(profile)}\n`;
+    return {
+      gaps: [],
+      part: {
+        tools: { workingset: description },
+        files: [{ member: "workingset", name: WORKING_SET_FILE, contents }],
+        shadowBytes: counts === undefined ? 0 : bytesTaken(counts),
+        bounds,
+      },
+    };
+  },
+};
+
+const KIB = 1024;
+const WORD_BYTES = 8;
+
+/**
+ * What a process had of memory, by what the kernel said last, and by what its allocator said in the header of its memory when it exited. Undefined: the kernel
+ * was not asked in time. What it shares with others is left out, as the tables are that it was recorded in.
+ */
+export function processMemory(view: DataView, status = ""): ProcessMemory | undefined {
+  const bytes = (field: string): number | undefined => {
+    const [, kib] = new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(status) ?? [];
+    return kib === undefined ? undefined : Number(kib) * KIB;
+  };
+  const [resident, peak, shared] = [bytes("VmRSS"), bytes("VmHWM"), bytes("RssShmem") ?? 0];
+  if (resident === undefined || peak === undefined) return undefined;
+  // Shared memory only grows, so at the peak there was no more of it than there is.
+  const residentBytes = Math.max(0, resident - shared);
+  const allocator = allocatorMemory(view);
+  return {
+    residentBytes,
+    peakBytes: Math.max(residentBytes, peak - shared),
+    ...(allocator === undefined ? {} : { allocator }),
+  };
+}
+
+function allocatorMemory(view: DataView): AllocatorMemory | undefined {
+  if (view.getUint32(Header.isAllocatorAsked, true) === 0) return undefined;
+  const word = (index: number): number =>
+    Number(view.getBigUint64(Header.allocator + WORD_BYTES * index, true));
+  return {
+    heldBytes: word(AllocatorWord.arenas) + word(AllocatorWord.ranges),
+    freeBytes: word(AllocatorWord.free),
+    topBytes: word(AllocatorWord.top),
+  };
+}
 
 const READERS: Readonly<Record<NativeToolName, ToolReader>> = {
   heap: { countsAccesses: true },
@@ -208,4 +452,85 @@ export function boundsOfProcess(view: DataView, replacedBy?: string): Bound[] {
       ? unseenBounds("the counters of accesses found no room outside of the program", ["accesses", "unused"])
       : []),
   ];
+}
+
+/**
+ * Sentences about what was not seen of a process, whatever is recorded of it.
+ *
+ * @param replacedBy path of the program that the process has replaced itself by
+ */
+function unseen(view: DataView, replacedBy?: string): string[] {
+  const refused = view.getUint32(Header.threadsRefused, true);
+  return [
+    ...(replacedBy === undefined
+      ? []
+      : [
+          `The program has replaced itself by ${replacedBy} (exec), of which nothing is recorded: run that one, or record both with --trace-children.`,
+        ]),
+    ...some(
+      count(view, Header.early),
+      ["call", "calls"],
+      "of the allocator came before anything could be recorded.",
+    ),
+    ...some(
+      count(view, Header.unrecorded),
+      ["call", "calls"],
+      "of the allocator came from signal handlers or found the tables taken, and are not recorded.",
+    ),
+    ...some(
+      view.getUint32(Header.foldedCalls, true),
+      ["call", "calls"],
+      "inside of recursion left out of new call paths, which were very many: these have the call that entered the recursion and the one that left it.",
+    ),
+    ...some(
+      refused,
+      ["thread", "threads"],
+      "more than there is room for: what they allocate is not recorded.",
+    ),
+  ];
+}
+
+/**
+ * Sentences about what of its blocks was not, where these are recorded.
+ *
+ * @param isNoneExpected whether it is told anyhow why there may be none
+ */
+function unseenBlocks(view: DataView, isNoneExpected: boolean): string[] {
+  const large = count(view, Header.largeRanges);
+  return [
+    ...(!isNoneExpected && count(view, Place.control + Control.allocations) === 0
+      ? [
+          "No allocation was seen: the program makes none, has an allocator of its own, or has replaced itself by another program at once.",
+        ]
+      : []),
+    ...some(
+      count(view, Header.lostStacks),
+      ["stack", "stacks"],
+      "ended early, where no table says how code was called.",
+    ),
+    ...some(
+      count(view, Header.cutStacks),
+      ["stack was", "stacks were"],
+      "deeper than is kept: their outermost frames are missing.",
+    ),
+    ...some(
+      large,
+      ["mapped range", "mapped ranges"],
+      `of 4 GiB and more ${large === 1 ? "is" : "are"} not among the blocks (${groupDigits(count(view, Header.largeRangeBytes) / 2 ** 30)} GiB, reserved as a rule).`,
+    ),
+    ...(view.getUint32(Header.parent, true) === 0
+      ? []
+      : [
+          "This process was forked: blocks that its parent had are its parent's, and their releases here are of blocks whose allocation was not seen.",
+        ]),
+  ];
+}
+
+function count(view: DataView, field: number): number {
+  return Number(view.getBigUint64(field, true));
+}
+
+/** One sentence where there are any. */
+function some(number: number, [one, many]: readonly [string, string], rest: string): string[] {
+  return number === 0 ? [] : [`${counted(number, one, many)} ${rest}`];
 }

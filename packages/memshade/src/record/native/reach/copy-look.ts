@@ -3,9 +3,8 @@ import { counted } from "../../../profile/model/counted.ts";
 import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import type { MemoryFile } from "../collect/memory-file.ts";
 import { Header } from "../layout.ts";
-import { OpenedProcess } from "./opened-process.ts";
+import { OpenedProcess, type SeenThread, StandingThreads, stackOf } from "./opened-process.ts";
 import type { ProcessLook } from "./process-look.ts";
-import { type SeenThread, StandingThreads, stackOf } from "./standing-threads.ts";
 
 /** So often a copy is made while threads run, with a pause: what they have in registers is not in the copy. */
 const TRIES = 3;

@@ -4,9 +4,8 @@ import type { MemoryFile } from "../collect/memory-file.ts";
 import { Header, MAPPING_BYTES, Mapping, Place } from "../layout.ts";
 import { lookThroughProcess, type OwnMemory, type StillProcess } from "./look-through-process.ts";
 import { readMappedRanges } from "./mapped-ranges.ts";
-import { OpenedProcess } from "./opened-process.ts";
+import { OpenedProcess, StandingThreads } from "./opened-process.ts";
 import { ProcessMemory } from "./process-memory.ts";
-import { StandingThreads } from "./standing-threads.ts";
 
 /** What is known of all processes of a run. */
 export interface LookedAt {

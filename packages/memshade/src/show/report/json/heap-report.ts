@@ -7,7 +7,7 @@ import { leaks } from "../../../explain/analyses/heap.ts";
 import { type ClassifiedSite, classifySites, type TypeTotals } from "../../../explain/analyses/hot-cold.ts";
 import { liveByKind, reachOf } from "../../../explain/analyses/live-blocks.ts";
 import { heapPhases } from "../../../explain/analyses/over-time.ts";
-import type { StaticsReport } from "../../../explain/analyses/statics/static-objects.ts";
+import type { StaticsReport } from "../../../explain/analyses/statics.ts";
 import { temporaryBlocks } from "../../../explain/analyses/temporary.ts";
 import { heapTotals } from "../../../explain/analyses/totals.ts";
 import { neverAccessed, writtenNeverRead } from "../../../explain/analyses/unused-blocks.ts";

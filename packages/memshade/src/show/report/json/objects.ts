@@ -1,8 +1,14 @@
-import { objectPhases } from "../../../explain/analyses/objects/over-time.ts";
-import { framesOfPath } from "../../../explain/analyses/objects/shares.ts";
-import { AGE_BOUNDS, survivalBy, wholeSurvival } from "../../../explain/analyses/objects/survival.ts";
-import { objectTotals } from "../../../explain/analyses/objects/totals.ts";
-import { typeName, unreadFields, unreadTypes } from "../../../explain/analyses/objects/unread.ts";
+import {
+  AGE_BOUNDS,
+  framesOfPath,
+  objectPhases,
+  objectTotals,
+  survivalBy,
+  typeName,
+  unreadFields,
+  unreadTypes,
+  wholeSurvival,
+} from "../../../explain/analyses/objects.ts";
 import type { Finding } from "../../../explain/findings/index.ts";
 import type { ModuleObjects, ObjectsProfile } from "../../../profile/model/objects.ts";
 import type { Presence } from "../../../profile/model/run.ts";

@@ -1,4 +1,4 @@
-import type { StaticObject, StaticsReport } from "../../../explain/analyses/statics/static-objects.ts";
+import type { StaticObject, StaticsReport } from "../../../explain/analyses/statics.ts";
 
 /** Static data as part of the heap's report: docs/report-json.md. */
 export function staticDataJson(statics: StaticsReport, rows: number | undefined): object {

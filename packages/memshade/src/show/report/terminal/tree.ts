@@ -5,8 +5,7 @@ import type { StackFrame } from "../../../explain/measures/measured-stacks.ts";
 import { formatPercent, plural } from "../../../profile/model/format.ts";
 import { amountFormat } from "../measure-format.ts";
 import { printGaps } from "./common/header.ts";
-import { shortenName } from "./common/names.ts";
-import { Screen, type ScreenOptions } from "./common/screen.ts";
+import { Screen, type ScreenOptions, shortenName } from "./common/screen.ts";
 import { cutEnd, cutMiddle, displayWidth, padLeft, printable } from "./common/text.ts";
 
 /** With less room for its name, a place loses its line. */

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { dataAccessProfile } from "../../../../src/explain/analyses/statics/data-access-profile.ts";
-import { staticsReport } from "../../../../src/explain/analyses/statics/static-objects.ts";
+import { dataAccessProfile, staticsReport } from "../../../../src/explain/analyses/statics.ts";
 import { statics, variable } from "../../../support/statics-picture.ts";
 
 const VARIABLES = [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { staticsReport } from "../../../../src/explain/analyses/statics/static-objects.ts";
+import { staticsReport } from "../../../../src/explain/analyses/statics.ts";
 import { statics, variable } from "../../../support/statics-picture.ts";
 
 const used = (named: Parameters<typeof staticsReport>[0]) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CutStacks } from "../../../../src/names/stacks/recordings/cut-stacks.ts";
+import { CutStacks } from "../../../../src/names/stacks/recordings/named-samples.ts";
 import { isEventOf, PerfProfileBuilder } from "../../../../src/names/stacks/recordings/perf-profile.ts";
 import { CodePlace, type SampleStack } from "../../../../src/names/stacks/recordings/sample-walks.ts";
 import type { PerfEvent } from "../../../../src/profile/formats/perf-data/index.ts";

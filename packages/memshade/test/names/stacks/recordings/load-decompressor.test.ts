@@ -5,7 +5,7 @@ import {
   decompressByStream,
   decompressInPlace,
   nodeZstd,
-} from "../../../../src/names/stacks/recordings/load-decompressor.ts";
+} from "../../../../src/names/stacks/recordings/named-samples.ts";
 import type { Decompressor } from "../../../../src/profile/formats/perf-data/index.ts";
 
 /** Perf writes one frame. Node's stream leaves out what follows an empty one. */

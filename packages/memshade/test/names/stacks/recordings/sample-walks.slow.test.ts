@@ -6,7 +6,7 @@ import { ModuleMap, StackImage, Unwinder } from "../../../../src/code/unwind/ind
 import { sourceOfBytes } from "../../../../src/ground/bytes/byte-source.ts";
 import { ObjectFinder } from "../../../../src/names/load/objects.ts";
 import { MappedModule, NativeFile, type ObjectSource } from "../../../../src/names/stacks/native-file.ts";
-import { nodeZstd } from "../../../../src/names/stacks/recordings/load-decompressor.ts";
+import { nodeZstd } from "../../../../src/names/stacks/recordings/named-samples.ts";
 import { SampleRegisters, unwindPerfData } from "../../../../src/names/stacks/recordings/sample-walks.ts";
 import { readPerfData } from "../../../../src/profile/formats/perf-data/index.ts";
 import {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { sourceOfBytes } from "../../../../src/ground/bytes/byte-source.ts";
 import { FormatError } from "../../../../src/ground/bytes/errors.ts";
-import { nodeZstd } from "../../../../src/names/stacks/recordings/load-decompressor.ts";
+import { nodeZstd } from "../../../../src/names/stacks/recordings/named-samples.ts";
 import { type PerfRecord, readPerfData } from "../../../../src/profile/formats/perf-data/index.ts";
 import { DumpWriter } from "./dump-pictures.ts";
 import { comm, drawPerfData, finishedRound, mmap2, record, sample } from "./perf-data-pictures.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { Images } from "../../../../src/record/host/browser/images.ts";
 import type { AgentMessage } from "../../../../src/record/host/browser/messages.ts";
+import { Images } from "../../../../src/record/host/browser/module-service.ts";
 import type { ShadowMemories } from "../../../../src/record/host/instance/host-calls.ts";
 import type { Recorder } from "../../../../src/record/host/run/recorder.ts";
 

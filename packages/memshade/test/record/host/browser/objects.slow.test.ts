@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { survivalBy } from "../../../../src/explain/analyses/objects/survival.ts";
+import { survivalBy } from "../../../../src/explain/analyses/objects.ts";
 import { type ObjectsProfile, readObjects } from "../../../../src/profile/model/objects.ts";
 import { browse, isInstalled } from "./support/browse.ts";
 

@@ -1,15 +1,13 @@
 import { describe, expect, it } from "vitest";
-import {
-  addCollection,
-  type BlockCollection,
-  NO_COLLECTION,
-} from "../../../../src/profile/model/collection.ts";
+import { addCollection, type BlockCollection } from "../../../../src/profile/model/collection.ts";
 import { hookFinalizers, watchFinalizers } from "../../../../src/record/host/instance/finalizers.ts";
 import { watchInstance } from "../../../../src/record/host/loader.ts";
 import { SHADOW_MEMORY } from "../../../../src/record/tools/host-interface.ts";
 import { instrument } from "../../../../src/record/tools/instrument.ts";
 import { wat } from "../../../support/assemble.ts";
 import { BUMP } from "../../../support/profiled.ts";
+
+const NO_COLLECTION: BlockCollection = { blocks: 0, bytes: 0, lifetime: 0 };
 
 const MODULE = wat(`(module (memory 32 32) ${BUMP}
   (func (export "small") (result i32) (call $malloc (i32.const 24)))

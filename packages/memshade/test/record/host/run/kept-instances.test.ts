@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RunModule } from "../../../../src/profile/model/run.ts";
-import { KeptInstances } from "../../../../src/record/host/run/kept-instances.ts";
+import { KeptInstances } from "../../../../src/record/host/run/recorder.ts";
 
 const MODULES = [{ index: 0 }, { index: 1 }] as RunModule[];
 const FRAMES = ["main", "begin"].map((name) => ({ name, file: "/a.mjs", line: 1 }));

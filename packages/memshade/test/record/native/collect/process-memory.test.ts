@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { processMemory } from "../../../../src/record/native/collect/process-memory.ts";
+import { processMemory } from "../../../../src/record/native/collect/recorded-run.ts";
 import { Header } from "../../../../src/record/native/layout.ts";
 
 const STATUS = `Name:\tprogram

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { StaticsReport } from "../../../../src/explain/analyses/statics/static-objects.ts";
+import type { StaticsReport } from "../../../../src/explain/analyses/statics.ts";
 import { wat } from "../../../support/assemble.ts";
 import type { GranuleCount } from "../../../support/counters.ts";
 import { countNaively, naiveCounts } from "../../../support/naive-counters.ts";

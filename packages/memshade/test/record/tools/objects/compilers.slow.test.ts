@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { unreadFields } from "../../../../src/explain/analyses/objects/unread.ts";
+import { unreadFields } from "../../../../src/explain/analyses/objects.ts";
 import type { ObjectsProfile } from "../../../../src/profile/model/objects.ts";
 import { OBJECTS_FILE } from "../../../../src/runs/objects.ts";
 import { memshade, newFolder, startNode } from "../../../cli/support/command-line.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { framesOfPath, siteShares } from "../../../../src/explain/analyses/objects/shares.ts";
+import { framesOfPath, siteShares } from "../../../../src/explain/analyses/objects.ts";
 import { type ModuleObjects, readObjects } from "../../../../src/profile/model/objects.ts";
 import type { ObjectsOptions } from "../../../../src/record/tools/options.ts";
 import { binaryenTool, watByBinaryen } from "../../../support/assemble.ts";

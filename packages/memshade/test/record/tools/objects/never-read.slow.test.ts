@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { unreadFields } from "../../../../src/explain/analyses/objects/unread.ts";
+import { unreadFields } from "../../../../src/explain/analyses/objects.ts";
 import { readObjects } from "../../../../src/profile/model/objects.ts";
 import { binaryenTool, watByBinaryen } from "../../../support/assemble.ts";
 import { record } from "../../../support/recorded.ts";

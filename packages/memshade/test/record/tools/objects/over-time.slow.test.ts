@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { objectPhases } from "../../../../src/explain/analyses/objects/over-time.ts";
+import { objectPhases } from "../../../../src/explain/analyses/objects.ts";
 import { type ModuleObjects, readObjects } from "../../../../src/profile/model/objects.ts";
 import { profile, type Recording } from "../../../../src/record/host/profile.ts";
 import type { ObjectsOptions } from "../../../../src/record/tools/options.ts";

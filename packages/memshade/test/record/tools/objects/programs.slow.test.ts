@@ -1,9 +1,12 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { survivalBy } from "../../../../src/explain/analyses/objects/survival.ts";
-import { objectTotals } from "../../../../src/explain/analyses/objects/totals.ts";
-import { unreadFields, unreadTypes } from "../../../../src/explain/analyses/objects/unread.ts";
+import {
+  objectTotals,
+  survivalBy,
+  unreadFields,
+  unreadTypes,
+} from "../../../../src/explain/analyses/objects.ts";
 import { type ObjectsProfile, readObjects } from "../../../../src/profile/model/objects.ts";
 import { profile } from "../../../../src/record/host/profile.ts";
 import { instrument } from "../../../../src/record/tools/index.ts";

@@ -1,6 +1,12 @@
-import { addCapacity, addGrowth, NO_GROWTH } from "../../../../profile/model/growth.ts";
+import {
+  addCapacity,
+  addGrowth,
+  type BlockCapacity,
+  type BlockGrowth,
+  NO_GROWTH,
+} from "../../../../profile/model/growth.ts";
 import { blockMib, mergeMib } from "../../../../profile/model/mib.ts";
-import { addDrag } from "../../../../profile/model/over-time/drag.ts";
+import { addDrag, type BlockDrag } from "../../../../profile/model/over-time/drag.ts";
 import { HostSite } from "../../../contexts/layout.ts";
 import type { InstrumentedInfo, ShadowLayout } from "../../options.ts";
 import {
@@ -9,8 +15,10 @@ import {
   Context,
   Control,
   DRAG_BYTES,
+  Drag,
   Followed,
   GROWTH_BYTES,
+  Growth,
   HostEntries,
   HostNode,
   INTERVAL_BYTES,
@@ -34,9 +42,7 @@ import {
   splitLive,
 } from "./block-entry.ts";
 import type { ContextExtras, ShadowContext } from "./context-table.ts";
-import { readDrag } from "./drag-entry.ts";
 import { countersOf, type GranuleCounters, type TableMemory } from "./granule-counters.ts";
-import { readGrowth } from "./growth-entry.ts";
 import { GRANULE_BYTES, type LiveBlock, LiveBlocks } from "./live-blocks.ts";
 import { NO_REACH } from "./reach/reach-sums.ts";
 import { type StaticCounts, StaticReader } from "./read-statics.ts";
@@ -511,5 +517,52 @@ function extrasOf(
     temporary: entry.temporary,
     collected: entry.collected,
     ...parts,
+  };
+}
+
+/** What a context's ended blocks say of drag: its entry of the table in a shadow memory, at byte `at`. */
+function readDrag(view: DataView, at: number): BlockDrag {
+  const u64 = (field: number): number => Number(view.getBigUint64(at + field, true));
+  return {
+    followed: view.getUint32(at + Drag.followed, true),
+    blocks: u64(Drag.blocks),
+    bytes: u64(Drag.bytes),
+    byteTime: u64(Drag.byteTime),
+    draggedByteTime: u64(Drag.dragged),
+    lateBlocks: u64(Drag.lateBlocks),
+    lateBytes: u64(Drag.lateBytes),
+    byteWork: view.getFloat64(at + Drag.byteWork, true),
+    lateByteWork: view.getFloat64(at + Drag.lateByteWork, true),
+    lateUsedByteWork: view.getFloat64(at + Drag.lateUsedByteWork, true),
+    lateLastUse: u64(Drag.lateLastUse),
+    lateFollowed: view.getUint32(at + Drag.lateFollowed, true),
+  };
+}
+
+/** What a context's ended blocks say of growth and capacity: its entry of the table in a shadow memory, at byte `at`. */
+function readGrowth(view: DataView, at: number): { growth: BlockGrowth; capacity: BlockCapacity } {
+  const u32 = (field: number): number => view.getUint32(at + field, true);
+  const u64 = (field: number): number => Number(view.getBigUint64(at + field, true));
+  const steps = u32(Growth.steps);
+  return {
+    growth: {
+      chains: u32(Growth.chains),
+      copies: u32(Growth.copies),
+      copiedBytes: u64(Growth.copiedBytes),
+      mostCopies: u32(Growth.mostCopies),
+      finalBytes: u64(Growth.finalBytes),
+      usedBytes: u64(Growth.usedBytes),
+      largestFinal: u32(Growth.largestFinal),
+      ...(steps > 0 && {
+        steppedChains: u32(Growth.steppedChains),
+        steps,
+        steppedBytes: u64(Growth.steppedBytes),
+      }),
+    },
+    capacity: {
+      blocks: u32(Growth.endedBlocks),
+      bytes: u64(Growth.endedBytes),
+      unusedBytes: u64(Growth.unusedBytes),
+    },
   };
 }

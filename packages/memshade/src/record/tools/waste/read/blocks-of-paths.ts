@@ -10,8 +10,7 @@ import {
 import type { TypeAt } from "../../session.ts";
 import { GranuleFate, OFFSETS } from "../layout.ts";
 import { COLUMNS, Column, type ObjectFigures } from "./read-objects.ts";
-import { GRANULE_BYTES, type PathBlocksFigures } from "./read-path-blocks.ts";
-import { pathKey } from "./site-paths.ts";
+import { GRANULE_BYTES, type PathBlocksFigures, pathKey } from "./read-path-blocks.ts";
 
 /** What happened to each byte of some blocks. */
 interface Fates {

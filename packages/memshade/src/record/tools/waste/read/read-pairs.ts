@@ -3,8 +3,7 @@ import { eachIndexEntry } from "../../../contexts/frames/index-table.ts";
 import { IndexEntry, IndexKind } from "../../../contexts/layout.ts";
 import { GREW, MOVED, PAIR_BYTES, Pair, READS_BYTES } from "../layout.ts";
 import { READ_BYTE, ShadowIds, WORD_TABLES } from "../memory-plan.ts";
-import { readPathPlaces } from "./read-path-blocks.ts";
-import { callersOf } from "./site-paths.ts";
+import { callersOf, readPathPlaces } from "./read-path-blocks.ts";
 import { coveredNow, readCount, type WasteTables } from "./tables.ts";
 
 /** In words of precise mode: the key, and states in the two bits above. */

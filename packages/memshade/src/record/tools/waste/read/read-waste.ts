@@ -35,8 +35,13 @@ import {
   readReallocations,
   unreadBytes,
 } from "./read-pairs.ts";
-import { type PathBlocksFigures, readPathBlocks } from "./read-path-blocks.ts";
-import { pathKey, readSitePaths, type SiteInContext } from "./site-paths.ts";
+import {
+  type PathBlocksFigures,
+  pathKey,
+  readPathBlocks,
+  readSitePaths,
+  type SiteInContext,
+} from "./read-path-blocks.ts";
 import { controlWord, has, readCount, type WasteTables } from "./tables.ts";
 
 /** Values that are told of a load. */

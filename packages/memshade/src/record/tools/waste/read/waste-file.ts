@@ -28,7 +28,7 @@ import { wasteDescription } from "../description.ts";
 import { heldSentence, refusedSentence } from "../memory-limit.ts";
 import { blockParts, blocksOf, blocksOfObjects, mergeObjects, objectsOf } from "./blocks-of-paths.ts";
 import type { PairFigures } from "./read-pairs.ts";
-import { mergePathBlocks } from "./read-path-blocks.ts";
+import { mergePathBlocks, pathKey } from "./read-path-blocks.ts";
 import {
   addFigures,
   type LoadFigures,
@@ -36,7 +36,6 @@ import {
   type WasteContents,
   WasteReader,
 } from "./read-waste.ts";
-import { pathKey } from "./site-paths.ts";
 import { siteRunsOf } from "./site-runs.ts";
 
 /** What was recorded of one module: the contents of each of its instances. */

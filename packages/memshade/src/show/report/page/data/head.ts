@@ -1,6 +1,5 @@
 import { whyHeapUnknown } from "../../../../explain/analyses/heap.ts";
-import { wholeSurvival } from "../../../../explain/analyses/objects/survival.ts";
-import { objectTotals } from "../../../../explain/analyses/objects/totals.ts";
+import { objectTotals, wholeSurvival } from "../../../../explain/analyses/objects.ts";
 import { heapTotals } from "../../../../explain/analyses/totals.ts";
 import { neverAccessed, writtenNeverRead } from "../../../../explain/analyses/unused-blocks.ts";
 import { gapsOf } from "../../../../explain/measures/gaps.ts";

@@ -1,7 +1,6 @@
 import { granuleAccesses } from "../../../../explain/analyses/granule-accesses.ts";
 import { groupContexts } from "../../../../explain/analyses/groups.ts";
-import { type SiteShare, siteShares } from "../../../../explain/analyses/objects/shares.ts";
-import { typeName, unreadFields } from "../../../../explain/analyses/objects/unread.ts";
+import { type SiteShare, siteShares, typeName, unreadFields } from "../../../../explain/analyses/objects.ts";
 import type { Finding } from "../../../../explain/findings/index.ts";
 import type { HeapProfile } from "../../../../profile/model/heap-profile.ts";
 import { type ObjectsProfile, type ObjectType, placeFields } from "../../../../profile/model/objects.ts";

@@ -1,8 +1,12 @@
 import { lifetimeHistogram, sizeHistogram } from "../../../../explain/analyses/block-histograms.ts";
-import { objectIntervals, objectPhases } from "../../../../explain/analyses/objects/over-time.ts";
-import { equalStretches, liveAt } from "../../../../explain/analyses/objects/survival.ts";
+import {
+  equalStretches,
+  liveAt,
+  objectIntervals,
+  objectPhases,
+} from "../../../../explain/analyses/objects.ts";
 import type { RecordedTools } from "../../../../explain/analyses/recorded-tools.ts";
-import type { StaticsReport } from "../../../../explain/analyses/statics/static-objects.ts";
+import type { StaticsReport } from "../../../../explain/analyses/statics.ts";
 import type { PlaceFrame } from "../../../../explain/findings/finding-kind.ts";
 import { type Finding, kindOf, weightOf, wholeOfPart } from "../../../../explain/findings/index.ts";
 import { MEASURED_TOOLS, stacksOf } from "../../../../explain/measures/index.ts";

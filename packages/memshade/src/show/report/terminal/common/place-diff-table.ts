@@ -6,8 +6,7 @@ import type { Measure } from "../../../../explain/measures/measure.ts";
 import type { StackFrame } from "../../../../explain/measures/measured-stacks.ts";
 import { amountFormat } from "../../measure-format.ts";
 import { type DiffTableOptions, diffTableText } from "./diff-table.ts";
-import { shortenName } from "./names.ts";
-import type { Screen } from "./screen.ts";
+import { type Screen, shortenName } from "./screen.ts";
 import { cutMiddle, displayWidth, printable } from "./text.ts";
 
 const NOUNS = { path: "call path", site: "site", function: "function" } as const;

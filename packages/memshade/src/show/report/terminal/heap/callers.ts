@@ -10,8 +10,7 @@ import { siteFrameOfContext, siteStackOfContext } from "../../../../profile/mode
 import { framesOfStack } from "../../../../profile/model/stacks.ts";
 import { describeFrame, type FrameDescription, ofModule } from "../../frames.ts";
 import { fillLines, foldLibraries } from "../common/call-path.ts";
-import { shortenName } from "../common/names.ts";
-import type { Screen } from "../common/screen.ts";
+import { type Screen, shortenName } from "../common/screen.ts";
 import { cutMiddle, displayWidth, printable } from "../common/text.ts";
 import { placeInWords } from "./site-names.ts";
 

@@ -18,7 +18,7 @@ import {
   liveByKind,
   reachOf,
 } from "../../../../explain/analyses/live-blocks.ts";
-import type { StaticObject, StaticsReport } from "../../../../explain/analyses/statics/static-objects.ts";
+import type { StaticObject, StaticsReport } from "../../../../explain/analyses/statics.ts";
 import { temporaryBlocks } from "../../../../explain/analyses/temporary.ts";
 import { heapTotals } from "../../../../explain/analyses/totals.ts";
 import { neverAccessed, writtenNeverRead } from "../../../../explain/analyses/unused-blocks.ts";

@@ -9,8 +9,7 @@ import {
 } from "../../../../profile/model/indices.ts";
 import { framesInsideSite, siteFrameOfContext } from "../../../../profile/model/site-frame.ts";
 import { describeFrame, type FrameDescription, ofModule } from "../../frames.ts";
-import { shortenName } from "../common/names.ts";
-import type { Screen } from "../common/screen.ts";
+import { type Screen, shortenName } from "../common/screen.ts";
 import { cutMiddle, displayWidth, printable } from "../common/text.ts";
 
 /** What a row of a table is. */

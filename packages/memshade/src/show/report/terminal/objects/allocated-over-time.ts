@@ -4,11 +4,10 @@ import {
   objectIntervals,
   objectPhases,
   objectSitesOverTime,
-} from "../../../../explain/analyses/objects/over-time.ts";
+} from "../../../../explain/analyses/objects.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../../../profile/model/format.ts";
 import type { ModuleObjects, ObjectSite } from "../../../../profile/model/objects.ts";
-import { shortenName } from "../common/names.ts";
-import type { Screen } from "../common/screen.ts";
+import { type Screen, shortenName } from "../common/screen.ts";
 import { sparkline } from "../common/sparkline.ts";
 import { bar, cutMiddle, displayWidth, padLeft, padRight, printable } from "../common/text.ts";
 

@@ -1,20 +1,18 @@
 import { fromOwn } from "../../../../explain/analyses/frames/own-place.ts";
-import { busiestPaths } from "../../../../explain/analyses/objects/shares.ts";
 import {
   AGE_BOUNDS,
+  busiestPaths,
   equalStretches,
   liveAt,
+  objectTotals,
   type Survival,
   survivalBy,
-  wholeSurvival,
-} from "../../../../explain/analyses/objects/survival.ts";
-import { objectTotals } from "../../../../explain/analyses/objects/totals.ts";
-import {
   typeName,
   typesByIndex,
   unreadFields,
   unreadTypes,
-} from "../../../../explain/analyses/objects/unread.ts";
+  wholeSurvival,
+} from "../../../../explain/analyses/objects.ts";
 import { LEAST_BYTES } from "../../../../explain/findings/heap-blocks.ts";
 import type { Finding } from "../../../../explain/findings/index.ts";
 import { agreeing } from "../../../../profile/model/counted.ts";

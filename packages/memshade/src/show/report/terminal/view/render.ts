@@ -5,9 +5,8 @@ import type { Paint } from "../common/paint.ts";
 import { Screen } from "../common/screen.ts";
 import { displayWidth, padLeft, printable, wrapWords } from "../common/text.ts";
 import { frameLabel } from "../tree.ts";
-import { keyLines } from "./keys.ts";
 import { bodyRows, LEAST, MARK_COLUMNS, pathRows, topFor } from "./layout.ts";
-import { fitLine, lineWidth } from "./texts.ts";
+import { fitLine, keyLines, lineWidth } from "./texts.ts";
 import { rowsOf } from "./tree-cursor.ts";
 import type { ViewModel } from "./view-model.ts";
 import {

@@ -1,8 +1,7 @@
 import type { CallNode } from "../../../../explain/call-tree/call-tree.ts";
 import { type Finding, kindOf } from "../../../../explain/findings/index.ts";
-import { type Key, keyLines } from "./keys.ts";
 import { bodyRows } from "./layout.ts";
-import { findingText, frameText } from "./texts.ts";
+import { findingText, frameText, type Key, keyLines } from "./texts.ts";
 import { atPath, inwards, openedBelow, outwards, rowAtCursor, rowsOf, toggled } from "./tree-cursor.ts";
 import type { TreeChoice, ViewModel } from "./view-model.ts";
 import {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { shortenName, shortenPlace } from "../../../../../src/show/report/terminal/common/names.ts";
+import { shortenName, shortenPlace } from "../../../../../src/show/report/terminal/common/screen.ts";
 import { cutMiddle, displayWidth } from "../../../../../src/show/report/terminal/common/text.ts";
 
 const push = "std::vector<int, std::allocator<int> >::push_back(int const&)";

@@ -2,7 +2,7 @@ import path from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { GROUPINGS } from "../../../../../src/explain/analyses/groups.ts";
-import { staticsReport } from "../../../../../src/explain/analyses/statics/static-objects.ts";
+import { staticsReport } from "../../../../../src/explain/analyses/statics.ts";
 import { rankPairs } from "../../../../../src/explain/analyses/waste.ts";
 import { measuresOfTool } from "../../../../../src/explain/measures/index.ts";
 import { createPaint } from "../../../../../src/show/report/terminal/common/paint.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { staticsReport } from "../../../../../src/explain/analyses/statics/static-objects.ts";
+import { staticsReport } from "../../../../../src/explain/analyses/statics.ts";
 import { staticDataJson } from "../../../../../src/show/report/json/static-data.ts";
 import { createPaint } from "../../../../../src/show/report/terminal/common/paint.ts";
 import { Screen } from "../../../../../src/show/report/terminal/common/screen.ts";

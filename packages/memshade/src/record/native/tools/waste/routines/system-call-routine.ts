@@ -17,8 +17,15 @@ import {
   relative,
 } from "../../../../../code/x64/index.ts";
 import { ADDRESS_BITS, SHADOW, UNKNOWN_CALLS } from "../layout.ts";
-import { type ReachedMemory, reachedMemory } from "./reached-memory.ts";
-import { ALWAYS, KIND, ROW, ROW_BYTES, systemCallTable } from "./system-calls.ts";
+import {
+  ALWAYS,
+  KIND,
+  type ReachedMemory,
+  ROW,
+  ROW_BYTES,
+  reachedMemory,
+  systemCallTable,
+} from "./system-calls.ts";
 
 /** Registers with the arguments of a system call, in their order, then what else is kept. */
 const ARGUMENTS = [RDI, RSI, RDX, R10, R8, R9];

@@ -1,8 +1,400 @@
-import { BlockHeads } from "./block-heads.ts";
 import type { BlockList } from "./block-list.ts";
-import { type BlockTimes, findOwners } from "./owners.ts";
-import { Pointers, ROOT } from "./pointers.ts";
-import type { ProgramMemory } from "./program-memory.ts";
+import type { ProgramMemory, SeeWords } from "./program-memory.ts";
+
+const FIRST_LENGTH = 1024;
+
+/** Numbers of 32 bits that become more. */
+class IntList {
+  length = 0;
+  #values = new Int32Array(FIRST_LENGTH);
+
+  push(value: number): void {
+    if (this.length === this.#values.length) {
+      const more = new Int32Array(2 * this.length);
+      more.set(this.#values);
+      this.#values = more;
+    }
+    this.#values[this.length++] = value;
+  }
+
+  /** The values, and room behind them. */
+  get values(): Int32Array {
+    return this.#values;
+  }
+}
+
+const NOTHING = { from: 0, to: 0 };
+
+/** In the place of a block that a pointer lies in: it lies in none. */
+const ROOT = -1;
+
+/** Addresses inside of blocks, in the order in which they were met: those of roots first, then by the block that they lie in. */
+interface InsidePointers {
+  readonly sources: IntList;
+  readonly targets: IntList;
+  readonly values: number[];
+}
+
+/**
+ * The pointers between blocks: for each block the blocks of which it has the address. The memory is read once, by address, and
+ * nothing of it is kept but the numbers of blocks. Addresses inside of blocks are few, and have a list of their own.
+ */
+class Pointers {
+  /** Not 0: a root has the address of the block. */
+  readonly isRooted: Uint8Array;
+  readonly inside: InsidePointers = { sources: new IntList(), targets: new IntList(), values: [] };
+  readonly #blocks: BlockList;
+  readonly #memory: ProgramMemory;
+  readonly #isOther: ((value: number, at: number, block: number) => boolean) | undefined;
+  /** Where the row of each block ends among the targets. */
+  readonly #rowEnds: Uint32Array;
+  readonly #targets = new IntList();
+  #source = ROOT;
+
+  /** @param isOther tells of a value at an address that it is no pointer to a block, for all that it looks like one */
+  constructor(
+    blocks: BlockList,
+    memory: ProgramMemory,
+    isOther?: (value: number, at: number, block: number) => boolean,
+  ) {
+    this.#blocks = blocks;
+    this.#memory = memory;
+    this.#isOther = isOther;
+    this.isRooted = new Uint8Array(blocks.length);
+    this.#rowEnds = new Uint32Array(blocks.length);
+  }
+
+  /** Reads the roots; before the blocks. @param ranges beginnings and ends @param values of roots that are not in memory */
+  readRoots(ranges: readonly number[], values: readonly number[]): void {
+    for (const value of values) this.#see(Math.floor(value / 2 ** 32), value >>> 0, ROOT);
+    const see = this.#memory.wordBytes === 8 ? this.#seeLong : this.#seeShort;
+    for (let i = 0; i < ranges.length; i += 2) this.#memory.read(ranges[i], ranges[i + 1], see);
+  }
+
+  /** Reads all blocks. */
+  readBlocks(): void {
+    const { starts, sizes, length } = this.#blocks;
+    const { wordBytes } = this.#memory;
+    const see = wordBytes === 8 ? this.#seeLong : this.#seeShort;
+    for (let block = 0; block < length; block++) {
+      this.#source = block;
+      if (sizes[block] >= wordBytes) this.#memory.read(starts[block], starts[block] + sizes[block], see);
+      this.#rowEnds[block] = this.#targets.length;
+    }
+  }
+
+  /** The blocks of which a block has the address, as a part of `targets`. */
+  rowOf(block: number): { from: number; to: number } {
+    return { from: block === 0 ? 0 : this.#rowEnds[block - 1], to: this.#rowEnds[block] };
+  }
+
+  get targets(): Int32Array {
+    return this.#targets.values;
+  }
+
+  /** The addresses inside of others that a block has, or that roots have, as a part of `inside`. */
+  insideOf(source: number): { from: number; to: number } {
+    const { values, length } = this.inside.sources;
+    if (length === 0) return NOTHING;
+    return { from: firstFrom(values, length, source), to: firstFrom(values, length, source + 1) };
+  }
+
+  readonly #seeShort: SeeWords = (words, first, end, address) => {
+    for (let i = first; i < end; i++) {
+      const low = words[i];
+      if (low !== 0) this.#see(0, low, address + 4 * (i - first));
+    }
+  };
+
+  readonly #seeLong: SeeWords = (words, first, end, address) => {
+    const { near } = this.#blocks;
+    for (let i = first; i < end; i += 2) {
+      const high = words[i + 1];
+      if (high < near.length && near[high] === 1) this.#see(high, words[i], address + 4 * (i - first));
+    }
+  };
+
+  #see(high: number, low: number, at: number): void {
+    let block = this.#blocks.at(high, low);
+    const value = high * 2 ** 32 + low;
+    if (block < 0) block = this.#emptyArrayBefore(value);
+    if (block < 0 || block === this.#source) return;
+    if (this.#isOther?.(value, at, block) === true) return;
+    const { starts, sizes } = this.#blocks;
+    const isWhole = value === starts[block] || value === starts[block] + sizes[block];
+    if (this.isRooted[block] === 1) return;
+    if (!isWhole) {
+      this.inside.sources.push(this.#source);
+      this.inside.targets.push(block);
+      this.inside.values.push(value);
+    } else if (this.#source === ROOT) this.isRooted[block] = 1;
+    else this.#targets.push(block);
+  }
+
+  /** `new T[0]` of objects with a destructor: their number, zero, in a block of its own, whose end is the array; −1: none. */
+  #emptyArrayBefore(value: number): number {
+    const { wordBytes } = this.#memory;
+    const block = this.#blocks.find(value - wordBytes);
+    if (block < 0) return -1;
+    const size = this.#blocks.sizes[block];
+    if (size !== wordBytes && size !== 2 * wordBytes) return -1;
+    if (this.#blocks.starts[block] + size !== value || value % wordBytes !== 0) return -1;
+    const isZero = this.#memory.half(value - wordBytes) === 0 && this.#memory.half(value - 4) === 0;
+    return isZero ? block : -1;
+  }
+}
+
+function firstFrom(values: Int32Array, length: number, least: number): number {
+  let low = 0;
+  let high = length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (values[middle] < least) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** What hangs on each lost block. */
+export interface Behind {
+  /** Blocks that lead others: nothing but what they lead to leads to them. */
+  leaders: number[];
+  bytes: Float64Array;
+  blocks: Float64Array;
+  /** How many of these are late. */
+  late: Float64Array;
+}
+
+const NONE_BEHIND = new Float64Array();
+
+/** When each block was allocated. */
+export interface BlockTimes {
+  times: ArrayLike<number>;
+  /** From then on blocks are late. */
+  late: number;
+}
+
+/**
+ * Who owns lost blocks. Blocks that lead to each other are one group. Of a group that no other one leads to, the block that was allocated
+ * first owns the rest, and all that the group leads to: whose parts point back to it was there before them, as a database, a window, a
+ * document. Of blocks of one age it is the lowest. What two groups lead to is the older one's.
+ */
+function findOwners(
+  blocks: BlockList,
+  pointers: Pointers,
+  lost: readonly number[],
+  { times, late }: BlockTimes,
+): Behind {
+  // Of a program that loses nothing, this takes nothing.
+  if (lost.length === 0) return { leaders: [], bytes: NONE_BEHIND, blocks: NONE_BEHIND, late: NONE_BEHIND };
+  const isOlder = (one: number, other: number): boolean =>
+    times[one]! < times[other]! || (times[one] === times[other] && one < other);
+  const graph = new LostGraph(blocks.length, pointers, lost);
+  const groups = graph.groups();
+  const leaderOf = new Int32Array(groups.count).fill(ROOT);
+  const isLed = new Uint8Array(groups.count);
+  for (const block of lost) {
+    const group = groups.of[block];
+    if (leaderOf[group] === ROOT || isOlder(block, leaderOf[group])) leaderOf[group] = block;
+    graph.forEach(block, (target) => {
+      if (groups.of[target] !== group) isLed[groups.of[target]] = 1;
+    });
+  }
+  const leaders = [...leaderOf]
+    .filter((_, group) => isLed[group] === 0)
+    .sort((a, b) => times[a]! - times[b]! || a - b);
+  const behind: Behind = {
+    leaders,
+    bytes: new Float64Array(blocks.length),
+    blocks: new Float64Array(blocks.length),
+    late: new Float64Array(blocks.length),
+  };
+  const isTaken = new Uint8Array(blocks.length);
+  for (const leader of leaders) isTaken[leader] = 1;
+  for (const leader of leaders) {
+    const open = [leader];
+    for (let block = open.pop(); block !== undefined; block = open.pop())
+      graph.forEach(block, (target) => {
+        if (isTaken[target] !== 0) return;
+        isTaken[target] = 1;
+        open.push(target);
+        behind.bytes[leader] += blocks.sizes[target];
+        behind.blocks[leader]++;
+        if (times[target]! >= late) behind.late[leader]++;
+      });
+  }
+  return behind;
+}
+
+/** Lost blocks, and the pointers between them. */
+class LostGraph {
+  readonly #pointers: Pointers;
+  readonly #lost: readonly number[];
+  readonly #isLost: Uint8Array;
+  readonly #length: number;
+
+  constructor(length: number, pointers: Pointers, lost: readonly number[]) {
+    this.#length = length;
+    this.#pointers = pointers;
+    this.#lost = lost;
+    this.#isLost = new Uint8Array(length);
+    for (const block of lost) this.#isLost[block] = 1;
+  }
+
+  forEach(block: number, see: (target: number) => void): void {
+    for (let i = 0, target = this.#next(block, i); target >= 0; target = this.#next(block, ++i))
+      if (this.#isLost[target] === 1) see(target);
+  }
+
+  /** The block that the pointer of this number leads to, of all that a block has; −1: it has no more. */
+  #next(block: number, index: number): number {
+    const { from, to } = this.#pointers.rowOf(block);
+    if (from + index < to) return this.#pointers.targets[from + index];
+    const inside = this.#pointers.insideOf(block);
+    const at = inside.from + index - (to - from);
+    return at < inside.to ? this.#pointers.inside.targets.values[at] : -1;
+  }
+
+  /** Tarjan's way to the groups, without recursion: lists are long. */
+  groups(): { of: Int32Array; count: number } {
+    const of = new Int32Array(this.#length).fill(-1);
+    const order = new Int32Array(this.#length);
+    const lowest = new Int32Array(this.#length);
+    const nextOf = new Int32Array(this.#length);
+    const stack: number[] = [];
+    const path: number[] = [];
+    let met = 0;
+    let count = 0;
+    const begin = (block: number): void => {
+      order[block] = lowest[block] = ++met;
+      stack.push(block);
+      path.push(block);
+    };
+    const end = (block: number): void => {
+      path.pop();
+      const parent = path.at(-1);
+      if (parent !== undefined) lowest[parent] = Math.min(lowest[parent], lowest[block]);
+      if (lowest[block] !== order[block]) return;
+      for (let member = -1; member !== block; ) {
+        member = stack.pop()!;
+        of[member] = count;
+      }
+      count++;
+    };
+    for (const first of this.#lost) {
+      if (order[first] !== 0) continue;
+      begin(first);
+      for (let block = path.at(-1); block !== undefined; block = path.at(-1)) {
+        const target = this.#next(block, nextOf[block]++);
+        if (target < 0) end(block);
+        else if (this.#isLost[target] === 0) continue;
+        else if (order[target] === 0) begin(target);
+        else if (of[target] < 0) lowest[block] = Math.min(lowest[block], order[target]);
+      }
+    }
+    return { of, count };
+  }
+}
+
+/**
+ * Tells of addresses inside of blocks whether the program knows the block by them: right behind a length that fits the block, or behind
+ * the block's own address; that of an object's second base, whose table of virtual functions says how far it is inside.
+ */
+class BlockHeads {
+  readonly #blocks: BlockList;
+  readonly #memory: ProgramMemory;
+
+  constructor(blocks: BlockList, memory: ProgramMemory) {
+    this.#blocks = blocks;
+    this.#memory = memory;
+  }
+
+  standsForStart(block: number, value: number): boolean {
+    return (
+      this.#isBehindLength(block, value) ||
+      this.#isBehindHeader(block, value) ||
+      this.#isSecondBase(block, value) ||
+      this.#isString(block, value) ||
+      this.#isThreadVector(block, value)
+    );
+  }
+
+  /**
+   * Whether an address is the first one behind a number of elements that the rest of the block has: what C++ puts in front of arrays, and
+   * allocation layers in front of blocks, with elements of one byte. The program knows such a block by nothing else.
+   */
+  #isBehindLength(block: number, value: number): boolean {
+    const start = this.#blocks.starts[block];
+    const offset = value - start;
+    if ((offset !== 4 && offset !== 8) || start % 4 !== 0) return false;
+    const size = this.#blocks.sizes[block] - offset;
+    const last = this.#memory.half(value - 4);
+    const length = last === 0 && offset === 8 ? this.#memory.half(start) : last;
+    return length > 0 && length <= size && size % length === 0;
+  }
+
+  /**
+   * Whether one of the two words in front of an address says where the block starts, as code that aligns blocks by itself leaves there, or how
+   * much of the block is left from the address on, as `mmap` of WASI's C library does. The program frees such a block by them.
+   */
+  #isBehindHeader(block: number, value: number): boolean {
+    const start = this.#blocks.starts[block];
+    const rest = this.#blocks.sizes[block] - (value - start);
+    if (rest <= 0 || start % 4 !== 0 || value % 4 !== 0) return false;
+    const isHead = (at: number, word: number): boolean => at >= start && word !== 0 && word === rest;
+    if (isHead(value - 4, this.#memory.half(value - 4)) || isHead(value - 8, this.#memory.half(value - 8)))
+      return true;
+    const { wordBytes } = this.#memory;
+    return [value - wordBytes, value - 2 * wordBytes].some(
+      (at) => at >= start && at % wordBytes === 0 && this.#word(at) === start,
+    );
+  }
+
+  /**
+   * Whether an address inside a block is that of a base of the object there, as C++ compilers lay them out: the table of virtual functions of
+   * each base has two words in front, of which the first is the way back to the object's start.
+   */
+  #isSecondBase(block: number, value: number): boolean {
+    const { wordBytes } = this.#memory;
+    const start = this.#blocks.starts[block];
+    if (start % wordBytes !== 0 || value % wordBytes !== 0) return false;
+    const [own, base] = [this.#word(start), this.#word(value)];
+    if (own === base || this.#blocks.find(own) >= 0 || this.#blocks.find(base) >= 0) return false;
+    return this.#isWayBack(own, 0) && this.#isWayBack(base, value - start);
+  }
+
+  /** Whether the word two in front of a table of virtual functions leads so far back. */
+  #isWayBack(table: number, distance: number): boolean {
+    const { wordBytes } = this.#memory;
+    const at = table - 2 * wordBytes;
+    if (at < 0 || table % wordBytes !== 0) return false;
+    if ((this.#memory.half(at) | 0) !== -distance) return false;
+    // Nothing but zeros is no table: its second word leads to what tells the type, or its first one to a function.
+    if (wordBytes === 4) return true;
+    return (this.#memory.half(at + 4) | 0) === (distance === 0 ? 0 : -1) && this.#word(table) !== 0;
+  }
+
+  /** Whether an address is that of the letters of a string that copies share: length, room and number of owners are in front. */
+  #isString(block: number, value: number): boolean {
+    const { wordBytes } = this.#memory;
+    const start = this.#blocks.starts[block];
+    if (value - start !== 3 * wordBytes || start % wordBytes !== 0) return false;
+    const [length, room] = [this.#word(start), this.#word(start + wordBytes)];
+    return length <= room && this.#blocks.sizes[block] === room + 3 * wordBytes + 1;
+  }
+
+  /** Whether an address is that of a thread's vector of storage, whose number of entries is in front. */
+  #isThreadVector(block: number, value: number): boolean {
+    const start = this.#blocks.starts[block];
+    if (this.#memory.wordBytes !== 8 || value !== start + 16) return false;
+    return this.#word(start) === this.#blocks.sizes[block] / 16 - 2;
+  }
+
+  #word(address: number): number {
+    const low = this.#memory.half(address);
+    return this.#memory.wordBytes === 4 ? low : this.#memory.half(address + 4) * 2 ** 32 + low;
+  }
+}
 
 /*
  * Which live blocks a program can still get at, as memcheck tells them apart. A word that holds the address of a block's first
@@ -15,8 +407,8 @@ import type { ProgramMemory } from "./program-memory.ts";
  *                          └──┘
  *                     H ⇄ I         H      lost, with I behind it: of a ring that nothing points into, the oldest block stands for all
  *
- * Some addresses inside count as that of a block's first byte (`block-heads.ts`), and the end of an array of no objects, whose block has
- * nothing but its length (`pointers.ts`). They are looked at where nothing else leads to a block.
+ * Some addresses inside count as that of a block's first byte, and the end of an array of no objects, whose block has
+ * nothing but its length. They are looked at where nothing else leads to a block.
  */
 export const Reach = { None: 0, Reachable: 1, Possible: 2, Lost: 3, Indirect: 4 } as const;
 

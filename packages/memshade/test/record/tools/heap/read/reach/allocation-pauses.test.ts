@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { AllocationPauses } from "../../../../../../src/record/tools/heap/read/reach/allocation-pauses.ts";
+import { AllocationPauses } from "../../../../../../src/record/tools/heap/read/reach/sum-up.ts";
 
 /** Blocks of one context, of which the program's work at the beginning is known. */
 function pausesOf(startWork: readonly number[], stands = 1): AllocationPauses {

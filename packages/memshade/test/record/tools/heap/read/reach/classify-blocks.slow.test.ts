@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BlockList } from "../../../../../../src/record/tools/heap/read/reach/block-list.ts";
 import { classifyBlocks, Reach } from "../../../../../../src/record/tools/heap/read/reach/classify-blocks.ts";
-import { isInitialValue } from "../../../../../../src/record/tools/heap/read/reach/initial-data.ts";
+import { isInitialValue } from "../../../../../../src/record/tools/heap/read/reach/look-through.ts";
 import { flatMemory } from "../../../../../../src/record/tools/heap/read/reach/program-memory.ts";
 
 const NAMES = ["", "reachable", "possible", "lost", "indirect"];
