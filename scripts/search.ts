@@ -6,7 +6,7 @@ import { packageFile, ROOT } from "./tools.ts";
 
 const SEARCHES = [
   "test/record/tools/random-modules.long.test.ts",
-  "test/record/rewrite/translate-to-fuzz.slow.test.ts",
+  "test/record/rewrite/translate-to-fuzz.long.test.ts",
   "test/record/contexts/entered-modules.long.test.ts",
 ];
 
