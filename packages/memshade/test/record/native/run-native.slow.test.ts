@@ -69,6 +69,25 @@ describe.skipIf(!canCompile)("a native program with threads and a child", () => 
     },
   );
 
+  it("is recorded up to a signal that its whole group gets, as timeout sends it", async () => {
+    const command = ["sh", "-c", "echo ready; exec sleep 60"];
+    for (let i = 0; i < 4; i++) {
+      const to = join(folder, `group-${i}`);
+      const args = [MAIN, "run", "--quiet", "--out", to, ...command];
+      const memshade = spawn(process.execPath, args, { detached: true });
+      let said = "";
+      memshade.stderr.on("data", (text) => {
+        said += text;
+      });
+      const signal = new Promise((done) => memshade.on("close", (_, by) => done(by)));
+      await new Promise((ready) => memshade.stdout.once("data", ready));
+      memshade.kill("SIGTERM");
+      process.kill(-memshade.pid!, "SIGTERM");
+      expect({ signal: await signal, said }).toEqual({ signal: "SIGTERM", said: "" });
+      expect(existsSync(join(to, "run.json"))).toBe(true);
+    }
+  });
+
   it.skipIf(!hasScript)("has its tables made with progress on a terminal, once", () => {
     const env = { ...process.env, XDG_CACHE_HOME: join(folder, "empty") };
     const command = [process.execPath, MAIN, "run", "--out", join(folder, "shown"), program].join(" ");

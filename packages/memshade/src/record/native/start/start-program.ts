@@ -117,7 +117,12 @@ class LauncherReports {
   send(signal: NodeJS.Signals): void {
     void this.started.then((pid) => {
       // Its number may be another process's when it has ended.
-      if (this.#status === undefined) process.kill(pid, signal);
+      if (this.#status !== undefined) return;
+      try {
+        process.kill(pid, signal);
+      } catch {
+        // It has ended, and nobody has said so yet: `timeout` signals it and this process at once.
+      }
     });
   }
 
