@@ -3,7 +3,7 @@ import { endEarly } from "../record/host/run/die-by-signal.ts";
 import { takeInherited } from "../record/host/run/inherited.ts";
 import { isSuitable } from "./node-version.ts";
 
-/** Those that run a program. */
+/** Commands that run a program. */
 const RECORDING_COMMANDS: readonly string[] = ["run", "node", "browser", "demo"];
 
 takeInherited();

@@ -5,7 +5,7 @@ import { MEMSHADE_VERSION } from "../profile/model/version.ts";
 import { verbFor } from "./kind-of-program.ts";
 import { endWithReader, hideStandardStreams } from "./standard-streams.ts";
 
-/** What the help calls arguments and values of options that name files, folders and pages. */
+/** Names in the help for arguments and values that are files, folders or pages. */
 const NAMES: ReadonlySet<string> = new Set(
   "run old new file input in.wasm out.wasm program script.js url store dir exe path host[::guest".split(" "),
 );

@@ -276,7 +276,7 @@ function writeSpilled(
   sayWritten(output, sizes, from, true);
 }
 
-/** What was merged, and what is said of where it comes from. */
+/** A merged profile, and the lines about its inputs. */
 function described(merger: InputMerger) {
   const { merger: tables, runs, origin, dropped } = merger.drain();
   return { tables, runs, origin, inputs: origin.inputs, unmatched: origin.unmatched, dropped };

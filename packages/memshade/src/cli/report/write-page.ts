@@ -24,7 +24,7 @@ export async function writePage(
   if (!isOpen) say(`open it in a browser: ${address}`);
 }
 
-/** What takes longer to start is taken to have done so. */
+/** Milliseconds: a program that has not failed by then is taken to have started. */
 const PATIENCE_MS = 3000;
 
 /** Has the system's browser show an address. @returns whether there is one that took it */

@@ -210,12 +210,12 @@ function createSourceReader(): (file: string) => readonly string[] | undefined {
   };
 }
 
-/** What a line of input asks for, as llvm-symbolizer understands it. */
+/** A line of input, as llvm-symbolizer understands it. */
 interface InputLine {
   readonly command: "CODE" | "DATA" | "FRAME";
   /** The file, where no `--binary` names it. */
   readonly file?: string;
-  /** In place of a file, the build id of an object, in hexadecimal. */
+  /** Build id of an object, in hexadecimal, in place of a file. */
   readonly buildId?: string;
   /** An address; without one and without a symbol, nothing that could be answered. */
   readonly address?: number;
@@ -281,7 +281,7 @@ export function parseBuildId(text: string): string | undefined {
   return `${text.length % 2 === 0 ? "" : "0"}${text.toLowerCase()}`;
 }
 
-/** What follows the file: an address or a symbol. Whatever stands behind it is not looked at. */
+/** Reads what follows the file, an address or a symbol, and ignores the rest of the line. */
 function placeOf(text: string, asked: Pick<InputLine, "command" | "file" | "buildId">): InputLine {
   const place = /^\S*/.exec(text)![0];
   if (place === "") return { ...asked, offset: 0 };

@@ -6,7 +6,7 @@ export interface BlockCollection {
   lifetime: number;
 }
 
-/** Both together. */
+/** Adds two collections. */
 export function addCollection(one: BlockCollection, other: BlockCollection): BlockCollection {
   return {
     blocks: one.blocks + other.blocks,

@@ -5,7 +5,7 @@ import { lock, processAddress, unlock } from "./lock";
 import { libcMallinfo2, load64, text, tlsLoad, tlsStore } from "./machine";
 import { currentThread } from "./threads";
 
-/** Has it write that into the header, unless the thread is inside of the allocator, or the function is another one's. */
+/** Has the allocator write its figures into the header, unless the thread is inside of the allocator, or the function is another one's. */
 export function askAllocator(): void {
   const ask = load64(text() + Text.next + 8 * NextWord.allocatorInfo);
   if (ask === 0 || tlsLoad(Tls.guard) !== 0) return;

@@ -1,4 +1,4 @@
-/** Is given words of the program, of 32 bits each, from index `first` up to `end`; `address`: of the first one. */
+/** A receiver of words of the program, of 32 bits each, from index `first` up to `end`; `address`: of the first one. */
 export type SeeWords = (words: Uint32Array, first: number, end: number, address: number) => void;
 
 /** The memory of a program, to be read word by word. */
