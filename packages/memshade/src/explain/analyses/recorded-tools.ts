@@ -19,14 +19,15 @@ export interface RecordedTools {
   readonly statics?: StaticsReport | undefined;
 }
 
-/** Whether anything was recorded that may be wrong by itself: blocks, instances, or stores and loads; a working set is not. */
+/** Whether anything was recorded that may be wrong by itself: blocks, instances, the stack, or stores and loads; a working set is not. */
 export function findsAnything({ heap, waste, objects }: RecordedTools): boolean {
   const hasBlocks = heap !== undefined && (heap.contexts.length > 0 || heapTotals(heap).allocations > 0);
   const hasObjects = objects?.fields === true && objects.parts.some(({ sites }) => sites.length > 0);
-  const hasInstances = heap?.modules.some(({ instancesBy }) => instancesBy !== undefined) === true;
+  const isOfModules =
+    heap?.modules.some(({ instancesBy, stackTakes }) => (instancesBy ?? stackTakes) !== undefined) === true;
   return (
     hasBlocks ||
-    hasInstances ||
+    isOfModules ||
     hasObjects ||
     (waste !== undefined && waste.stores.length + waste.loads.length > 0)
   );

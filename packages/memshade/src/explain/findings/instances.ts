@@ -1,16 +1,8 @@
 import { formatCount } from "../../profile/model/format.ts";
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
-import type { RunHostFrame, RunInstances } from "../../profile/model/run.ts";
-import { libraryOf } from "../analyses/frames/libraries.ts";
-import { fromOwn } from "../analyses/frames/own-place.ts";
-import {
-  type FindingKind,
-  type FindingPlace,
-  type Found,
-  LEAST_PART,
-  type PlaceFrame,
-} from "./finding-kind.ts";
-import { placeKey } from "./places.ts";
+import type { RunInstances } from "../../profile/model/run.ts";
+import { type FindingKind, type FindingPlace, type Found, LEAST_PART } from "./finding-kind.ts";
+import { hostPlace, placeKey } from "./places.ts";
 
 /** Many instances of one module that one line has made and that are all there. The amount is the memory of all but one of them. */
 export interface InstancesFinding extends Found<"instances", "heap"> {
@@ -83,7 +75,7 @@ function instancesFindings({ modules }: HeapProfile): InstancesFinding[] {
 function byLine(module: string, groups: readonly RunInstances[]): OfLine[] {
   const found = new Map<string, OfLine>();
   for (const { frames, thread, made, kept, keptBytes } of groups) {
-    const place = placeOf(frames);
+    const place = hostPlace(frames);
     if (place === undefined) continue;
     const key = `${thread} ${placeKey(place)}`;
     const known = found.get(key) ?? { module, place, made: 0, kept: 0, keptBytes: 0 };
@@ -95,26 +87,4 @@ function byLine(module: string, groups: readonly RunInstances[]): OfLine[] {
     });
   }
   return [...found.values()];
-}
-
-/**
- * The program's own frame and its callers. Where a package waits in ways that the engine's stacks do not tell, none of the program is
- * on them, and it is the package's.
- */
-function placeOf(frames: readonly RunHostFrame[]): FindingPlace | undefined {
-  const { stack, via } = fromOwn(
-    frames.map((frame) => {
-      const shown = shownFrame(frame);
-      const host = frame.is ?? (frame.glue === undefined ? "script" : (`glue: ${frame.glue}` as const));
-      return { shown, library: libraryOf({ function: shown.function, file: shown.file, host }) };
-    }),
-  );
-  const [own] = stack;
-  if (own?.shown.file === undefined) return undefined;
-  return { path: stack.map(({ shown }) => shown), ...(via === undefined ? {} : { via: via.shown }) };
-}
-
-/** A frame as its author wrote it. */
-function shownFrame({ name, file, line, source }: RunHostFrame): PlaceFrame {
-  return { function: source?.name ?? name, file: source?.file ?? file, line: source?.line ?? line };
 }

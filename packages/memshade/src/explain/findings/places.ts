@@ -7,12 +7,13 @@ import {
   NONE,
   type None,
 } from "../../profile/model/indices.ts";
+import type { RunHostFrame } from "../../profile/model/run.ts";
 import { framesInsideSite, siteFrameOfContext, siteStackOfContext } from "../../profile/model/site-frame.ts";
 import { framesOfStack } from "../../profile/model/stacks.ts";
 import { MODULE_SPAN, type WasteFrame, type WasteIp } from "../../profile/model/waste.ts";
 import { ambiguousFunctions } from "../analyses/ambiguous-functions.ts";
 import { bareName } from "../analyses/frames/function-names.ts";
-import { isLibraryCaller, START_UP } from "../analyses/frames/libraries.ts";
+import { isLibraryCaller, libraryOf, START_UP } from "../analyses/frames/libraries.ts";
 import { fromOwn } from "../analyses/frames/own-place.ts";
 import type { FindingPlace, PlaceFrame } from "./finding-kind.ts";
 
@@ -102,6 +103,28 @@ function placeInSource(profile: HeapProfile, { file, line }: FrameTable, frame: 
 
 function textOf({ strings }: HeapProfile, index: IndexIntoStringTable | None): string | undefined {
   return index === NONE ? undefined : strings[index];
+}
+
+/**
+ * The program's own frame and its callers. Where a package waits in ways that the engine's stacks do not tell, none of the program is
+ * on them, and it is the package's.
+ */
+export function hostPlace(frames: readonly RunHostFrame[]): FindingPlace | undefined {
+  const { stack, via } = fromOwn(
+    frames.map((frame) => {
+      const shown = shownFrame(frame);
+      const host = frame.is ?? (frame.glue === undefined ? "script" : (`glue: ${frame.glue}` as const));
+      return { shown, library: libraryOf({ function: shown.function, file: shown.file, host }) };
+    }),
+  );
+  const [own] = stack;
+  if (own?.shown.file === undefined) return undefined;
+  return { path: stack.map(({ shown }) => shown), ...(via === undefined ? {} : { via: via.shown }) };
+}
+
+/** A frame as its author wrote it. */
+function shownFrame({ name, file, line, source }: RunHostFrame): PlaceFrame {
+  return { function: source?.name ?? name, file: source?.file ?? file, line: source?.line ?? line };
 }
 
 /** The line of a place, or the function where no line is known. */

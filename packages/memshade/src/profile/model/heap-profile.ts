@@ -25,6 +25,7 @@ import type {
   RunHost,
   RunInstances,
   RunSite,
+  RunStackTakes,
 } from "./run.ts";
 import type { LeakKind, Suppressed } from "./suppression.ts";
 
@@ -105,6 +106,8 @@ export interface ProfileModule {
   readonly bytes?: number | undefined;
   /** Who made its instances, and how many of them are kept; absent where that is not known. */
   readonly instancesBy?: readonly RunInstances[] | undefined;
+  /** Bytes of its stack that its host has taken and not given back; absent: none are known. */
+  readonly stackTakes?: readonly RunStackTakes[] | undefined;
   /** Some functions that it exports, where no file is known to have it. */
   readonly exports?: readonly string[] | undefined;
   readonly allocator?: RunAllocator | undefined;

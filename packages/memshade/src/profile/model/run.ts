@@ -204,6 +204,8 @@ export interface RunModule {
   places?: RunPlace[] | undefined;
   /** Who has made its instances, if somebody has made several, and how many of these are kept; absent where that is not known. */
   instancesBy?: RunInstances[] | undefined;
+  /** Bytes of its stack that its host has taken by several calls and not given back; absent: none are known. */
+  stackTakes?: RunStackTakes[] | undefined;
   /** Sentences, by tool: why it recorded nothing of the module. */
   notRecorded?: Partial<Record<string, string>> | undefined;
   /** Sentences about what no tool, or the heap's, sees of it; what others do not see is in their own files. */
@@ -221,6 +223,18 @@ export interface RunInstances {
   kept: number;
   /** Of the memories of those. */
   keptBytes: number;
+}
+
+/** Calls of a function of a module, all from one stack of the host, each of which has lowered the module's stack pointer for good. */
+export interface RunStackTakes {
+  function: string;
+  /** Innermost first; none where the stack is not known. */
+  frames: RunHostFrame[];
+  /** Of the instance with the most of these calls. */
+  calls: number;
+  bytes: number;
+  /** Size of its stack. */
+  stackBytes: number;
 }
 
 /** Modules with so little code are made by glue code, to give a function a type for example, where they have no allocator. */

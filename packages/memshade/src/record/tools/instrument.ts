@@ -210,7 +210,9 @@ class Instrumentation {
     const appended = this.#appended;
     const listening = this.#entryListeners();
     const leaving = new LeavingFunctions(module, this.#scan);
-    const passes = tools.flatMap(({ pass, beside }) => [pass, ...(beside === undefined ? [] : [beside])]);
+    const passes = tools.flatMap(({ pass, beside, stackTakes }) =>
+      [pass, beside, stackTakes].flatMap((each) => each ?? []),
+    );
     // First of all: behind a call, tools go on with what the listeners left.
     if (listening !== undefined && listening.inside >= 0)
       passes.unshift(new ReferenceCalls(appended, leaving, listening.inside, listening.functions));

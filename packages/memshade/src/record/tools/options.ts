@@ -145,6 +145,13 @@ export interface NativeBlocks {
   readonly buckets: number;
 }
 
+/** Address of the table, and the program's stack: its lowest address and its end. */
+export interface StackTakesTable {
+  readonly at: number;
+  readonly start: number;
+  readonly end: number;
+}
+
 /** Addresses of the tables inside the shadow memory, in bytes, and how many entries they hold. */
 export interface ShadowLayout {
   /** Program memory covered by counters, bytes. */
@@ -158,6 +165,8 @@ export interface ShadowLayout {
   control: number;
   /** Where the host's stacks are asked for. */
   hostEntries?: number;
+  /** What the host takes of the program's stack; absent: it cannot take any, or nobody sees that. */
+  stackTakes?: StackTakesTable;
   shapes: number;
   mibs: number;
   mibCapacity: number;

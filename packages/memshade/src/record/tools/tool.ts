@@ -61,6 +61,8 @@ export interface WovenTool {
   readonly pass: ToolPass;
   /** What else it adds to the functions that `pass` follows. */
   readonly beside?: ToolPass | undefined;
+  /** What it adds to functions by which the host moves the stack pointer. */
+  readonly stackTakes?: ToolPass | undefined;
   /** Size of its memory, a multiple of 64 KiB, asked for when all functions are written. It is exported as `memshade.<name>`. */
   readonly shadowBytes: number;
   /** The name behind `memshade.` that its memory is exported by, if not its own; false: it is not exported. */

@@ -168,6 +168,29 @@ export const HOST_KIND_BYTES = 16;
 export const HOST_KINDS = 128;
 export const HOST_PATHS = 512;
 
+/** Bytes of the program's stack that the host has taken by calls and not given back: this head, then the takes in their order. */
+export const StackTakes = {
+  count: 0,
+  /** The highest `count` so far. */
+  most: 4,
+  /** Takes beyond the list. */
+  furtherCalls: 8,
+  furtherBytes: 12,
+} as const;
+export const STACK_TAKES_HEAD_BYTES = 16;
+export const StackTake = {
+  /** The stack pointer before and after. */
+  from: 0,
+  to: 4,
+  /** Index of the function, in the original module, that the host called. */
+  mover: 8,
+  /** Number of the host's stack, 0 if the host was not asked. */
+  caller: 12,
+} as const;
+export const STACK_TAKE_BYTES = 16;
+/** A bound on how often the host is asked. */
+export const MOST_STACK_TAKES = 4096;
+
 /** Accesses to a granule of static data that its counter had no room for; zeros: none. */
 export const Fold = {
   /** The granule's. */

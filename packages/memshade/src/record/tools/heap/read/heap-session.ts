@@ -3,28 +3,32 @@ import { addCapacity, addGrowth, NO_CAPACITY, NO_GROWTH, stepsOf } from "../../.
 import type { Mib } from "../../../../profile/model/mib.ts";
 import { addDrag, NO_DRAG } from "../../../../profile/model/over-time/drag.ts";
 import type { HeapIntervals } from "../../../../profile/model/over-time/heap-intervals.ts";
-import type { RawContext, RawProfile, RawSegment } from "../../../../profile/model/raw-profile.ts";
+import type { RawContext, RawProfile } from "../../../../profile/model/raw-profile.ts";
 import { REACH_FIELDS } from "../../../../profile/model/reach-fields.ts";
-import {
-  type HeapTool,
-  type RunEnd,
-  type RunFunction,
-  type RunHeap,
-  type RunHost,
-  type RunModule,
-  type RunSite,
-  TRAMPOLINE_BYTES,
+import type {
+  HeapTool,
+  RunEnd,
+  RunHeap,
+  RunHost,
+  RunModule,
+  RunSite,
 } from "../../../../profile/model/run.ts";
 import type { StaticsFile } from "../../../../profile/model/statics.ts";
 import type { HeapSessionOptions } from "../../heap-options.ts";
-import { ModuleFunctions } from "../../module-functions.ts";
-import { distinctNames, tellingExports } from "../../module-names.ts";
+import { distinctNames } from "../../module-names.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import type { InstanceHandle, LinesOf, SharedPlace } from "../../session.ts";
-import { runPlaces } from "../../source-places.ts";
 import { type HeapSeries, withHistory } from "./block-entry.ts";
 import { ContextTable, type MergedContext, pathKey, type ShadowContext } from "./context-table.ts";
 import { describeIntervals } from "./describe-intervals.ts";
+import {
+  bytesOf,
+  describeModule,
+  MODULE_SPAN,
+  OVERFLOW_FUNCTION,
+  type SessionModule,
+  segmentOf,
+} from "./describe-module.ts";
 import type { TableMemory } from "./granule-counters.ts";
 import { boundsOfBlocks } from "./heap-bounds.ts";
 import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
@@ -48,6 +52,7 @@ import {
 } from "./reach/apply-reach.ts";
 import type { ReachSums } from "./reach/reach-sums.ts";
 import { type ShadowContents, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
+import { describeStackTakes } from "./stack-takes.ts";
 import { staticAccesses, staticsFile } from "./statics-file.ts";
 import { UNCOUNTED_SENTENCE, UNCOUNTED_SITE } from "./uncounted.ts";
 
@@ -67,23 +72,6 @@ export interface HeapSnapshot {
   raw: RawProfile;
   /** Accesses to static data, where it is known where that lies. */
   statics: StaticsFile | undefined;
-}
-
-/** Distance between the segments of two modules in the profile's address space. */
-const MODULE_SPAN = 2n ** 32n;
-/** Stands at offset 0 of a code section, where no instruction can be: contexts beyond the tables' bounds. */
-const OVERFLOW_FUNCTION: RunFunction = {
-  index: -1,
-  name: "[calling contexts beyond --max-contexts]",
-  offset: 0,
-  end: 1,
-};
-
-interface SessionModule {
-  info: InstrumentedInfo;
-  original: Uint8Array | (() => Uint8Array);
-  path: string | null;
-  instances: number;
 }
 
 /** What an instance handed out before its end, and where its totals stood when the session was reset. */
@@ -290,15 +278,20 @@ export class HeapSession {
         ...heapOf(totals, contexts, { ...this.#options, reach: heapReach(trusted) }),
         ...(statics === undefined ? {} : { staticAccesses: staticAccesses(statics) }),
       },
-      modules: this.#modules.map((module, index) =>
-        describeModule(
+      modules: this.#modules.map((module, index) => ({
+        ...describeModule(
           module,
           { index, name: names[index], isAlone: names.length === 1 },
           confirmed[index],
           contexts,
           linesOf,
         ),
-      ),
+        ...this.#stackTakesOf(
+          module,
+          all.filter((one) => one.module === index),
+          describeFrame,
+        ),
+      })),
       tool: {
         clock:
           this.#options.clock === "wall"
@@ -358,6 +351,18 @@ export class HeapSession {
     return segment.describe({ mode, asked, leftOut: sum("hostLeftOut") }, describeFrame);
   }
 
+  #stackTakesOf(
+    { original }: SessionModule,
+    instances: readonly Finished[],
+    describeFrame: DescribeHostFrame,
+  ): Pick<RunModule, "stackTakes"> {
+    const taken = instances.flatMap(({ contents, threadOf }) =>
+      contents.takenStack === undefined ? [] : [{ taken: contents.takenStack, thread: threadOf(1) }],
+    );
+    const stackTakes = describeStackTakes(taken, () => bytesOf(original), this.#callers, describeFrame);
+    return stackTakes.length === 0 ? {} : { stackTakes };
+  }
+
   /** Whose allocator is not believed has static data all the same. */
   #staticsOf(all: readonly Finished[]): StaticsFile | undefined {
     const counted = this.#modules.flatMap(({ info, original }, index) => {
@@ -385,10 +390,6 @@ export class HeapSession {
   }
 }
 
-function bytesOf(original: SessionModule["original"]): Uint8Array {
-  return typeof original === "function" ? original() : original;
-}
-
 function finish(instance: SessionInstance): Finished {
   const { first, module, group, threads } = instance;
   const threadOf: ThreadOf = (local) => threads.get(group === undefined ? [...threads.keys()][0] : local);
@@ -403,6 +404,7 @@ function contentsOf(instance: SessionInstance): Pick<Finished, "contents" | "rea
     contexts: [],
     series: undefined,
     statics: undefined,
+    takenStack: undefined,
   };
   const reach = applyReach(now.contexts, found);
   const contexts: ShadowContext[] = instance.flushed.contexts.map(({ sites, mib, extras }) => ({
@@ -426,6 +428,7 @@ function contentsOf(instance: SessionInstance): Pick<Finished, "contents" | "rea
   return {
     contents: {
       statics: now.statics,
+      takenStack: now.takenStack,
       totals: totals.meanwhile === 0 ? totals : { ...totals, ...countsOf(merged, totals) },
       contexts: merged,
       series: now.series && withHistory(now.series, instance.history),
@@ -557,55 +560,4 @@ function rawContextOf(context: MergedContext, index: number, host: HostSegment):
   const sites = context.sites.length === 0 ? [OVERFLOW_FUNCTION.offset] : context.sites;
   const pcs = sites.flatMap((site) => (isHostSite(site) ? host.pcsOf(site) : start + BigInt(site)));
   return { stackId: BigInt(index + 1), mib: context.mib, pcs };
-}
-
-function segmentOf(module: SessionModule, index: number): RawSegment {
-  const start = BigInt(index) * MODULE_SPAN;
-  const { buildId, codeBytes } = module.info;
-  const bytes = Uint8Array.from(buildId.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
-  return { start, end: start + BigInt(codeBytes), offset: start, buildId: bytes.subarray(0, 32) };
-}
-
-function describeModule(
-  module: SessionModule,
-  { index, name, isAlone }: { index: number; name: string; isAlone: boolean },
-  confirmation: { confirmed: boolean | null; refused?: string },
-  contexts: readonly MergedContext[],
-  linesOf: LinesOf | undefined,
-): RunModule {
-  const { info } = module;
-  const own = contexts.filter((context) => context.module === index);
-  const sites = new Set(own.flatMap((context) => context.sites.filter((site) => !isHostSite(site))));
-  const original = bytesOf(module.original);
-  const functions = sites.size === 0 ? [] : new ModuleFunctions(original).containing(sites);
-  const places = sites.size === 0 ? [] : runPlaces(linesOf, original, sites);
-  if (own.some((context) => context.sites.length === 0)) functions.unshift(OVERFLOW_FUNCTION);
-  const refused = confirmation.refused ?? info.allocator.refused;
-  // Glue code makes modules for single functions: beside a module that is followed they are no news.
-  const negligible = info.codeBytes <= TRAMPOLINE_BYTES && info.allocator.how === "none" && !isAlone;
-  return {
-    index,
-    name,
-    path: module.path,
-    ...(module.path === null && info.script !== undefined ? { script: info.script } : {}),
-    buildId: info.buildId,
-    bytes: info.originalBytes,
-    codeBytes: info.codeBytes,
-    instances: module.instances,
-    ...(module.path === null ? { exports: tellingExports(original) } : {}),
-    start: `0x${(BigInt(index) * MODULE_SPAN).toString(16)}`,
-    allocator: {
-      how: info.allocator.how as RunModule["allocator"]["how"],
-      confirmed: confirmation.confirmed,
-      functions: info.allocator.functions,
-      ...(refused === undefined || negligible ? {} : { refused }),
-      ...(confirmation.refused === undefined && info.allocator.doubtful !== true ? {} : { doubtful: true }),
-      ...(info.allocator.further === undefined ? {} : { further: info.allocator.further }),
-      ...(info.allocator.layers === undefined ? {} : { layers: info.allocator.layers }),
-    },
-    functions,
-    ...(places.length === 0 ? {} : { places }),
-    ...(info.notRecorded === undefined || negligible ? {} : { notRecorded: info.notRecorded }),
-    notTracked: negligible ? [] : info.notTracked,
-  };
 }

@@ -46,6 +46,7 @@ import { countersOf, type GranuleCounters, type TableMemory } from "./granule-co
 import { GRANULE_BYTES, type LiveBlock, LiveBlocks } from "./live-blocks.ts";
 import { NO_REACH } from "./reach/reach-sums.ts";
 import { type StaticCounts, StaticReader } from "./read-statics.ts";
+import { readStackTakes, type TakenStack } from "./stack-takes.ts";
 
 /** Only blocks this long can have marks. */
 const SHORTEST_MARKED_BYTES = LARGEST_UNMARKED + 1;
@@ -114,6 +115,8 @@ export interface ShadowContents {
   series: HeapSeries | undefined;
   /** Of static data, where it is known where that lies. */
   statics?: StaticCounts | undefined;
+  /** What the host has taken of the program's stack; undefined where nobody sees that. */
+  takenStack?: TakenStack | undefined;
 }
 
 /** A context by the index of its entry. */
@@ -190,7 +193,9 @@ export class ShadowReader {
     if (totals.otherAccesses < 0) totals.otherAccesses = 0;
     const series = this.readSeries();
     totals.meanwhile = this.#control64(Control.allocations) - before;
-    return { totals, contexts, series, statics };
+    const { stackTakes } = this.#layout;
+    const takenStack = stackTakes && readStackTakes(this.#view, stackTakes);
+    return { totals, contexts, series, statics, takenStack };
   }
 
   /** The heap over time; undefined where nothing was allocated. */
