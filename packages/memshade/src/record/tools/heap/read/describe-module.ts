@@ -1,12 +1,18 @@
 import type { RawSegment } from "../../../../profile/model/raw-profile.ts";
-import { type RunFunction, type RunModule, TRAMPOLINE_BYTES } from "../../../../profile/model/run.ts";
+import {
+  type RunFunction,
+  type RunModule,
+  type RunStackTakes,
+  TRAMPOLINE_BYTES,
+} from "../../../../profile/model/run.ts";
 import { ModuleFunctions } from "../../module-functions.ts";
 import { tellingExports } from "../../module-names.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import type { LinesOf } from "../../session.ts";
 import { runPlaces } from "../../source-places.ts";
 import type { MergedContext } from "./context-table.ts";
-import { isHostSite } from "./host-callers.ts";
+import { type DescribeHostFrame, type HostCallers, isHostSite } from "./host-callers.ts";
+import type { TakenStack } from "./stack-takes.ts";
 
 /** Distance between the segments of two modules in the profile's address space. */
 export const MODULE_SPAN = 2n ** 32n;
@@ -79,4 +85,29 @@ export function describeModule(
     ...(info.notRecorded === undefined || negligible ? {} : { notRecorded: info.notRecorded }),
     notTracked: negligible ? [] : info.notTracked,
   };
+}
+
+/** What callers have taken of the stacks of a module: of each, what it took of the instance that it took from most often. */
+export function describeStackTakes(
+  instances: readonly { taken: TakenStack; thread: number | undefined }[],
+  original: () => Uint8Array,
+  callers: HostCallers,
+  describeFrame: DescribeHostFrame,
+): RunStackTakes[] {
+  const found = new Map<string, RunStackTakes & { mover: number }>();
+  for (const { taken, thread } of instances)
+    for (const { mover, caller, calls, bytes } of taken.takes) {
+      // What is taken once is kept for a purpose, as the arguments of a program are.
+      if (calls < 2) continue;
+      const frames = thread === undefined ? [] : callers.framesOfTold(thread, caller).map(describeFrame);
+      const key = JSON.stringify([mover, frames]);
+      if (calls <= (found.get(key)?.calls ?? 0)) continue;
+      found.set(key, { mover, function: "", frames, calls, bytes, stackBytes: taken.stackBytes });
+    }
+  if (found.size === 0) return [];
+  const functions = new ModuleFunctions(original());
+  return [...found.values()].map(({ mover, ...takes }) => ({
+    ...takes,
+    function: functions.at([mover])[0]?.name ?? `func[${mover}]`,
+  }));
 }

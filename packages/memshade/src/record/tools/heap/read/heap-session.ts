@@ -24,6 +24,7 @@ import { describeIntervals } from "./describe-intervals.ts";
 import {
   bytesOf,
   describeModule,
+  describeStackTakes,
   MODULE_SPAN,
   OVERFLOW_FUNCTION,
   type SessionModule,
@@ -52,7 +53,6 @@ import {
 } from "./reach/apply-reach.ts";
 import type { ReachSums } from "./reach/reach-sums.ts";
 import { type ShadowContents, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
-import { describeStackTakes } from "./stack-takes.ts";
 import { staticAccesses, staticsFile } from "./statics-file.ts";
 import { UNCOUNTED_SENTENCE, UNCOUNTED_SITE } from "./uncounted.ts";
 

@@ -1,9 +1,6 @@
-import type { RunStackTakes } from "../../../../profile/model/run.ts";
 import { STACK_BEYOND } from "../../host-interface.ts";
-import { ModuleFunctions } from "../../module-functions.ts";
 import type { StackTakesTable } from "../../options.ts";
 import { STACK_TAKE_BYTES, STACK_TAKES_HEAD_BYTES, StackTake, StackTakes } from "../layout.ts";
-import type { DescribeHostFrame, HostCallers } from "./host-callers.ts";
 
 /** Takes of an instance's stack by one function and one stack of the host; caller 0: it is not known. */
 interface InstanceTakes {
@@ -53,29 +50,4 @@ function addTo(group: InstanceTakes | undefined, calls: number, bytes: number): 
   if (group === undefined) return;
   group.calls += calls;
   group.bytes += bytes;
-}
-
-/** The same of all instances of a module: of each caller, what the instance has in which it took most often. */
-export function describeStackTakes(
-  instances: readonly { taken: TakenStack; thread: number | undefined }[],
-  original: () => Uint8Array,
-  callers: HostCallers,
-  describeFrame: DescribeHostFrame,
-): RunStackTakes[] {
-  const found = new Map<string, RunStackTakes & { mover: number }>();
-  for (const { taken, thread } of instances)
-    for (const { mover, caller, calls, bytes } of taken.takes) {
-      // What is taken once is kept for a purpose, as the arguments of a program are.
-      if (calls < 2) continue;
-      const frames = thread === undefined ? [] : callers.framesOfTold(thread, caller).map(describeFrame);
-      const key = JSON.stringify([mover, frames]);
-      if (calls <= (found.get(key)?.calls ?? 0)) continue;
-      found.set(key, { mover, function: "", frames, calls, bytes, stackBytes: taken.stackBytes });
-    }
-  if (found.size === 0) return [];
-  const functions = new ModuleFunctions(original());
-  return [...found.values()].map(({ mover, ...takes }) => ({
-    ...takes,
-    function: functions.at([mover])[0]?.name ?? `func[${mover}]`,
-  }));
 }
