@@ -5,8 +5,8 @@ import { hostPlace } from "./places.ts";
 
 /** Bytes of a module's stack that JavaScript takes call by call and never gives back. The amount is those bytes. */
 export interface StackLeakFinding extends Found<"stack-leak", "heap"> {
-  /** The function by which they were taken. */
-  readonly function: string;
+  /** The function by which they were taken; absent: by calls that threw, whose frames nobody has undone. */
+  readonly function?: string | undefined;
   readonly calls: number;
   /** Size of the stack. */
   readonly stackBytes: number;
@@ -22,8 +22,9 @@ export const stackLeak: FindingKind<StackLeakFinding> = {
   kind: "stack-leak",
   also: ["stack pointer", "stackAlloc"],
   meaning:
-    "Bytes of a module's own stack that JavaScript takes again and again, as by Emscripten's stackAlloc, and never gives back. The stack gets " +
-    "smaller with each call, and in the end the program writes over its data.",
+    "Bytes of a module's own stack that JavaScript takes again and again, as by Emscripten's stackAlloc, and never gives back, or that stay taken " +
+    "when an exception of JavaScript goes through the module's functions. The stack gets smaller each time, and in the end the program writes over " +
+    "its data.",
   advice: "Call stackSave() before such calls and stackRestore() behind them, in a finally block.",
   more: "guides/npm-package.md",
   sources: ["heap"],
@@ -31,10 +32,11 @@ export const stackLeak: FindingKind<StackLeakFinding> = {
   // A short run takes little of the stack, and a long one all of it.
   leastPart: 0,
   sums: ["calls"],
+  apart: "function",
   sentence: ({ calls, function: name }) => ({
-    before: `of the stack in ${formatCount(calls)} calls of ${name} by`,
+    before: `of the stack in ${name === undefined ? throwing(calls) : `${formatCount(calls)} calls of ${name}`} by`,
     after: "are never given back",
-    short: `in ${formatCount(calls)} calls by`,
+    short: `in ${name === undefined ? throwing(calls) : `${formatCount(calls)} calls`} by`,
     shortAfter: "not given back",
   }),
   whole: { short: "of the stack", long: "of the module's stack" },
@@ -42,12 +44,16 @@ export const stackLeak: FindingKind<StackLeakFinding> = {
   treeWeights: ["peak", "bytes"],
 };
 
+function throwing(calls: number): string {
+  return `${formatCount(calls)} throwing calls`;
+}
+
 function stackLeakFindings({ modules }: HeapProfile): StackLeakFinding[] {
   return modules.flatMap(({ name: module, stackTakes = [] }) =>
     stackTakes
       .filter(({ calls }) => calls >= LEAST_CALLS)
       .map(({ function: name, frames, calls, bytes, stackBytes }) => {
-        const ofFunction: FindingPlace = { path: [{ function: name, module }] };
+        const ofFunction: FindingPlace = { path: [{ function: name ?? "the host", module }] };
         return {
           kind: "stack-leak",
           tool: "heap",
@@ -55,7 +61,7 @@ function stackLeakFindings({ modules }: HeapProfile): StackLeakFinding[] {
           amount: bytes,
           unit: "bytes",
           part: bytes / stackBytes,
-          function: name,
+          ...(name === undefined ? {} : { function: name }),
           calls,
           stackBytes,
         };

@@ -145,7 +145,7 @@ const instancesBy = record<RunInstances>({
 });
 
 const stackTakes = record<RunStackTakes>({
-  function: text,
+  function: optional(text),
   frames: list(hostFrame),
   calls: count,
   bytes: count,

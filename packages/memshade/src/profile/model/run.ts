@@ -225,9 +225,10 @@ export interface RunInstances {
   keptBytes: number;
 }
 
-/** Calls of a function of a module, all from one stack of the host, each of which has lowered the module's stack pointer for good. */
+/** Calls of a module, all from one stack of the host, each of which has lowered the module's stack pointer for good. */
 export interface RunStackTakes {
-  function: string;
+  /** The one that was called; absent: exceptions have left whatever was called. */
+  function?: string | undefined;
   /** Innermost first; none where the stack is not known. */
   frames: RunHostFrame[];
   /** Of the instance with the most of these calls. */

@@ -29,6 +29,8 @@ export interface WrapperSurroundings {
   leaves: boolean;
   /** Whether exceptions of the host may pass through the module: then they are caught on their way and go on. */
   catchesHostExceptions: boolean;
+  /** The program's stack pointer, and the function (its value at the entry) → () to call when an exception leaves; undefined: nobody wants to know. */
+  left?: { readonly pointer: number; note(): number } | undefined;
   /** Global with a word that the functions take as one more parameter and give back as one more result, −1 where they do not. */
   carried: number;
   /** Index of a type without parameters and with these results. */
@@ -45,6 +47,7 @@ export class EntryWrappers {
   readonly #catches: boolean;
   /** Whether what a call out of the module has set is set again when the host goes back behind that call. */
   readonly #keepsInside: boolean;
+  readonly #left: WrapperSurroundings["left"];
   /** What stands before and behind the index of the function called: the same for all functions of a type. */
   readonly #parts = new Map<FuncType, { before: Uint8Array; after: Uint8Array }>();
 
@@ -53,6 +56,7 @@ export class EntryWrappers {
     const { catchesHostExceptions, leaves, followed, inside, byReference } = around;
     this.#keepsInside = inside >= 0 && !byReference && !leaves;
     this.#catches = catchesHostExceptions && !leaves && (followed.length > 0 || this.#keepsInside);
+    this.#left = this.#catches ? around.left : undefined;
   }
 
   /** Body of the wrapper around function `target`, which was one of type `type`. */
@@ -71,10 +75,12 @@ export class EntryWrappers {
 
   #before(type: FuncType): Uint8Array {
     const { followed, inside, carried, leaves, resultsType } = this.#around;
-    const locals = followed.length + (this.#keepsInside ? 1 : 0);
+    const locals = followed.length + (this.#keepsInside ? 1 : 0) + (this.#left === undefined ? 0 : 1);
     const body = new BodyBuilder(Array<number>(locals).fill(I32));
     if (this.#keepsInside)
       body.op("global.get", inside).op("local.set", type.params.length + followed.length);
+    if (this.#left !== undefined)
+      body.op("global.get", this.#left.pointer).op("local.set", type.params.length + locals - 1);
     this.#announce(body);
     followed.forEach((calls, i) => {
       this.#start(body, calls, type.params.length + i);
@@ -139,6 +145,10 @@ export class EntryWrappers {
         }
       });
       this.#putBackInside(body, type);
+      if (this.#left !== undefined) {
+        const pointer = type.params.length + followed.length + (this.#keepsInside ? 1 : 0);
+        body.op("local.get", pointer).op("call", this.#left.note());
+      }
       body.op("rethrow", 0).end();
     }
     this.#putBackInside(body, type);

@@ -14,6 +14,7 @@ export interface EntrySurroundings {
   calls: HookedCalls;
   /** The allocator's own functions: nobody who follows calls sees them entered but through hooks. */
   internals: ReadonlySet<number>;
+  left: WrapperSurroundings["left"];
 }
 
 /** A word that functions hand from one to the next. */
@@ -37,7 +38,7 @@ export interface EntryListeners {
 
 /** Gives the functions that can be entered from outside their wrappers, one for all who listen and who follow calls. */
 export function wrapEntries(
-  { module, leaving, appended, bodies, calls, internals }: EntrySurroundings,
+  { module, leaving, appended, bodies, calls, internals, left }: EntrySurroundings,
   followed: readonly (FollowedCalls & { entries: EntryPoints })[],
   listening: EntryListeners | undefined,
   carried: CarriedWord | undefined,
@@ -47,6 +48,7 @@ export function wrapEntries(
   const references = new Set([...followed, listening].flatMap((each) => each?.entries.referenced ?? []));
   const wrappers = new WrapperKinds({
     inside: listening?.inside ?? -1,
+    left,
     catchesHostExceptions: module.imports.some(
       ({ kind, module: from }) => kind === "function" && !from.startsWith("wasi_"),
     ),

@@ -15,7 +15,12 @@ import { HookedCalls } from "../allocator/hooked-calls.ts";
 import { EntryPoints } from "../contexts/entry-points.ts";
 import { LeavingFunctions } from "../contexts/leaving-functions.ts";
 import { ReferenceCalls } from "../contexts/reference-calls.ts";
-import { type CarriedWord, type EntryListeners, wrapEntries } from "../contexts/wrap-entries.ts";
+import {
+  type CarriedWord,
+  type EntryListeners,
+  type EntrySurroundings,
+  wrapEntries,
+} from "../contexts/wrap-entries.ts";
 import { LARGEST_FOLLOWED_BYTES } from "../rewrite/facts/followed-bytes.ts";
 import { type ModuleScan, scanModule } from "../rewrite/facts/module-scan.ts";
 import { findStackPointer } from "../rewrite/facts/stack-pointer.ts";
@@ -244,7 +249,10 @@ class Instrumentation {
       const around = { module, appended, bodies, calls };
       const allocating = { ...around, scan: this.#scan, allocator: this.#allocator, memory: this.#memory };
       if (hooksAllocator) hookAllocator(allocating, recorder, allocations);
-      if (wraps) wrapEntries({ ...around, leaving, internals }, followed, listening, this.#carried);
+      if (wraps) {
+        const left = this.#leftStack;
+        wrapEntries({ ...around, leaving, internals, left }, followed, listening, this.#carried);
+      }
     }
     bodies.write();
     return { writer, bodies, start };
@@ -264,6 +272,13 @@ class Instrumentation {
         entered < 0 || isQuiet?.(index) === true ? [] : entered,
       );
     return { functions, told, entries, inside: this.#inside };
+  }
+
+  /** What notes how far the stack pointer is down where an exception leaves the module. */
+  get #leftStack(): EntrySurroundings["left"] {
+    const note = this.#tools.find(({ stackLeft }) => stackLeft !== undefined)?.stackLeft;
+    const pointer = findStackPointer(this.#module, readNames(this.#module), this.#scan);
+    return note === undefined ? undefined : { pointer, note };
   }
 
   /** The word that functions hand on, of the one tool that has one. */

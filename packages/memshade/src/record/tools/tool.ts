@@ -63,6 +63,8 @@ export interface WovenTool {
   readonly beside?: ToolPass | undefined;
   /** What it adds to functions by which the host moves the stack pointer. */
   readonly stackTakes?: ToolPass | undefined;
+  /** Function (stack pointer at the entry) → () to call where an exception leaves the module; absent: none. */
+  readonly stackLeft?: (() => number) | undefined;
   /** Size of its memory, a multiple of 64 KiB, asked for when all functions are written. It is exported as `memshade.<name>`. */
   readonly shadowBytes: number;
   /** The name behind `memshade.` that its memory is exported by, if not its own; false: it is not exported. */

@@ -39,6 +39,13 @@ describe("parts of the stack that are never given back", () => {
     expect(leaksOf(takes(32, { stackBytes: 2 ** 23 }))).toHaveLength(1);
   });
 
+  it("are told apart by how they were taken, and a line has one finding", () => {
+    const thrown = takes(200, { function: undefined });
+    const found = leaksOf(takes(1000), thrown);
+    expect(found).toMatchObject([{ amount: 16_000, calls: 1000 }]);
+    expect(sentenceOf(leaksOf(thrown)[0]!).before).toBe("of the stack in 200 throwing calls by");
+  });
+
   it("are none as long as they may be kept on purpose", () => {
     expect(leaksOf(takes(31))).toEqual([]);
   });

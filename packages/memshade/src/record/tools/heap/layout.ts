@@ -168,7 +168,7 @@ export const HOST_KIND_BYTES = 16;
 export const HOST_KINDS = 128;
 export const HOST_PATHS = 512;
 
-/** Bytes of the program's stack that the host has taken by calls and not given back: this head, then the takes in their order. */
+/** Bytes of the program's stack that calls of the host have taken and not given back: this head, then the takes in their order. */
 export const StackTakes = {
   count: 0,
   /** The highest `count` so far. */
@@ -188,6 +188,8 @@ export const StackTake = {
   caller: 12,
 } as const;
 export const STACK_TAKE_BYTES = 16;
+/** A mover that is none: an exception has left the frames of the program. */
+export const LEFT_BY_EXCEPTION = 0xffffffff;
 /** A bound on how often the host is asked. */
 export const MOST_STACK_TAKES = 4096;
 

@@ -120,6 +120,46 @@ describe("what the host takes of a program's stack", () => {
     ]);
   });
 
+  it("is what frames had that an exception of the host has left", () => {
+    const program = ({ framed }: Exports, host: Host): void => {
+      host.call = () => {
+        throw new Error("no");
+      };
+      times(100, () => expect(() => framed()).toThrow("no"));
+    };
+    const [takes, ...others] = takesOf(program);
+    expect({ takes, others }).toEqual({
+      takes: { frames: [], calls: 100, bytes: 6400, stackBytes: STACK_END },
+      others: [],
+    });
+  });
+
+  it("is nothing of such frames where the pointer is put back, by the host or by a function around it", () => {
+    const restored = ({ framed, stackSave, stackRestore }: Exports, host: Host): void => {
+      host.call = () => {
+        throw new Error("no");
+      };
+      times(100, () => {
+        const before = stackSave();
+        expect(() => framed()).toThrow("no");
+        stackRestore(before);
+      });
+    };
+    expect(takesOf(restored)).toEqual([]);
+    const around = ({ framed }: Exports, host: Host): void => {
+      let depth = 0;
+      host.call = () => {
+        if (depth++ === 1) throw new Error("no");
+        expect(() => framed()).toThrow("no");
+      };
+      times(100, () => {
+        depth = 0;
+        framed();
+      });
+    };
+    expect(takesOf(around)).toEqual([]);
+  });
+
   it("has the callers in JavaScript", async () => {
     const { run } = await profile(
       MODULE,

@@ -3,4 +3,4 @@
 export { allocatedAnyhow as allocatedRarely, reallocated, releasedRarely, renewed } from "./blocks";
 export { poll } from "./drag";
 export { countRange, countStrided, countTrips, hostRead } from "./bulk";
-export { stackMoving } from "./stack-takes";
+export { stackLeft, stackMoving } from "./stack-takes";

@@ -10,6 +10,7 @@ import {
 } from "./imports";
 import {
   HostEntries,
+  LEFT_BY_EXCEPTION,
   MOST_STACK_TAKES,
   STACK_TAKE_BYTES,
   STACK_TAKES_HEAD_BYTES,
@@ -28,12 +29,19 @@ export function stackMoving(to: u32, mover: u32): u32 {
   return to;
 }
 
+/** An exception leaves the program, which was entered with the stack pointer at `from`: nobody undoes its frames. */
+export function stackLeft(from: u32): void {
+  const to = programStackPointer();
+  if (to < from && isInStack(from) && isInStack(to)) take(from, to, LEFT_BY_EXCEPTION);
+}
+
 @inline
 function isInStack(address: u32): bool {
   return address >= PROGRAM_STACK_START && address <= PROGRAM_STACK_END;
 }
 
 function take(from: u32, to: u32, mover: u32): void {
+  const before = load<u32>(STACK_TAKES, StackTakes.count);
   // A function of the program that has returned gave back what the host took while it ran.
   dropAbove(from);
   const count = load<u32>(STACK_TAKES, StackTakes.count);
@@ -48,9 +56,11 @@ function take(from: u32, to: u32, mover: u32): void {
   store<u32>(entry, mover, StackTake.mover);
   store<u32>(entry, 0, StackTake.caller);
   store<u32>(STACK_TAKES, count + 1, StackTakes.count);
-  // The host is asked where the list is longer than ever: rarely, unless the stack sinks.
-  if (HOST_STACKS === 0 || count < load<u32>(STACK_TAKES, StackTakes.most)) return;
-  store<u32>(STACK_TAKES, count + 1, StackTakes.most);
+  // The host is asked where the list is longer than ever, or was before an exception went on through functions around: rarely, unless the
+  // stack sinks.
+  const most = load<u32>(STACK_TAKES, StackTakes.most);
+  if (HOST_STACKS === 0 || before < most) return;
+  store<u32>(STACK_TAKES, max(most, count + 1), StackTakes.most);
   store<u32>(HOST_ENTRIES, 0, HostEntries.above);
   store<u32>(HOST_ENTRIES, 0, HostEntries.answer);
   if (askHost() !== 0) store<u32>(entry, load<u32>(HOST_ENTRIES, HostEntries.answer), StackTake.caller);

@@ -26,7 +26,7 @@ export interface MovableStack {
 /**
  * Functions such as Emscripten's `stackAlloc` and `stackRestore`, or wasm-bindgen's `__wbindgen_add_to_stack_pointer`: they are exported,
  * called by no function of the module, and set the stack pointer once. A function with a frame of its own sets it twice, to its frame and
- * back. Undefined where there are none, or where it is not known where the stack lies.
+ * back. Undefined where it is not known where the stack lies.
  */
 export function findMovableStack(
   module: WasmModule,
@@ -39,7 +39,7 @@ export function findMovableStack(
   for (const { kind, index } of module.exports)
     if (kind === "function" && setsOf(module, index, pointer) === 1) movers.add(index);
   for (const callee of callees) movers.delete(callee);
-  return movers.size === 0 ? undefined : { pointer, start, end, movers };
+  return { pointer, start, end, movers };
 }
 
 /** Where the stack is: linkers place it on one side of the data. Both 0 where that is not known. */

@@ -98,6 +98,7 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
     beside: plan && new ShadowStackPass(plan, stack, new HostFrameFunctions(appended, stack)),
     stackTakes:
       movableStack && new StackTakesPass(movableStack, () => runtime.functions.get("stackMoving") as number),
+    stackLeft: movableStack && (() => runtime.functions.get("stackLeft") as number),
     shadowBytes: layout.endBytes,
     sharedMemory: acrossThreads || beside !== undefined ? SHADOW_IMPORT : undefined,
     exportedMemory: beside === undefined ? "memory" : false,

@@ -10,6 +10,7 @@ import { tellingExports } from "../../module-names.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import type { LinesOf } from "../../session.ts";
 import { runPlaces } from "../../source-places.ts";
+import { LEFT_BY_EXCEPTION } from "../layout.ts";
 import type { MergedContext } from "./context-table.ts";
 import { type DescribeHostFrame, type HostCallers, isHostSite } from "./host-callers.ts";
 import type { TakenStack } from "./stack-takes.ts";
@@ -99,15 +100,16 @@ export function describeStackTakes(
     for (const { mover, caller, calls, bytes } of taken.takes) {
       // What is taken once is kept for a purpose, as the arguments of a program are.
       if (calls < 2) continue;
-      const frames = thread === undefined ? [] : callers.framesOfTold(thread, caller).map(describeFrame);
+      const frames =
+        thread === undefined || caller === 0 ? [] : callers.framesOfTold(thread, caller).map(describeFrame);
       const key = JSON.stringify([mover, frames]);
       if (calls <= (found.get(key)?.calls ?? 0)) continue;
-      found.set(key, { mover, function: "", frames, calls, bytes, stackBytes: taken.stackBytes });
+      found.set(key, { mover, frames, calls, bytes, stackBytes: taken.stackBytes });
     }
   if (found.size === 0) return [];
   const functions = new ModuleFunctions(original());
   return [...found.values()].map(({ mover, ...takes }) => ({
     ...takes,
-    function: functions.at([mover])[0]?.name ?? `func[${mover}]`,
+    ...(mover === LEFT_BY_EXCEPTION ? {} : { function: functions.at([mover])[0]?.name ?? `func[${mover}]` }),
   }));
 }
