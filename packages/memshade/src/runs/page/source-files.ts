@@ -1,5 +1,6 @@
 import { realpathSync, statSync } from "node:fs";
-import { extname, isAbsolute, relative, resolve, sep } from "node:path";
+import { homedir, tmpdir } from "node:os";
+import { extname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { PathMap } from "../../names/symbolize/path-map.ts";
 import type { ReadSource } from "../../show/report/page/data/sources.ts";
 import { createSourceReader, moduleFolders, sourceCandidates } from "../source.ts";
@@ -12,9 +13,13 @@ const SOURCE_EXTENSIONS = new Set(
   ).split(" "),
 );
 
+/** Folders beside that of a built module in which projects keep their source. */
+const SOURCE_FOLDERS = ["src", "source", "sources", "include", "lib"];
+
 /**
- * Reads the source files of a program for a page: those below the working directory, beside the module or below its folder, those
- * of the user's binary paths too, and where `--path-map` says that they lie. Nothing else on this machine is put into a file that people send on.
+ * Reads the source files of a program for a page: those below the working directory, beside the module or below its folder or a folder `src`
+ * beside that, those of the user's binary paths too, and where `--path-map` says that they lie. Nothing else on this machine is put into a
+ * file that people send on.
  *
  * @param recordedAt milliseconds; later changes of a file are told
  */
@@ -27,7 +32,8 @@ export function sourceFiles(
   const mapped = maps.map(({ to }) => to);
   return (file, module) => {
     const places = { modules: module === undefined ? [] : [module], binaryPaths };
-    const roots = [process.cwd(), ...moduleFolders(places), ...mapped].flatMap(
+    const folders = moduleFolders(places);
+    const roots = [process.cwd(), ...folders, ...folders.flatMap(sourceFoldersBeside), ...mapped].flatMap(
       (root) => realPath(resolve(root)) ?? [],
     );
     for (const candidate of sourceCandidates(file, maps, places)) {
@@ -41,6 +47,18 @@ export function sourceFiles(
     }
     return undefined;
   };
+}
+
+/** None where that would be folders of other programs, as of a module in the user's downloads. */
+function sourceFoldersBeside(folder: string): string[] {
+  const project = resolve(folder, "..");
+  const isShared = [homedir(), tmpdir()].some((shared) => shared === project || isBelow(project, shared));
+  return isShared ? [] : SOURCE_FOLDERS.map((name) => join(project, name));
+}
+
+function isBelow(root: string, path: string): boolean {
+  const way = relative(root, path);
+  return way !== "" && !isAbsolute(way) && way.split(sep)[0] !== "..";
 }
 
 function isSource(file: string): boolean {

@@ -50,6 +50,17 @@ describe("the source files that a page may carry", () => {
     expect(firstLine("/home/somebody/app.c")).toBeUndefined();
   });
 
+  it("lie in a folder for source beside that of the module, wherever both were moved", () => {
+    const moved = join(folder, "project/build/app.wasm");
+    const read = (file: string) => sourceFiles([], undefined)(file, moved)?.lines[0];
+    vi.mocked(process.cwd).mockReturnValue(join(folder, "built"));
+    expect(read("./../src/app.c")).toBe("of project/src/app.c");
+    expect(read(join(here, "src/app.c"))).toBe("of project/src/app.c");
+    expect(read("../.git/hook.c")).toBeUndefined();
+    expect(read("../src/link.c")).toBeUndefined();
+    vi.mocked(process.cwd).mockReturnValue(here);
+  });
+
   it("do not lie elsewhere, whatever way a module names", () => {
     expect(firstLine(join(folder, "elsewhere/secret.c"))).toBeUndefined();
     expect(firstLine("../elsewhere/secret.c")).toBeUndefined();
