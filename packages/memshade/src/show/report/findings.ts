@@ -15,7 +15,7 @@ import { around, ESTIMATED } from "./terminal/heap/site-rows.ts";
 
 const MARGIN_TEXT = "  ";
 const MARGIN = MARGIN_TEXT.length;
-/** With less room, the library behind a place is left out, then its function where a line is known. */
+/** With less room, the function is left out where a line is known. */
 const LEAST_NAME = 8;
 
 /** Stands in front of advice, below the line of its finding. */
@@ -167,7 +167,7 @@ function placeInWords(
   if (screen.isWhole) return { name: full, place: place + (called === "" ? "" : ` via ${called}`) };
   const room = width - displayWidth(place);
   const forVia = room - displayWidth(full) - " via ".length;
-  const isViaShown = called !== "" && forVia >= Math.min(LEAST_NAME, displayWidth(called));
+  const isViaShown = called !== "" && displayWidth(shortenName(called, forVia)) <= forVia;
   if (called !== "" && !isViaShown) screen.isShortened = true;
   const behind = isViaShown ? ` via ${screen.shorten(called, shortenName(called, forVia))}` : "";
   const forName = room - displayWidth(behind);

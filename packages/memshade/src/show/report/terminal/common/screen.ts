@@ -58,8 +58,16 @@ export function shortenPlace(text: string, width: number): string {
 /** A name of Kotlin or Java: `kotlin.collections.ArrayList.<init>`. */
 const PACKAGED = /^[\w$]+(\.([\w$]+|<[\w-]+>))+$/;
 
-/** The name without its first, first two, … outer namespaces. */
+/** A method of a Rust trait: `<alloc::vec::Vec as core::ops::drop::Drop>::drop`. */
+const TRAIT_METHOD = /^<([^<>]+) as ([^<>]+)>::([^<>:]+)$/;
+
+const lastPart = (path: string): string => path.slice(path.lastIndexOf("::") + 1).replace(/^:/, "");
+
+/** Returns the name without its first, first two, … outer namespaces. */
 function withoutNamespaces(name: string): string[] {
+  const [, type, trait, method] = TRAIT_METHOD.exec(name) ?? [];
+  if (method !== undefined)
+    return [`<${lastPart(type!)} as ${lastPart(trait!)}>::${method}`, `${lastPart(type!)}::${method}`];
   if (name.startsWith("<")) return [];
   const separator = PACKAGED.test(name) ? "." : "::";
   const parts = name.split(separator);

@@ -20,6 +20,12 @@ describe("a name that has to fit", () => {
     expect(shortenName(push, width)).toBe(short);
   });
 
+  it("keeps type and method of a Rust trait", () => {
+    const drop = "<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop";
+    expect(shortenName(drop, 30)).toBe("<Vec as Drop>::drop");
+    expect(shortenName(drop, 12)).toBe("Vec::drop");
+  });
+
   it.each([
     ["_RNvMs0_NtCs1234_7mycrate3fooNtB5_3Bar3bazOTHERWISE", 20, "_RNvMs0_NtCs1234_7m…"],
     ["orig$_ZN4oops", 9, "orig$_ZN…"],
