@@ -18,7 +18,7 @@ import { RunNames } from "../runs/run-names.ts";
 import { runOf } from "../runs/run-of-folder.ts";
 import type { OriginalPlaces } from "../runs/run-symbols.ts";
 import { adviceLines, findingLines } from "../show/report/findings.ts";
-import { columnsOf } from "../show/report/terminal/common/columns.ts";
+import { columnsOf, type TextTarget, targetOf } from "../show/report/terminal/common/columns.ts";
 import { createPaint, type Paint } from "../show/report/terminal/common/paint.ts";
 import { Screen } from "../show/report/terminal/common/screen.ts";
 
@@ -28,28 +28,19 @@ const PREFIX_COLUMNS = "memshade: ".length;
 /** Reports read some 60 MiB in a second, profiles and modules together: nobody is kept waiting at the end of a program for more than this. */
 const MOST_BYTES = 24 * 2 ** 20;
 
-/** Terminal that a summary is written to. */
-export interface SummaryTerminal {
-  readonly isTTY?: boolean | undefined;
-  readonly columns?: number | undefined;
-}
-
 /**
  * Returns the summary for the end of a run, or the command that makes it where reading the profile would take long. Each finding is an
  * entry with its advice on further lines. A run without blocks, objects, stores or loads has no entries. The names and lines of native
  * programs are written beside the run, because the objects that have them may be gone later.
  */
-export async function summaryLines(
-  folder: string,
-  terminal: SummaryTerminal = process.stderr,
-): Promise<string[]> {
+export async function summaryLines(folder: string, target = targetOf(2)): Promise<string[]> {
   const bytes = isNative(folder) ? 0 : bytesToRead(folder);
   if (bytes > MOST_BYTES) return [laterLine(folder, bytes)];
   const damage = new Set<string>();
   const names = new RunNames();
   const tools = await toolsOf(folder, { names, tellDamage: (sentence) => damage.add(sentence) });
   names.write(folder);
-  return [...findingsInLines(tools, folder, terminal), ...damage];
+  return [...findingsInLines(tools, folder, target), ...damage];
 }
 
 /**
@@ -66,9 +57,9 @@ export async function nameRuns(folders: readonly string[]): Promise<void> {
   }
 }
 
-function findingsInLines(tools: RecordedTools, folder: string, terminal: SummaryTerminal): string[] {
+function findingsInLines(tools: RecordedTools, folder: string, target: TextTarget): string[] {
   if (!findsAnything(tools)) return isHeapUnseen(tools) ? [NOTHING_KNOWN] : [];
-  const summary = linesOf(tools, terminal, PREFIX_COLUMNS, createPaint(false));
+  const summary = linesOf(tools, target, PREFIX_COLUMNS, createPaint(false));
   if (summary.length > 0)
     return [
       ...summary.map(({ line, advice }) => [line, ...advice].join("\n")),
@@ -131,11 +122,11 @@ function isHeapUnseen(tools: RecordedTools): boolean {
 /** Returns the findings of a run as lines behind `margin` columns of a terminal, each with its advice and the program's own frame. */
 export async function summaryOf(
   folder: string,
-  terminal: SummaryTerminal,
+  target: TextTarget,
   margin: number,
   paint: Paint,
 ): Promise<SummaryLine[]> {
-  return linesOf(await toolsOf(folder), terminal, margin, paint);
+  return linesOf(await toolsOf(folder), target, margin, paint);
 }
 
 interface SummaryLine {
@@ -145,17 +136,11 @@ interface SummaryLine {
   readonly place: PlaceFrame;
 }
 
-function linesOf(
-  tools: RecordedTools,
-  terminal: SummaryTerminal,
-  margin: number,
-  paint: Paint,
-): SummaryLine[] {
+function linesOf(tools: RecordedTools, target: TextTarget, margin: number, paint: Paint): SummaryLine[] {
   const findings = runFindings(tools);
   if (findings.length === 0) return [];
-  const { isTTY: isTerminal = false, columns } = terminal;
-  const width = columnsOf({ isTerminal, columns }) - margin;
-  const screen = new Screen({ paint, width, isCut: isTerminal, isWide: false });
+  const width = columnsOf(target) - margin;
+  const screen = new Screen({ paint, width, isCut: target.isTerminal, isWide: false });
   const lines = findingLines(screen, findings, width);
   return findings.map((finding, index) => ({
     line: lines[index]!,

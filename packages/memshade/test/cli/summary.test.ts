@@ -25,7 +25,7 @@ function runWith(name: string, moduleBytes: number, picture = LEAKS): string {
 describe("the findings at the end of a run", () => {
   it("are told of a small one", async () => {
     expect(await summaryLines(runWith("small", 1000))).toEqual([
-      expect.stringMatching(/^leak .* of parse.*\n {4}→ Release the blocks/),
+      expect.stringMatching(/^leak .* of parse.*\n {2}→ Release the blocks/),
       expect.stringMatching(/^details: memshade report \S+small; meaning: memshade explain leak$/),
     ]);
   });

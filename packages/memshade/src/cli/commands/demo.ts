@@ -8,6 +8,7 @@ import { DEFAULT_RUNS_FOLDER } from "../../profile/model/run.ts";
 import { fromHere } from "../../record/host/run/terminal-line.ts";
 import { runWasi } from "../../record/host/wasi/run-wasi.ts";
 import type { ToolOptions } from "../../record/tools/run-options.ts";
+import { targetOf } from "../../show/report/terminal/common/columns.ts";
 import { type ColorChoice, createPaint, wantsColors } from "../../show/report/terminal/common/paint.ts";
 import { endProcess } from "../end-process.ts";
 import { writeOutput } from "../line-input.ts";
@@ -74,8 +75,7 @@ async function showFindings(run: string, folder: string, color: ColorChoice): Pr
   const { writeReportPage } = await import("../../runs/page/run-page.ts");
   const paint = createPaint(wantsColors(color, isatty(1), process.env));
   const lines = ["", paint.heading(`Summary of ${fromHere(join(folder, "shop.c"), process.cwd())}`)];
-  const terminal = { isTTY: isatty(1), columns: process.stderr.columns };
-  for (const { line, advice, place } of await summaryOf(run, terminal, MARGIN.length, paint)) {
+  for (const { line, advice, place } of await summaryOf(run, targetOf(1), MARGIN.length, paint)) {
     lines.push(MARGIN + line);
     const source = sourceLine(folder, place);
     if (source !== undefined) lines.push(paint.faint(`${MARGIN}    ${source}`));
