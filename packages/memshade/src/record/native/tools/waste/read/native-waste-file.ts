@@ -42,26 +42,23 @@ import {
 } from "./sampled-contexts.ts";
 import { type CountedPart, UNREAD_COUNTS_BYTES, unreadReaderProgram } from "./unread-reader-program.ts";
 
-/** A file whose code was followed: what the run calls it, where it is, and where the notes of its sites are. */
+/** A rewritten file: its module in the run, its path, and the path of the notes on its sites. */
 export interface FollowedFile {
   module: NamedModule;
   path: string;
   notes: string;
 }
 
-/** How a process was followed, and where its bytes are. */
 export interface FollowedHow extends NativeToolOptions, Omit<ProcessPlaces, "isStackFollowed"> {
-  /** The calls that a context stands for, innermost first: modules, and addresses in them. */
+  /** Returns the calls of a context, innermost first, as module and address. */
   callersOf: (context: number) => { module: number; address: number }[];
 }
 
-/** What becomes of waste.json, and which of its figures are no exact counts. */
 export interface NativeWaste {
   file: WasteFile;
   bounds: Bound[];
 }
 
-/** Of a native process, of what it has left in the file that it shares. */
 export function nativeWaste(
   command: readonly string[],
   counts: string,
@@ -79,7 +76,7 @@ export function nativeWaste(
   }
 }
 
-/** Whether code of a file has run in the process that shares a file. @param notes path of the notes of its sites */
+/** True if code of a file has run in the process that shares `counts`. @param notes path of the notes on its sites */
 export function hasRun(counts: string, notes: string): boolean {
   if (!existsSync(notes)) return false;
   const { from, to } = readNotes(readFileSync(notes));
@@ -91,7 +88,7 @@ export function hasRun(counts: string, notes: string): boolean {
   }
 }
 
-/** What becomes of bytes that a store writes, in the order of `StoreSums`. */
+/** Fates of stored bytes, in the order of `StoreSums`. */
 const FATES: readonly (keyof StoreSums)[] = ["dead", "deallocated", "exit"];
 
 class WasteFileMaker {
@@ -103,12 +100,11 @@ class WasteFileMaker {
   readonly #how: FollowedHow;
   readonly #sampled: ReadonlyMap<number, readonly SampledContext[]>;
   readonly #fateOf: (id: number) => StoreFate;
-  /** Where code is, by module. */
   readonly #locators = new Map<number, (address: number) => WasteIp>();
   readonly #callers = new Map<number, WasteIp[]>();
   readonly #left = { stack: 0, thread: 0, unusual: 0, unplaced: 0 };
 
-  /** @param unread bytes that are unread at the end, by ids */
+  /** @param unread unread bytes at the end, by store id */
   constructor(counts: CountsFile, unread: Float64Array, how: FollowedHow) {
     this.#counts = counts;
     this.#unread = unread;
@@ -305,14 +301,16 @@ class WasteFileMaker {
 
 type Stored = Omit<StoreSums, keyof StoreFate>;
 
-/** What a load has counted in all, or in a context. */
 type Loaded = { runs: number; fresh: number; bytes: number };
 
 function isString({ kind }: NativeSite): boolean {
   return kind === "string" || kind === "fill";
 }
 
-/** @param counted silent stores, or bytes of a string instruction; `word`: its words, by where they stand behind the first */
+/**
+ * @param counted silent stores, or bytes of a string instruction
+ * @param word returns a word of a string instruction by its offset
+ */
 function storedOf(site: NativeSite, runs: number, counted: number, word: (at: number) => number): Stored {
   if (!isString(site))
     return { runs, written: runs * site.bytes, silent: counted, silentBytes: counted * site.bytes };
@@ -324,7 +322,7 @@ function loadedOf(site: NativeSite, runs: number, word: (at: number) => number):
   return { runs, fresh: word(0), bytes: isString(site) ? word(StringSlots.read) : runs * site.bytes };
 }
 
-/** The same words of a context. */
+/** Returns the words of a site in one context, by their offset. */
 function wordsIn(
   { blockSlot, loadSlot }: NativeSite,
   contexts: readonly SampledContext[],
@@ -342,7 +340,7 @@ function storeOf(
   return {
     ips,
     bytes_written: written,
-    // Counters of several threads may have lost additions.
+    // Counters of several threads may lose increments.
     bytes_read: Math.max(0, written - dead - deallocated - exit),
     nof_stores: runs,
     nof_silent: silent,
@@ -369,7 +367,6 @@ function loadOf({ kind }: NativeSite, ips: WasteIp[], { runs, fresh, bytes }: Lo
 
 type Frame = ReturnType<ReturnType<typeof loadSymbolizer>["frames"]>[number];
 
-/** Where code of an object is. */
 function locator(path: string, module: number): (address: number) => WasteIp {
   const { frames } = loadSymbolizer(path, { demangle: loadDemangler() });
   return (address) => {
@@ -396,30 +393,28 @@ function nameAndPlace(frame: Frame | undefined): {
   };
 }
 
-/** Where a process's bytes are that may be unread. */
 interface ProcessPlaces {
-  /** What it had mapped last, as the kernel tells it; empty: nobody knows. */
+  /** Last content of `/proc/PID/maps`; empty if unknown. */
   maps: string;
-  /** An address near the upper end of the first thread's stack; 0: not known. */
+  /** Address near the upper end of the first thread's stack; 0 if unknown. */
   stackTop: number;
-  /** The stack is followed. */
   isStackFollowed: boolean;
-  /** A folder in which programs may lie. */
+  /** Folder in which programs can be executed. */
   programs: string;
 }
 
 const EXECUTABLE = 0o755;
 const MAPPING = /^([0-9a-f]+)-([0-9a-f]+) ..(.)(.) \S+ \S+ \d+\s*(.*)$/;
-/** In the file, the tables are in front of the words. */
+/** Offset of the shadow words in the file; the tables precede them. */
 const WORDS_AT = TABLES_END - ARENA;
 const PAGE_BYTES = 0x1000;
-/** The first thread's stack may grow by so much; the system keeps others off there. */
+/** Growth limit of the first thread's stack. The system maps nothing else there. */
 const MOST_STACK_BYTES = 120 * 2 ** 20;
 const ABOVE_STACK_BYTES = 2 ** 20;
 
 /**
- * Bytes that nobody has read since they were written, by the ids of the stores that wrote them. Of what others may see still, shared
- * mappings, nothing counts, nor of stacks that are not followed.
+ * Counts bytes that were never read after they were written, by store id. Shared mappings are excluded, since other
+ * processes may read them. Stacks are excluded unless they are followed.
  *
  * @param counts path of the file that the process shares
  */
@@ -453,7 +448,6 @@ function unreadBytes(counts: string, places: ProcessPlaces): Float64Array {
   }
 }
 
-/** Distance of an address's words from the first one. */
 function wordOf(address: number): number {
   return 2 * (address % 2 ** ADDRESS_BITS);
 }
@@ -464,7 +458,7 @@ function leftOut(
 ): { start: number; end: number }[] {
   const ranges = maps.split("\n").flatMap((line) => {
     const [, from, to, , sharing, path] = MAPPING.exec(line) ?? [];
-    // Our own files are shared, too, and no memory of the program's.
+    // Files of memshade are mapped shared, too. They are not memory of the program.
     if (sharing !== "s" || path.startsWith(dirname(counts))) return [];
     return [{ start: Number.parseInt(from, 16), end: Number.parseInt(to, 16) }];
   });

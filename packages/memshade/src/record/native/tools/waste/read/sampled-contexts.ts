@@ -9,30 +9,29 @@ import {
 } from "../layout.ts";
 import type { CountsFile, StoreFate } from "./counts-file.ts";
 
-/** A block in a context it was sampled in. */
 export interface SampledContext {
-  /** Node of the calling context tree, whose own site is in the block, or a caller's site. */
+  /** Node of the calling context tree whose own site is in the block, or a caller's site. */
   context: number;
   firstId: number;
   samples: number;
-  /** Runs that the samples stand for. */
+  /** Runs that the samples represent. */
   runs: number;
-  /** Of each store: silent stores, or bytes of a string instruction; the words of each load and string instruction. */
+  /**
+   * Per store: silent stores, or bytes of a string instruction. `loads`: the words of each load and string instruction.
+   */
   stores: number[];
   loads: number[];
 }
 
-/** What one access has counted in all, or in a context. */
 export interface StoreSums extends StoreFate {
   runs: number;
-  /** Of a string instruction: bytes that it wrote, and those that were silent. */
+  /** Bytes written. `silentBytes`: those of silent stores. */
   written: number;
   silentBytes: number;
-  /** Silent stores. */
   silent: number;
 }
 
-/** All that was sampled, by the address of the slot of their block. */
+/** Reads all sampled contexts, by address of their block's slot. */
 export function readSampled(counts: CountsFile): Map<number, SampledContext[]> {
   const head = new DataView(counts.bytes(SAMPLED, SAMPLED + SampledHead.table).buffer);
   const end = head.getUint32(SampledHead.next, true);
@@ -66,7 +65,6 @@ export function readSampled(counts: CountsFile): Map<number, SampledContext[]> {
   return byBlock;
 }
 
-/** Samples that found no room, no id or no context. */
 export function refusedSamples(counts: CountsFile): number {
   return Number(
     new DataView(counts.bytes(SAMPLED, SAMPLED + SampledHead.table).buffer).getBigInt64(
@@ -76,7 +74,7 @@ export function refusedSamples(counts: CountsFile): number {
   );
 }
 
-/** They lie one behind the other, from behind the table on. */
+/** Returns the offset of the first record. Records follow the hash table without gaps. */
 function firstPlace(view: DataView): number {
   let first = 0;
   for (
@@ -90,7 +88,7 @@ function firstPlace(view: DataView): number {
   return first;
 }
 
-/** What the slots of a block have, where its sample has not ended: the process did before. */
+/** Returns the current counts of a block whose sample had not ended when the process did. */
 function currentCounts(
   counts: CountsFile,
   block: number,
@@ -109,10 +107,11 @@ function currentCounts(
 }
 
 /**
- * What an access has counted in all, spread over the contexts of its block: by what samples of each say of a run there, times the runs
- * that they stand for. The parts of a figure add up to it, and those of a context without runs are 0.
+ * Distributes the totals of an access over the contexts of its block. The weight of a context is its mean per sampled
+ * run, times the runs that its samples represent. The parts of a figure add up to its total. Parts of a context without
+ * runs are 0.
  *
- * @param most of a figure what a context can have, by those before it
+ * @param most returns the limit of a figure in a context, given the context's earlier figures
  */
 export function spread<T extends Record<string, number> & { runs: number }>(
   all: T,
@@ -139,7 +138,7 @@ export function spread<T extends Record<string, number> & { runs: number }>(
   return parts;
 }
 
-/** Whole parts of a number; where no sample has met any, by runs. */
+/** Splits a number into whole parts by weight. If all weights are 0, runs are the weights. */
 function shareOut(total: number, weights: readonly number[], runs: readonly number[]): number[] {
   const known = weights.some((weight) => weight > 0) ? weights : runs;
   const sum = known.reduce((before, weight) => before + weight, 0) || 1;
@@ -153,7 +152,7 @@ function shareOut(total: number, weights: readonly number[], runs: readonly numb
   });
 }
 
-/** What is too much for one part goes to others that have room; what has room nowhere stays. */
+/** Moves any excess over a part's limit to parts below their limits. If none has room, the excess stays in one part. */
 function limit(parts: readonly number[], limits: readonly number[]): number[] {
   const limited = parts.map((part, i) => Math.min(part, Math.max(0, limits[i])));
   let left = parts.reduce((sum, part, i) => sum + part - limited[i], 0);
