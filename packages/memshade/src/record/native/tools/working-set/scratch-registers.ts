@@ -3,7 +3,7 @@ import { GENERAL, RAX, RBP, RBX, RCX, RDI, RDX, RSI } from "../../../../code/x64
 import { LEAVE_RED_ZONE, popBytes, pushBytes, SKIP_RED_ZONE } from "../../rewrite/insertion/red-zone.ts";
 import { GIVE_FLAGS, moveRegister, TAKE_FLAGS } from "../../rewrite/insertion/saved-flags.ts";
 
-/** Registers in the order in which dead ones are taken: those that calls overwrite stand first. */
+/** Preference order for scratch registers: caller-saved ones first. */
 const SCRATCH = [RAX, RCX, RDX, RSI, RDI, ...GENERAL.slice(8, 12), RBX, RBP, ...GENERAL.slice(12)].map(
   ({ number }) => number,
 );
@@ -11,11 +11,11 @@ const REGISTERS = SCRATCH.reduce((mask, register) => mask | (1 << register), 0);
 
 const RAX_BIT = 1 << RAX.number;
 
-/** What saving flags costs, in registers saved. */
+/** Cost of saving the flags, in registers. */
 const FLAGS_COST = 2;
 
 /**
- * In front of which instruction of `[from, to]` code that needs the flags and a register has to save the least.
+ * Returns the instruction of `[from, to]` before which code that needs the flags and a register saves the least.
  *
  * @param uses mask of the registers that the code reads
  */
@@ -39,26 +39,28 @@ export function cheapestPlace(
   return best;
 }
 
-/** Code that overwrites a register and the flags, with what is live of them elsewhere meanwhile. */
+/** Code that overwrites a register and the flags, with code that saves live ones. */
 export interface SavedCode {
   readonly bytes: number[];
-  /** Bytes in front of the code. */
+  /** Bytes before the code. */
   readonly before: number;
 }
 
-/** @returns code; `register`: what it may overwrite; `holderOf`: which register has the value of one */
+/** Generates code. `register` may be overwritten; `holderOf` returns the register that holds another one's value. */
 export type ScratchCode = (register: number, holderOf: (register: number) => number) => number[];
 
-/** Code that overwrites the flags alone. */
 export function withFlags(live: number, code: number[]): SavedCode {
   return withScratch(live, 0, () => code, 0);
 }
 
-/** @param live mask of what may not be lost; `uses`: what the code reads besides; `wanted`: registers that it overwrites, 1 at most */
+/**
+ * @param live mask of registers and flags to keep; `uses`: registers that the code reads besides; `wanted`: registers
+ * that it overwrites, 0 or 1
+ */
 export function withScratch(live: number, uses: number, code: ScratchCode, wanted = 1): SavedCode {
   const flagsAreLive = (live & FLAGS) !== 0;
   const taken = live | uses;
-  // The flags go through rax.
+  // Saving the flags needs rax.
   const isRaxKept = flagsAreLive && (taken & RAX_BIT) !== 0;
   const free = SCRATCH.filter((one) => (taken & (1 << one)) === 0 && !(flagsAreLive && one === RAX.number));
   const missing = wanted + (isRaxKept ? 1 : 0) - free.length;

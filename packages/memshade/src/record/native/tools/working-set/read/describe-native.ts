@@ -31,7 +31,7 @@ const ESTIMATED =
 const NOT_SEEN =
   "Accesses of the stack by the stack pointer, of thread-local data, and by vectors of addresses are not seen, nor is what the system reads and writes. What lies unaligned across two lines is counted by the first one, unless it is a vector.";
 
-/** What the run folder gets of a process's working set. */
+/** Part of the run folder that describes the working set of a process. */
 export interface DescribedWorkingSet {
   profile: WorkingSetProfile;
   description: Record<string, number | string | boolean>;
@@ -39,8 +39,10 @@ export interface DescribedWorkingSet {
 }
 
 /**
- * @param samples call paths by CPU time, by which intervals have stacks: the last one of each
- * @param start nanoseconds of the monotonic clock that samples count from
+ * Makes the profile of a recorded session.
+ *
+ * @param samples call paths by CPU time; the last one of an interval becomes the interval's stack
+ * @param start origin of the samples' times, ns of the monotonic clock
  */
 export function describeNative(
   session: NativeWorkingSetSession,
@@ -109,7 +111,7 @@ export function describeNative(
   return { profile, description: { unit: how.unit, ...options }, bounds };
 }
 
-/** Says of intervals that ended a whole one late. Times are nanoseconds. */
+/** Returns a sentence about intervals that ended at least a whole interval late. Times are in ns. */
 export function lateIntervals(
   records: readonly Pick<SnapshotRecord, "start" | "end" | "scale">[],
   interval: number,
@@ -126,7 +128,7 @@ function inMs(nanoseconds: number): string {
   return `${Number((nanoseconds / NS_PER_MS).toPrecision(3))} ms`;
 }
 
-/** Stacks, and that of each interval: of its last sample. Merged intervals have that of their later half. */
+/** Returns the stack of each interval, its last sample. A merged interval has the stack of its later half. */
 function stacksOf(
   { records, moments }: IntervalRecords,
   count: number,
@@ -158,7 +160,7 @@ function stacksOf(
   return { stacks, stackOf };
 }
 
-/** A frame's function has the number of its site until somebody knows the function; so has the place of its call. */
+/** Function and call offset hold the site number until the frame is symbolized. */
 function framesOf(stack: number, { stacks: { caller, site } }: CpuSamples): StackFrame[] {
   const frames: StackFrame[] = [];
   for (let at = stack; at !== NONE && frames.length < MOST_FRAMES; at = caller[at])

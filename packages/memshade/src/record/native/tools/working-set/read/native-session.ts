@@ -12,22 +12,22 @@ import { type AddressRange, mappedFiles, regionOf, threadStacks } from "./addres
 import { type MarkListener, MarkStream, type SnapshotTaken } from "./mark-stream.ts";
 import { LineOwners, MarkedLines, type Region } from "./marked-lines.ts";
 
-/** What is known of the process from elsewhere. */
+/** Facts about the recorded process. */
 export interface MarkedProcess {
   pid: number;
-  /** Path of the file that it shares its marks by. */
+  /** Path of the file with its marks. */
   marks: string;
-  /** nanoseconds of the monotonic clock */
+  /** Start of the process, ns of the monotonic clock. */
   start(): number;
-  /** Address near the upper end of its first stack; 0: not known. */
+  /** Address near the upper end of the first stack; 0 if unknown. */
   stackTop(): number;
-  /** What it had mapped when it exited, as the kernel tells it; empty before. */
+  /** Content of `/proc/PID/maps` when the process exited; empty before. */
   maps(): string;
-  /** Where objects are mapped, by their paths; the program's own is empty. */
+  /** Mapped objects by path; the program's own path is empty. */
   objects(): readonly (AddressRange & { name: string })[];
 }
 
-/** Where what lies, while nobody looks again. */
+/** Address ranges of objects, stacks and mapped files, refreshed at each snapshot. */
 interface Ranges {
   objects: ReturnType<MarkedProcess["objects"]>;
   stacks: readonly AddressRange[];
@@ -41,15 +41,14 @@ const NS_PER_TICK = 1e7;
 const PAGE_BYTES = 4096;
 const SHORTEST_PAUSE_MS = 1;
 
-/** The intervals of one process, while it runs: ends each when it is due. */
+/** Records the intervals of a running process: takes a snapshot whenever an interval is due. */
 export class NativeWorkingSetSession {
   records: IntervalRecords | undefined;
   readonly lines: MarkedLines;
   readonly how: NativeIntervals;
-  /** What lies where no block is. */
   readonly unowned = new UnownedPlaces();
   refused = 0;
-  /** The program has counted accesses on without anybody who ended intervals. */
+  /** True once the program counts accesses without a reader that ends intervals. */
   isAlone = false;
   readonly #process: () => MarkedProcess | undefined;
   readonly #folder: string;
@@ -58,19 +57,19 @@ export class NativeWorkingSetSession {
   #timer: NodeJS.Timeout | undefined;
   #open: Promise<void> = Promise.resolve();
   #hasEnded = false;
-  /** Nanoseconds of the monotonic clock: when somebody has seen that the process has ended. */
+  /** Time at which the end of the process was noticed, ns of the monotonic clock. */
   #ending = Number.POSITIVE_INFINITY;
-  /** All marks were taken since. */
+  /** True once all marks were taken after the end. */
   #isWhole = false;
   #ranges: Ranges | undefined;
-  /** Lines come in order, and all of a page are the same's. */
+  /** Cache: lines arrive in order, and a whole page has the same key. */
   #lastPlace: { page: number; key: number } | undefined;
-  /** What the process had mapped when somebody looked last. */
+  /** Last content of `/proc/PID/maps`. */
   #maps = "";
 
   /**
-   * @param options `folder`: where programs may lie; `owners`: whose lines are is asked for
-   * @param process undefined while it has not begun
+   * @param options `folder`: folder in which programs can be executed; `owners`: record the owners of lines
+   * @param process returns undefined until the process has begun
    */
   constructor(
     how: NativeIntervals,
@@ -98,7 +97,7 @@ export class NativeWorkingSetSession {
     if (!this.#begin()) return this.#wait(LOOK_MS);
     const records = this.records as IntervalRecords;
     const now = this.#now(records);
-    // Intervals in accesses end without being asked for.
+    // The reader ends intervals in accesses by itself.
     if (this.how.unit === "accesses") return;
     if (now >= records.due) await this.#snapshot();
     if (this.#reader === undefined || this.#isWhole) return;
@@ -112,7 +111,7 @@ export class NativeWorkingSetSession {
     if (known === undefined || !existsSync(known.marks)) return false;
     this.#known = known;
     this.records = new IntervalRecords(this.lines, this.how, known.start());
-    // It may have ended when the first lines come.
+    // The process may have ended when the first lines arrive.
     this.#maps = mapsOf(known.pid);
     const listener: MarkListener = {
       piece: (at, marks, owners) => this.lines.piece(at, marks, owners),
@@ -138,12 +137,12 @@ export class NativeWorkingSetSession {
     this.#lastPlace = undefined;
     this.refused = taken.refused;
     this.isAlone = taken.isAlone;
-    // What is marked was touched before the end.
+    // All marks were set before the process ended.
     this.#isWhole = taken.cpu === 0;
     this.records!.end({ ...taken, now: Math.min(taken.now, this.#ending) }, this.#isWhole || this.#hasEnded);
   }
 
-  /** Takes what is left when the process has ended. @param ending nanoseconds of the monotonic clock, when it had */
+  /** Takes the remaining marks after the process has ended. @param ending its end, ns of the monotonic clock */
   async finish(ending: number): Promise<void> {
     this.#hasEnded = true;
     this.#ending = ending;
@@ -181,7 +180,7 @@ export class NativeWorkingSetSession {
   }
 }
 
-/** Empty where it has ended. */
+/** Returns an empty string if the process has ended. */
 function mapsOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/maps`, "latin1");
@@ -190,7 +189,7 @@ function mapsOf(pid: number): string {
   }
 }
 
-/** Nanoseconds, in steps of 10 ms; 0 where the process is gone. */
+/** Returns ns in steps of 10 ms; 0 if the process has ended. */
 function cpuTime(pid: number): number {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "latin1");
@@ -201,31 +200,33 @@ function cpuTime(pid: number): number {
   }
 }
 
-/** How intervals are measured. */
 export interface NativeIntervals {
-  /** nanoseconds, or accesses */
+  /** Nanoseconds, or accesses. */
   interval: number;
-  /** even */
+  /** An even number. */
   maxIntervals: number;
   unit: "wall" | "cpu" | "accesses";
-  /** Intervals become longer where looking at the lines would cost more than a small part of the run. */
+  /** Lengthens intervals if snapshots would take more than a small share of the run. */
   adaptive: boolean;
 }
 
-/** With intervals of its own choice the tool looks at lines for at most one part in so many of the time. */
+/** Limit of the time for snapshots in adaptive mode: one part in this many of the run. */
 const LEAST_TIME_PER_WORK = 50;
-/** What a snapshot takes, and a piece of it, nanoseconds; clocks would have the times in, too, in which others have the processor. */
+/**
+ * Cost of a snapshot, and of a piece, ns. Estimates are used because clocks would include time in which other processes
+ * run.
+ */
 const SNAPSHOT_NS = 200_000;
 const PIECE_NS = 8_000;
-/** What it takes to find out whose a line is. */
+/** Cost of the owners of a line, ns. */
 const OWNED_LINE_NS = 80;
 
-/** The intervals of a process, one snapshot after the other. */
+/** Intervals of a process, one per snapshot. */
 export class IntervalRecords {
   readonly records: SnapshotRecord[] = [];
-  /** Nanoseconds of the monotonic clock at which each record ended. */
+  /** End of each record, ns of the monotonic clock. */
   readonly moments: number[] = [];
-  /** Whose the lines of each record are, where that is asked for. */
+  /** Owners of the lines of each record, if recorded. */
   readonly shares: AttributionEntry[][] = [];
   scale = 0;
   readonly #lines: MarkedLines;
@@ -234,22 +235,22 @@ export class IntervalRecords {
   #start = 0;
   #work = 0;
 
-  /** @param begin nanoseconds of the monotonic clock when the process began */
+  /** @param begin start of the process, ns of the monotonic clock */
   constructor(lines: MarkedLines, how: NativeIntervals, begin: number) {
     this.#lines = lines;
     this.#how = how;
     this.#begin = begin;
   }
 
-  /** Time that has passed for the process, in the unit of its intervals. */
+  /** Returns the time since the start, in the unit of the intervals. */
   timeOf({ now, cpu, accesses }: Pick<SnapshotTaken, "now" | "cpu" | "accesses">): number {
     if (this.#how.unit === "accesses") return Math.max(accesses, this.#start);
-    // A process that has ended has no clock any more.
+    // The CPU clock of an ended process is gone.
     if (this.#how.unit === "cpu") return Math.max(cpu, this.#start);
     return Math.max(now - this.#begin, this.#start);
   }
 
-  /** When the open interval is due. */
+  /** Time at which the open interval is due. */
   get due(): number {
     const period = this.period;
     return (Math.floor(this.#start / period) + 1) * period;
@@ -264,7 +265,7 @@ export class IntervalRecords {
     const { interval, owners } = this.#lines;
     if (isLast && this.#lines.lines === 0 && this.records.length > 0) {
       const before = this.records[this.records.length - 1];
-      // The system takes a while to end a process, and others to see that: this is no interval of the program's.
+      // The rest is only the delay until the end of the process was noticed. It extends the last interval.
       before.end += Math.min(this.timeOf(taken) - this.#start, this.period);
       this.moments[this.moments.length - 1] = taken.now;
       return;
@@ -298,7 +299,7 @@ interface MarkReaderOptions {
   owners?: boolean | undefined;
 }
 
-/** The process that takes marks out of the file that a program shares. */
+/** Mark reader of a process, which runs as a process of its own. */
 export class MarkReader {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
   #closed: () => void = () => undefined;
@@ -306,10 +307,10 @@ export class MarkReader {
   #waiting: ((taken: SnapshotTaken | undefined) => void) | undefined;
 
   /**
-   * @param folder where programs may lie, for the time of the run
-   * @param listener is given snapshots, those that are asked for and those of intervals in accesses
-   * @param options `accesses`: how long intervals are, and after how many they become twice as long; undefined: they are not counted;
-   * `owners`: whose lines are is asked for
+   * @param folder folder in which programs can be executed
+   * @param listener receives snapshots: requested ones and those of intervals in accesses
+   * @param options `accesses`: length of intervals, and number of intervals after which they double; undefined if
+   * accesses are not counted. `owners`: record the owners of lines
    */
   constructor(
     folder: string,
@@ -342,7 +343,7 @@ export class MarkReader {
     };
     this.#child.on("error", end);
     this.#child.on("close", end);
-    // It may be gone, and then says so by that.
+    // A write fails if the reader is gone; `close` reports its end.
     this.#child.stdin.on("error", () => undefined);
   }
 
@@ -351,7 +352,7 @@ export class MarkReader {
     this.#waiting = undefined;
   }
 
-  /** Takes all marks that there are. One at a time. Undefined where the process is gone. */
+  /** Requests a snapshot of all marks, one at a time. Resolves to undefined if the reader has ended. */
   take(): Promise<SnapshotTaken | undefined> {
     if (this.#hasEnded) return Promise.resolve(undefined);
     return new Promise((done) => {
@@ -360,7 +361,7 @@ export class MarkReader {
     });
   }
 
-  /** Where accesses are counted, there is a last snapshot then. */
+  /** Closes the reader. If accesses are counted, it sends a last snapshot. */
   close(): Promise<void> {
     this.#child.stdin.end();
     return this.#hasEnded ? Promise.resolve() : new Promise((done) => (this.#closed = done));
@@ -371,13 +372,12 @@ interface NamedRange extends AddressRange {
   name: string;
 }
 
-/** What lies where no block is: the stack, static data by object, mapped files. Each has a key below 0. */
+/** Regions without blocks: stacks, static data by object, mapped files. Each has a key below 0. */
 export class UnownedPlaces {
-  /** By key. */
   readonly places = new Map<number, AttributedPlace>();
   readonly #keys = new Map<string, number>();
 
-  /** @param of where the address is among `objects` and `files`, if it is in any */
+  /** Returns the key of an address. `objects` and `files`: named ranges that may contain it. */
   keyOf(
     region: Region,
     address: number,
