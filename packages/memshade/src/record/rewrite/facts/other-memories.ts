@@ -1,6 +1,6 @@
 import { importsOf, type WasmModule } from "../../../code/wasm/index.ts";
 
-/** A sentence on the memories of a module that no tool follows; none: it has at most one. */
+/** Returns a note on the module's memories that no tool follows. The list is empty if there is at most one memory. */
 export function otherMemoriesNote(module: WasmModule): string[] {
   const others = otherMemories(module);
   return others.length === 0
@@ -10,7 +10,7 @@ export function otherMemoriesNote(module: WasmModule): string[] {
       ];
 }
 
-/** Memories other than the first by their numbers, with the names that they are imported or exported by. */
+/** Describes the memories except the first by number, and by name if they are imported or exported. */
 function otherMemories(module: WasmModule): string[] {
   const imported = importsOf(module, "memory");
   const names: string[] = [];

@@ -5,7 +5,9 @@ import { addressTemporary, spillLocal } from "../write/temporaries.ts";
 import { operandsAbove } from "./access-operands.ts";
 import { BURIED, NO_LOCAL } from "./value-numbers.ts";
 
-/** A local that holds the address at stack index `at` of the instruction `access` at `start`; a temporary if need be. */
+/**
+ * Returns a local that holds the address at stack index `at` of the access at `start`. Makes a temporary if necessary.
+ */
 export function keepAddress(state: WalkState, at: number, access: number, start: number): number {
   const { stack, values, insertions, temporaries } = state;
   const holder = stack.holder(at, values);
@@ -24,13 +26,11 @@ export function keepAddress(state: WalkState, at: number, access: number, start:
 
 const KEEP_ON_TOP: Insertion[] = [];
 
-/** Keeps the value on top of the stack in the temporary for addresses at a height. */
 function keepOnTop(height: number): Insertion {
   KEEP_ON_TOP[height] ??= { write: (sink) => sink.local(Op.LOCAL_TEE, addressTemporary(height)) };
   return KEEP_ON_TOP[height];
 }
 
-/** Before an access: keeps the address that lies below its other operands. */
 function keepBelow(height: number, access: number): Insertion {
   return {
     write(sink) {
