@@ -7,7 +7,7 @@ import type { AllocationListeners } from "./allocation-listeners.ts";
 import type { AllocatorFunction, AllocatorPlan } from "./find/plan.ts";
 import type { HookedCalls } from "./hooked-calls.ts";
 
-/** Functions that blocks go through one by one, as a rule. */
+/** Roles of functions that usually handle every single block. */
 const BUSY: ReadonlySet<AllocatorFunction["role"]> = new Set([
   "malloc",
   "free",
@@ -20,8 +20,9 @@ const BUSY: ReadonlySet<AllocatorFunction["role"]> = new Set([
 ]);
 
 /**
- * The allocation functions whose hooks get the runtime's common path written into them, because a call more per block
- * would be felt: for each kind the one that the program calls at most places. In the others it would only be code.
+ * Returns the functions whose hooks get inline code for the runtime's common path, because a further call per block
+ * would cost time. For each kind, this is the function with the most call sites. In other hooks, inline code would only
+ * take space.
  */
 export function busyHooks(module: WasmModule, scan: ModuleScan, allocator: AllocatorPlan): Set<number> {
   const inside = new Set([...allocator.internals, ...allocator.functions.map(({ index }) => index)]);
@@ -48,13 +49,12 @@ export interface AllocatorSurroundings {
   appended: AppendedFunctions;
   bodies: RewrittenBodies;
   calls: HookedCalls;
-  /** The program's memory. */
   memory: number;
 }
 
 /**
- * Hooks the allocation functions: who calls one gets the hook in its place; the allocator's own calls go past it, to the
- * original body. `recorder` is told first, then `listeners`.
+ * Hooks the allocation functions. Calls of other code reach the hook; the allocator's own calls reach the original
+ * body. The hook calls `recorder` first, then `listeners`.
  */
 export function hookAllocator(
   { module, scan, allocator, appended, bodies, calls, memory }: AllocatorSurroundings,
@@ -97,7 +97,6 @@ export function hookAllocator(
   }
 }
 
-/** Offset of a function's body in the code section. */
 function selfOf(module: WasmModule, index: number): number {
   return module.bodies[index - module.importedFunctionCount].codeStart - module.codePayloadStart;
 }
