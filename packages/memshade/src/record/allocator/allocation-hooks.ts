@@ -46,15 +46,19 @@ export const ZEROES: ReadonlySet<AllocatorFunction["role"]> = new Set([
  * Returns a body that replaces an allocation function: it calls the original, and then the tools. The caller's frame is
  * the newest on the shadow stack, so its address is read first.
  */
-export function hookBody(hooked: AllocatorFunction, type: FuncType, around: HookSurroundings): Uint8Array {
-  const hook = new Hook(hooked, type, around);
+export function hookBody(
+  hooked: AllocatorFunction,
+  type: FuncType,
+  surroundings: HookSurroundings,
+): Uint8Array {
+  const hook = new Hook(hooked, type, surroundings);
   return hooked.kind === "release" ? hook.release() : hook.allocate();
 }
 
 class Hook {
   readonly #hooked: AllocatorFunction;
   readonly #type: FuncType;
-  readonly #around: HookSurroundings;
+  readonly #surroundings: HookSurroundings;
   /** Locals after the parameters: the original's result, the newest frame, and a 64-bit address. */
   readonly #result: number;
   readonly #frame: number;
@@ -62,14 +66,14 @@ class Hook {
   readonly #inlined: ReturnType<InlineFunction> | undefined;
   readonly #body: BodyBuilder;
 
-  constructor(hooked: AllocatorFunction, type: FuncType, around: HookSurroundings) {
+  constructor(hooked: AllocatorFunction, type: FuncType, surroundings: HookSurroundings) {
     this.#hooked = hooked;
     this.#type = type;
-    this.#around = around;
+    this.#surroundings = surroundings;
     this.#result = type.params.length;
     this.#frame = this.#result + 1;
     this.#wide = this.#frame + 1;
-    const { recorder, addTwin } = around;
+    const { recorder, addTwin } = surroundings;
     const isBusy = addTwin !== undefined && hooked.kind !== "reallocate" && recorder?.threads === undefined;
     const name = hooked.kind === "release" ? "released" : "allocated";
     this.#inlined = isBusy ? recorder?.inlined?.(name, this.#wide + 1) : undefined;
@@ -77,7 +81,7 @@ class Hook {
   }
 
   release(): Uint8Array {
-    const { recorder, addTwin } = this.#around;
+    const { recorder, addTwin } = this.#surroundings;
     if (this.#inlined !== undefined && addTwin !== undefined)
       return this.#releaseInline(this.#inlined.code, addTwin);
     if (recorder !== undefined) {
@@ -86,19 +90,19 @@ class Hook {
       this.#body.op("call", recorder.functions.get("releasedRarely") as number);
       this.#unlock(recorder);
     }
-    this.#tellReleased();
+    this.#callReleased();
     this.#callOriginal("return_call");
     return this.#body.finish();
   }
 
   /** No value lives across a call, so the hook needs only registers. */
   #releaseInline(code: Uint8Array, addTwin: (body: () => Uint8Array) => number): Uint8Array {
-    const around = { ...this.#around, addTwin: undefined };
-    const otherwise = addTwin(() => hookBody(this.#hooked, this.#type, around));
+    const surroundings = { ...this.#surroundings, addTwin: undefined };
+    const otherwise = addTwin(() => hookBody(this.#hooked, this.#type, surroundings));
     this.#body.open("block");
     this.#address(this.#hooked.pointerParam);
     this.#body.instructions(code);
-    this.#tellReleased();
+    this.#callReleased();
     this.#callOriginal("return_call");
     this.#body.end();
     this.#params();
@@ -106,7 +110,7 @@ class Hook {
   }
 
   allocate(): Uint8Array {
-    const { recorder, listeners, renews = false } = this.#around;
+    const { recorder, listeners, renews = false } = this.#surroundings;
     const body = this.#body;
     const reallocates = this.#hooked.kind === "reallocate";
     if (recorder !== undefined) body.op("global.get", recorder.stackGlobal).op("local.set", this.#frame);
@@ -122,7 +126,7 @@ class Hook {
       this.#record(recorder, reallocates);
       this.#unlock(recorder);
     }
-    for (const listener of listeners) this.#tellAllocated(listener, reallocates);
+    for (const listener of listeners) this.#callAllocated(listener, reallocates);
     return body.op("local.get", this.#result).finish();
   }
 
@@ -137,13 +141,13 @@ class Hook {
     if (reallocates) this.#address(this.#hooked.pointerParam);
     this.#block();
     this.#size();
-    body.op("local.get", this.#frame).i32(this.#around.self);
-    const resized = this.#around.renews === true ? "renewed" : "reallocated";
+    body.op("local.get", this.#frame).i32(this.#surroundings.self);
+    const resized = this.#surroundings.renews === true ? "renewed" : "reallocated";
     body.op("call", functions.get(reallocates ? resized : "allocatedRarely") as number);
     if (this.#inlined !== undefined) body.end();
   }
 
-  #tellAllocated(listener: AllocationListeners, reallocates: boolean): void {
+  #callAllocated(listener: AllocationListeners, reallocates: boolean): void {
     const { role, index, pointerParam } = this.#hooked;
     if (reallocates) this.#address(pointerParam);
     this.#block();
@@ -152,8 +156,8 @@ class Hook {
     this.#body.op("call", reallocates ? listener.reallocated : listener.allocated);
   }
 
-  #tellReleased(): void {
-    for (const { released } of this.#around.listeners) {
+  #callReleased(): void {
+    for (const { released } of this.#surroundings.listeners) {
       this.#address(this.#hooked.pointerParam);
       this.#body.op("call", released);
     }
@@ -173,7 +177,7 @@ class Hook {
 
   #callOriginal(call: "call" | "return_call"): void {
     this.#params();
-    this.#body.op(call, this.#around.original);
+    this.#body.op(call, this.#surroundings.original);
   }
 
   /** Pushes the address of the new block, 0 if there is none. */
@@ -188,7 +192,7 @@ class Hook {
     const isWide = this.#type.params[outPointerParam] === I64;
     body.op("local.get", this.#result).op("i32.eqz").open("if", I32);
     body.op("local.get", outPointerParam);
-    loadAddress(body, isWide ? "i64.load" : "i32.load", this.#around.memory);
+    loadAddress(body, isWide ? "i64.load" : "i32.load", this.#surroundings.memory);
     asAddress(body, isWide ? I64 : I32, this.#wide);
     body.op("else").i32(0).end();
   }

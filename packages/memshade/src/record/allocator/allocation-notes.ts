@@ -74,6 +74,6 @@ export function largeFunctionsNote(module: WasmModule, functions: ReadonlySet<nu
   const names = readNames(module).functions;
   const [first] = functions;
   const name = names.get(first) ?? `#${first}`;
-  const others = functions.size > 1 ? ` and ${functions.size - 1} more` : "";
-  return `What ${name}${others} does itself is not followed: with more code in it, engines would refuse so large a function.`;
+  const moreText = functions.size > 1 ? ` and ${functions.size - 1} more` : "";
+  return `What ${name}${moreText} does itself is not followed: with more code in it, engines would refuse so large a function.`;
 }

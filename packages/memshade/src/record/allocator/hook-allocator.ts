@@ -35,8 +35,8 @@ export function busyHooks(module: WasmModule, scan: ModuleScan, allocator: Alloc
   const busiest = new Map<AllocatorFunction["kind"], AllocatorFunction>();
   for (const candidate of allocator.functions) {
     if (!BUSY.has(candidate.role)) continue;
-    const known = busiest.get(candidate.kind);
-    const least = known === undefined ? -1 : (calls.get(known.index) ?? 0);
+    const busiestSoFar = busiest.get(candidate.kind);
+    const least = busiestSoFar === undefined ? -1 : (calls.get(busiestSoFar.index) ?? 0);
     if ((calls.get(candidate.index) ?? 0) > least) busiest.set(candidate.kind, candidate);
   }
   return new Set([...busiest.values()].map(({ index }) => index));
@@ -92,8 +92,15 @@ export function hookAllocator(
     const { index } = hooked;
     const type = functionTypeIndex(module, index);
     const original = appended.addWritten(type, (to) => bodies.rewrite(index, to), index);
-    const around = { original, self: selfOf(module, index), memory, recorder, listeners: [], renews: true };
-    bodies.replace(index, () => hookBody(hooked, functionType(module, index), around));
+    const surroundings = {
+      original,
+      self: selfOf(module, index),
+      memory,
+      recorder,
+      listeners: [],
+      renews: true,
+    };
+    bodies.replace(index, () => hookBody(hooked, functionType(module, index), surroundings));
   }
 }
 

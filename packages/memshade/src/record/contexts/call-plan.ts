@@ -38,8 +38,8 @@ export abstract class CallPlan {
   ) {
     this.imported = module.importedFunctionCount;
     this.#component = recursiveComponents(module, scan);
-    const all = targets.length === 0 ? [] : [...targets, ...mayRunAnything(module, scan)];
-    this.#reaches = functionsReaching(module, scan, all, leadsNowhere);
+    const eventFunctions = targets.length === 0 ? [] : [...targets, ...mayRunAnything(module, scan)];
+    this.#reaches = functionsReaching(module, scan, eventFunctions, leadsNowhere);
     this.entries = new EntryPoints(module, scan, (index) => this.reaches(index));
     this.#leaving = new LeavingFunctions(module, scan);
   }

@@ -47,7 +47,7 @@ export interface WrapperSurroundings {
  * While the module runs, however, both words hold their values from before the entry.
  */
 export class EntryWrappers {
-  readonly #around: WrapperSurroundings;
+  readonly #surroundings: WrapperSurroundings;
   readonly #catches: boolean;
   /**
    * True if the wrapper restores `inside` when it returns. A call out of the module may have set it, and checks it
@@ -57,9 +57,9 @@ export class EntryWrappers {
   /** Code before and after the index of the called function, by type. */
   readonly #parts = new Map<FuncType, { before: Uint8Array; after: Uint8Array }>();
 
-  constructor(around: WrapperSurroundings) {
-    this.#around = around;
-    const { catchesHostExceptions, leaves, followed, inside, byReference } = around;
+  constructor(surroundings: WrapperSurroundings) {
+    this.#surroundings = surroundings;
+    const { catchesHostExceptions, leaves, followed, inside, byReference } = surroundings;
     this.#keepsInside = inside >= 0 && !byReference && !leaves;
     this.#catches = catchesHostExceptions && !leaves && (followed.length > 0 || this.#keepsInside);
   }
@@ -79,7 +79,7 @@ export class EntryWrappers {
   }
 
   #before(type: FuncType): Uint8Array {
-    const { followed, inside, carried, leaves, resultsType } = this.#around;
+    const { followed, inside, carried, leaves, resultsType } = this.#surroundings;
     const locals = followed.length + (this.#keepsInside ? 1 : 0);
     const body = new BodyBuilder(Array<number>(locals).fill(I32));
     if (this.#keepsInside)
@@ -97,7 +97,7 @@ export class EntryWrappers {
 
   /** Calls the listeners for entries from the host, but not for the module's own calls. */
   #announce(body: BodyBuilder): void {
-    const { listeners, inside, byReference } = this.#around;
+    const { listeners, inside, byReference } = this.#surroundings;
     if (inside >= 0 && byReference) body.op("global.get", inside).open("if");
     if (inside >= 0) body.i32(0).op("global.set", inside);
     if (inside >= 0 && byReference) body.op("else");
@@ -115,10 +115,10 @@ export class EntryWrappers {
     load(ENTRY_WORD);
     body.op("local.set", entry);
     // The module also calls itself through a reference; such a call sets only the host word.
-    if (this.#around.byReference) load(HOST_WORD);
+    if (this.#surroundings.byReference) load(HOST_WORD);
     else body.op("local.get", entry);
     body.instructions(placeCode(frames.emptyStack)).op("i32.add").op("global.set", stackGlobal);
-    if (calls.hostFrames === true && this.#around.byReference) {
+    if (calls.hostFrames === true && this.#surroundings.byReference) {
       load(HOST_WORD);
       body.op("local.get", entry).op("i32.eq").open("if");
       this.#pushHostFrame(body, calls);
@@ -136,7 +136,7 @@ export class EntryWrappers {
   }
 
   #after(type: FuncType): Uint8Array {
-    const { followed, carried } = this.#around;
+    const { followed, carried } = this.#surroundings;
     const body = new BodyBuilder();
     if (carried >= 0) body.op("global.set", carried);
     if (this.#catches) {
@@ -155,7 +155,7 @@ export class EntryWrappers {
   }
 
   #putBackInside(body: BodyBuilder, { params }: FuncType): void {
-    const { followed, inside } = this.#around;
+    const { followed, inside } = this.#surroundings;
     if (this.#keepsInside) body.op("local.get", params.length + followed.length).op("global.set", inside);
   }
 }

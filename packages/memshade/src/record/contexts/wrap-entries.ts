@@ -28,7 +28,7 @@ export interface EntryListeners {
   /** Functions () → () to call when the host enters. */
   functions: readonly number[];
   /** Returns the functions to call when the host calls a function of the module, by index. */
-  told(index: number): readonly number[];
+  functionsFor(index: number): readonly number[];
   entries: EntryPoints;
   /**
    * Global that is set before calls by reference inside the module; −1 if none leads to a wrapper or out of the module.
@@ -70,9 +70,9 @@ export function wrapEntries(
           )
         : appended.add(functionTypeIndex(module, index), hook, index);
     calls.move(index, moved);
-    const kind = wrappers.of({
+    const kind = wrappers.wrappersOf({
       followed: isFollowed ? followed : [],
-      listeners: listening?.told(index) ?? [],
+      listeners: listening?.functionsFor(index) ?? [],
       byReference: references.has(index),
       leaves: leaving.has(index),
       carried: type === undefined ? -1 : carried!.global,
@@ -87,19 +87,19 @@ type WrapperKind = Pick<WrapperSurroundings, "followed" | "listeners" | "byRefer
 
 /** Cache of wrappers by their properties. */
 class WrapperKinds {
-  readonly #around: Omit<WrapperSurroundings, keyof WrapperKind>;
+  readonly #surroundings: Omit<WrapperSurroundings, keyof WrapperKind>;
   readonly #kinds = new Map<string, EntryWrappers>();
 
-  constructor(around: Omit<WrapperSurroundings, keyof WrapperKind>) {
-    this.#around = around;
+  constructor(surroundings: Omit<WrapperSurroundings, keyof WrapperKind>) {
+    this.#surroundings = surroundings;
   }
 
-  of(kind: WrapperKind): EntryWrappers {
+  wrappersOf(kind: WrapperKind): EntryWrappers {
     const { followed, listeners, byReference, leaves, carried } = kind;
     const key = `${followed.length} ${listeners} ${byReference} ${leaves} ${carried}`;
-    const known = this.#kinds.get(key);
-    if (known !== undefined) return known;
-    const wrappers = new EntryWrappers({ ...this.#around, ...kind });
+    const existing = this.#kinds.get(key);
+    if (existing !== undefined) return existing;
+    const wrappers = new EntryWrappers({ ...this.#surroundings, ...kind });
     this.#kinds.set(key, wrappers);
     return wrappers;
   }

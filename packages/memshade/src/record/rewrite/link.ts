@@ -71,24 +71,24 @@ export interface RuntimeFunctions {
  * Appends the compiled runtime's functions to the module. The runtime's memory becomes the shadow memory, its imported
  * constants become constants, and its imported functions become those of `hosts`.
  */
-export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundings): MergedRuntime {
+export function mergeRuntime(runtimeBytes: Uint8Array, surroundings: RuntimeSurroundings): MergedRuntime {
   const runtime = decodeModule(runtimeBytes);
-  const constants = importsOf(runtime, "global").map(({ field }) => around.constants[field]);
+  const constants = importsOf(runtime, "global").map(({ field }) => surroundings.constants[field]);
   const imports = importsOf(runtime, "function");
   const imported = imports.length;
   const exported = new Map(
     runtime.exports.filter(({ kind }) => kind === "function").map(({ name, index }) => [name, index]),
   );
-  const inlined = around.commonPath && inlineFunctions(around.commonPath, around);
+  const inlined = surroundings.commonPath && inlineFunctions(surroundings.commonPath, surroundings);
   const used = new UsedFunctions(
     runtime,
     imports.map((entry) => (entry.module === "hook" ? (exported.get(`${entry.field}Rarely`) as number) : -1)),
   );
   const indices: number[] = imports.map(({ field }, index) => {
     const rarely = used.instead[index];
-    if (rarely < 0) return around.hosts[field];
+    if (rarely < 0) return surroundings.hosts[field];
     const type = funcTypeAt(runtime, functionTypeIndex(runtime, index));
-    return around.appended.addLate(around.appended.typeIndexOf(type), () =>
+    return surroundings.appended.addLate(surroundings.appended.typeIndexOf(type), () =>
       used.has(index) ? hookFunction(field, type, indices[rarely], inlined) : TRAP,
     );
   });
@@ -96,24 +96,24 @@ export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundin
     MEMORIES.has(entry.module)
       ? INTRINSICS[entry.field](
           entry.module === "program"
-            ? (around.programMemory ?? 0)
-            : (around.tables?.[entry.module] ?? around.shadowMemory),
-          entry.module === "program" && around.programMemory64 === true,
+            ? (surroundings.programMemory ?? 0)
+            : (surroundings.tables?.[entry.module] ?? surroundings.shadowMemory),
+          entry.module === "program" && surroundings.programMemory64 === true,
         )
       : entry.module === "stack"
-        ? stackAccess(entry.field === "set", around.stackPointer ?? -1)
+        ? stackAccess(entry.field === "set", surroundings.stackPointer ?? -1)
         : entry.module === "frames"
-          ? frameAccess(entry.field === "newest", around.frames)
+          ? frameAccess(entry.field === "newest", surroundings.frames)
           : indices[index] === undefined
             ? NOTHING
             : undefined,
   );
   const long = constants.flatMap((value, global) =>
-    around.constantGlobals === true && typeof value === "number" && Math.abs(value | 0) >= LONG_CONSTANT
+    surroundings.constantGlobals === true && typeof value === "number" && Math.abs(value | 0) >= LONG_CONSTANT
       ? [global]
       : [],
   );
-  const firstConstant = around.firstGlobal + runtime.globals.length;
+  const firstConstant = surroundings.firstGlobal + runtime.globals.length;
   const places: RuntimePlaces = {
     indices,
     intrinsics,
@@ -124,8 +124,8 @@ export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundin
   runtime.bodies.forEach((_, i) => {
     const type = funcTypeAt(runtime, functionTypeIndex(runtime, imported + i));
     indices.push(
-      around.appended.addLate(around.appended.typeIndexOf(type), () =>
-        used.has(imported + i) ? relocateBody(runtime, i, places, around) : TRAP,
+      surroundings.appended.addLate(surroundings.appended.typeIndexOf(type), () =>
+        used.has(imported + i) ? relocateBody(runtime, i, places, surroundings) : TRAP,
       ),
     );
   });
@@ -285,11 +285,11 @@ function relocateBody(
   runtime: WasmModule,
   body: number,
   places: RuntimePlaces,
-  around: CodeSurroundings,
+  surroundings: CodeSurroundings,
 ): Uint8Array {
   const { start, codeStart, end } = runtime.bodies[body];
   const writer = new ByteWriter((end - start) * 2).range(runtime.bytes, start, codeStart);
-  writeCode(writer, runtime, body, places, around);
+  writeCode(writer, runtime, body, places, surroundings);
   return writer.finish();
 }
 
@@ -302,7 +302,7 @@ function writeCode(
   runtime: WasmModule,
   body: number,
   { indices, intrinsics, constants, constantGlobal, use }: RuntimePlaces,
-  around: CodeSurroundings,
+  surroundings: CodeSurroundings,
   firstLocal?: number,
 ): void {
   const { bytes } = runtime;
@@ -332,18 +332,21 @@ function writeCode(
       if (shared >= 0) writer.u8(op).u32Leb(shared);
       else if (typeof constant === "number") writer.u8(Op.I32_CONST).s32Leb(constant | 0);
       else if (constant !== undefined) writer.bytes(constant);
-      else writer.u8(op).u32Leb(around.firstGlobal + global - constants.length);
+      else writer.u8(op).u32Leb(surroundings.firstGlobal + global - constants.length);
     } else if (ACCESS_KIND[op] !== AccessKind.None) {
       writer.range(bytes, pos, immediates);
-      writer.u8(bytes[immediates] | HAS_MEMORY_INDEX).u32Leb(around.shadowMemory);
+      writer.u8(bytes[immediates] | HAS_MEMORY_INDEX).u32Leb(surroundings.shadowMemory);
       writer.range(bytes, immediates + 1, next);
     } else {
       switch (IMMEDIATE_KIND[op]) {
         case ImmediateKind.Memory:
-          writer.range(bytes, pos, immediates).u32Leb(around.shadowMemory);
+          writer.range(bytes, pos, immediates).u32Leb(surroundings.shadowMemory);
           break;
         case ImmediateKind.TwoMemories:
-          writer.range(bytes, pos, immediates).u32Leb(around.shadowMemory).u32Leb(around.shadowMemory);
+          writer
+            .range(bytes, pos, immediates)
+            .u32Leb(surroundings.shadowMemory)
+            .u32Leb(surroundings.shadowMemory);
           break;
         case ImmediateKind.BlockType:
           if (bytes[immediates] < 0x40)
@@ -374,10 +377,10 @@ export type InlineFunction = (name: string, firstLocal: number) => { locals: Val
 
 function inlineFunctions(
   bytes: Uint8Array,
-  around: CodeSurroundings & { constants: Record<string, number | Uint8Array> },
+  surroundings: CodeSurroundings & { constants: Record<string, number | Uint8Array> },
 ): InlineFunction {
   const module = decodeModule(bytes);
-  const constants = importsOf(module, "global").map(({ field }) => around.constants[field]);
+  const constants = importsOf(module, "global").map(({ field }) => surroundings.constants[field]);
   const imported = module.importedFunctionCount;
   // `otherwise` is the only imported function.
   const places: RuntimePlaces = {
@@ -397,7 +400,7 @@ function inlineFunctions(
     const writer = new ByteWriter(1024);
     for (let i = params.length - 1; i >= 0; i--) writer.u8(Op.LOCAL_SET).u32Leb(firstLocal + i);
     writer.u8(Op.BLOCK).u8(EMPTY_BLOCK);
-    writeCode(writer, module, body, places, around, firstLocal);
+    writeCode(writer, module, body, places, surroundings, firstLocal);
     return { locals, code: writer.finish() };
   };
 }

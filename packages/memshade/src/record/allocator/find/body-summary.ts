@@ -160,12 +160,12 @@ export function summarizeBody(
 const asyncified = new WeakMap<WasmModule, boolean>();
 
 function isAsyncified(module: WasmModule): boolean {
-  let known = asyncified.get(module);
-  if (known === undefined) {
-    known = module.exports.some(({ name }) => name === "asyncify_start_unwind");
-    asyncified.set(module, known);
+  let cached = asyncified.get(module);
+  if (cached === undefined) {
+    cached = module.exports.some(({ name }) => name === "asyncify_start_unwind");
+    asyncified.set(module, cached);
   }
-  return known;
+  return cached;
 }
 
 /**
@@ -270,11 +270,11 @@ class Interpreter {
 
   #open(opcode: number, parameters: number, results: number, loop: number): void {
     if (loop >= 0) {
-      const known = this.#loopEntries[loop];
-      if (known === undefined) this.#loopEntries[loop] = this.#locals.slice();
+      const entry = this.#loopEntries[loop];
+      if (entry === undefined) this.#loopEntries[loop] = this.#locals.slice();
       else {
-        this.#join(known, this.#locals);
-        this.#locals = known.slice();
+        this.#join(entry, this.#locals);
+        this.#locals = entry.slice();
       }
     }
     const height = Math.max(0, this.#stack.length - parameters);
@@ -487,8 +487,8 @@ class Interpreter {
   }
 
   #distanceOf(value: number): Distance | undefined {
-    const known = this.#memory === undefined ? value >>> DISTANCE_SHIFT : 0;
-    if (known > 0) return this.#distances[known - 1];
+    const distanceNumber = this.#memory === undefined ? value >>> DISTANCE_SHIFT : 0;
+    if (distanceNumber > 0) return this.#distances[distanceNumber - 1];
     for (let param = 0; param < TRACKED; param++) if (value === 1 << param) return { param, offset: 0 };
     return undefined;
   }
@@ -501,7 +501,9 @@ class Interpreter {
     if (from === undefined) return origin;
     const offset = from.offset + by;
     if (offset === 0) return fromParam(from.param);
-    let at = this.#distances.findIndex((known) => known.param === from.param && known.offset === offset);
+    let at = this.#distances.findIndex(
+      (distance) => distance.param === from.param && distance.offset === offset,
+    );
     if (at < 0) {
       if (this.#distances.length === MAXIMUM_DISTANCES) return origin;
       at = this.#distances.push({ param: from.param, offset }) - 1;

@@ -150,7 +150,7 @@ class Search {
   readonly #notes: string[] = [];
   readonly #structural = new Set<number>();
   readonly #optionText: string | undefined;
-  #how: AllocatorSource = "none";
+  #source: AllocatorSource = "none";
   #needsConfirmation = false;
   #collector: string | undefined;
   #graph!: CallGraph;
@@ -181,11 +181,11 @@ class Search {
     if (search) this.#searchModule(collector);
     if (choice !== undefined && choice.functions.length > 0)
       this.#noteChoice(choice.functions.map(({ index }) => index));
-    return this.#how === "none" ? this.#refuse() : this.#finish();
+    return this.#source === "none" ? this.#refuse() : this.#finish();
   }
 
   #noteChoice(chosen: readonly number[]): void {
-    this.#how = "option";
+    this.#source = "option";
     const shown = this.#hooks.sorted().filter(({ index }) => chosen.includes(index));
     this.#notes.unshift(
       `Hooked as told: ${shown.map(({ role, index }) => `${role} ${this.#show(index)}`).join(", ")}.`,
@@ -210,11 +210,11 @@ class Search {
     this.#followBindgen(bindgen, chosen);
     this.#dropBackingAllocator(chosen);
     this.#addCores();
-    if (this.#how === "none") this.#searchStructure(chosen);
+    if (this.#source === "none") this.#searchStructure(chosen);
     else if (!this.#isFullyNamed()) this.#noteSecondAllocator();
-    if (this.#how !== "none" && !this.#isFullyNamed()) this.#completeFamilies();
+    if (this.#source !== "none" && !this.#isFullyNamed()) this.#completeFamilies();
     this.#notes.push(...sentencesAboutImports(this.#module), ...sentencesAboutPools(this.#names));
-    if (this.#how === "none") this.#notes.push(...sentencesAboutNamelessAssemblyScript(this.#module));
+    if (this.#source === "none") this.#notes.push(...sentencesAboutNamelessAssemblyScript(this.#module));
   }
 
   #searchAssemblyScript(): void {
@@ -229,7 +229,9 @@ class Search {
     for (const index of finding.suppliers) this.#suppliers.add(index);
     this.#renewing.push(...finding.renewing);
     if (finding.found)
-      this.#how = [...this.#names.values()].some((name) => name.startsWith("~lib/rt/")) ? "names" : "exports";
+      this.#source = [...this.#names.values()].some((name) => name.startsWith("~lib/rt/"))
+        ? "names"
+        : "exports";
   }
 
   #readNameSection(): void {
@@ -312,13 +314,13 @@ class Search {
 
   /** Sets the source of the allocator, if functions that allocate and release are known now for the first time. */
   #settle(source: AllocatorSource, chosen: ReadonlySet<number>): void {
-    if (this.#how !== "none") return;
+    if (this.#source !== "none") return;
     const found = this.#hooks.sorted().filter(({ index }) => !chosen.has(index));
     const allocates = found.some(({ kind }) => kind === "allocate");
     const releases = found.some(({ kind }) => kind === "release");
     const neverFrees = allocates && source === "names" && this.#isFullyNamed();
     if (neverFrees && !releases) this.#notes.push(NEVER_FREES);
-    if (allocates && (releases || neverFrees)) this.#how = source;
+    if (allocates && (releases || neverFrees)) this.#source = source;
   }
 
   #isFullyNamed(): boolean {
@@ -332,7 +334,7 @@ class Search {
    * hooked, and the exports are folded.
    */
   #followBindgen(bindgen: ReadonlyMap<number, AllocatorRole>, chosen: ReadonlySet<number>): void {
-    const known = this.#how !== "none";
+    const isFound = this.#source !== "none";
     for (const [index, role] of bindgen) {
       if (this.#hooks.has(index)) continue;
       const entry: Entry = { index, operands: ROLES[role].operands };
@@ -342,7 +344,7 @@ class Search {
         const further = checked === undefined ? [] : findCores(this.#module, this.#graph, [checked]);
         if (checked !== undefined) cores = further.length > 0 ? further : [checked];
       }
-      if (!known) for (const core of cores) this.#hooks.add(core.index, core.role, core.operands);
+      if (!isFound) for (const core of cores) this.#hooks.add(core.index, core.role, core.operands);
       if (cores.length > 0 || this.#reachesHook(index)) this.#wrappers.add(index);
       else this.#hooks.add(index, role, ROLES[role].operands);
     }
@@ -395,13 +397,13 @@ class Search {
   }
 
   #searchStructure(chosen: ReadonlySet<number>): void {
-    const known = this.#hooks.ofRole("malloc").filter(({ index }) => !chosen.has(index));
+    const mallocs = this.#hooks.ofRole("malloc").filter(({ index }) => !chosen.has(index));
     const coresOfKnown = findCores(
       this.#module,
       this.#graph,
-      known.map((entry) => ({ index: entry.index, operands: entry })),
+      mallocs.map((entry) => ({ index: entry.index, operands: entry })),
     );
-    for (const { index } of [...known, ...coresOfKnown]) {
+    for (const { index } of [...mallocs, ...coresOfKnown]) {
       const pair = findFreeFor(this.#module, this.#graph, index);
       if (pair === undefined) continue;
       this.#hooks.add(index, "malloc", ROLES.malloc.operands);
@@ -410,15 +412,15 @@ class Search {
         `free was recognised by its shape (func[${pair.free}]: ${pair.sharedAddresses} static addresses in common with malloc).`,
       );
     }
-    if (this.#how !== "none") return;
-    if (known.length > 0) {
-      const cores = [...known, ...coresOfKnown].map(({ index }) => index);
+    if (this.#source !== "none") return;
+    if (mallocs.length > 0) {
+      const cores = [...mallocs, ...coresOfKnown].map(({ index }) => index);
       if (cores.some((index) => this.#isOfProgramThatNeverFrees(index))) {
         this.#accept(NEVER_FREES);
         return;
       }
       this.#notes.push(
-        `malloc is ${this.#show(known[0].index)}, but no function could be recognised as its free.`,
+        `malloc is ${this.#show(mallocs[0].index)}, but no function could be recognised as its free.`,
       );
       return;
     }
@@ -436,7 +438,7 @@ class Search {
       this.#hooks.add(malloc, "malloc", ROLES.malloc.operands);
       this.#accept(`malloc was recognised by its shape, that of dlmalloc (func[${malloc}]). ${NEVER_FREES}`);
     }
-    if (this.#how === "none" && candidates.length > 0)
+    if (this.#source === "none" && candidates.length > 0)
       this.#notes.push(
         `${this.#show(candidates[0])} looks like malloc, but no function could be recognised as its free.`,
       );
@@ -451,7 +453,7 @@ class Search {
   }
 
   #accept(note: string): void {
-    this.#how = "structure";
+    this.#source = "structure";
     this.#needsConfirmation = true;
     this.#notes.push(note);
   }
@@ -513,14 +515,14 @@ class Search {
       internals: [...internals].sort((a, b) => a - b),
     };
     return {
-      how: this.#how,
+      how: this.#source,
       ...parts,
       renewing: this.#renewing,
       sharedHelpers: findSharedHelpers(module, graph, internals, wrappers, this.#nameOf),
       sharedWrappers: findSharedWrappers(graph, internals, wrappers, hooked, this.#counted),
       needsConfirmation: this.#needsConfirmation,
       structural: this.#needsConfirmation ? [] : [...this.#structural].sort((a, b) => a - b),
-      further: this.#how === "option" ? [] : findFurtherAllocators(module, graph, this.#names, parts),
+      further: this.#source === "option" ? [] : findFurtherAllocators(module, graph, this.#names, parts),
       layers: findLayers(module, graph, parts, {
         stackPointer: findStackPointer(module, readNames(module), this.#scan),
         lengths: new Set([...this.#names].filter(([, name]) => LENGTHS.test(name)).map(([index]) => index)),

@@ -38,12 +38,12 @@ export function findFurtherAllocators(
   names: ReadonlyMap<number, string>,
   plan: Pick<AllocatorPlan, "functions" | "internals" | "wrappers">,
 ): string[] {
-  const known = new Set([...plan.internals, ...plan.wrappers]);
+  const ownParts = new Set([...plan.internals, ...plan.wrappers]);
   const hooked = new Map(plan.functions.map((entry) => [entry.index, entry]));
   const families = new Map<string, Map<FamilyRole, Member>>();
   const shared = namesOfSeveral(names.values());
   const addMember = (index: number, name: string) => {
-    if (index < graph.imported || known.has(index)) return;
+    if (index < graph.imported || ownParts.has(index)) return;
     const { scope, base } = splitName(withoutCloneSuffix(name));
     const match = SUFFIXES.find(([, suffix]) => suffix.test(base));
     if (match === undefined) return;

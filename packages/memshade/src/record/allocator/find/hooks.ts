@@ -23,8 +23,8 @@ export class Hooks {
     operands: OperandPositions,
     details: HookDetails = {},
   ): AllocatorFunction {
-    const known = this.#byIndex.get(index);
-    if (known !== undefined) return known;
+    const existing = this.#byIndex.get(index);
+    if (existing !== undefined) return existing;
     const entry = this.describe(index, role, operands, details);
     this.#byIndex.set(index, entry);
     return entry;

@@ -61,15 +61,15 @@ function layerParams(
   sizes: ReadonlyMap<number, readonly number[]>,
   memory: FollowedMemory,
 ): readonly number[] | undefined {
-  const known = [...calleesOf(graph, index)].filter((callee) => sizes.has(callee));
-  if (known.length >= TRACKED) return undefined;
+  const sizedCallees = [...calleesOf(graph, index)].filter((callee) => sizes.has(callee));
+  if (sizedCallees.length >= TRACKED) return undefined;
   const { stackPointer } = memory;
-  const tracked = [...known, INDIRECT];
+  const tracked = [...sizedCallees, INDIRECT];
   const summary = summarizeBody(module, index, tracked, { stackPointer });
   if (summary === undefined || !isBlock(summary.result)) return undefined;
-  const asked = sizesAsked(summary, sizes).reduce((all, size) => all | (size & ANY_PARAM), 0);
+  const sizeOrigins = sizesAsked(summary, sizes).reduce((origins, size) => origins | (size & ANY_PARAM), 0);
   // The size of a copied text is its length alone.
-  const decides = asked || lengthsAsked(summarizeBody(module, index, tracked, memory), sizes);
+  const decides = sizeOrigins || lengthsAsked(summarizeBody(module, index, tracked, memory), sizes);
   const params = [...functionType(module, index).params.keys()].filter((param) =>
     dependsOnParam(decides, param),
   );
@@ -88,9 +88,9 @@ function lengthsAsked(
   summary: BodySummary | undefined,
   sizes: ReadonlyMap<number, readonly number[]>,
 ): Origin {
-  const asked = summary === undefined ? [] : sizesAsked(summary, sizes);
-  const isOfParams = asked.every((size) => (size & ~(ANY_PARAM | CONSTANT)) === 0);
-  return isOfParams ? asked.reduce((all, size) => all | (size & ANY_PARAM), 0) : 0;
+  const sizeOperands = summary === undefined ? [] : sizesAsked(summary, sizes);
+  const isOfParams = sizeOperands.every((size) => (size & ~(ANY_PARAM | CONSTANT)) === 0);
+  return isOfParams ? sizeOperands.reduce((origins, size) => origins | (size & ANY_PARAM), 0) : 0;
 }
 
 /**

@@ -129,12 +129,12 @@ function parseItem(item: string): Item {
   if (reference === "") fail(`${role}= names no function`);
   const positions = (match?.[2] ?? "").split(":").slice(1).map(Number);
   const slots = POSITIONS[role];
-  const what = `${role}=${reference}`;
+  const label = `${role}=${reference}`;
   if (positions.length > 0 && positions.length !== slots.length)
     fail(
-      `${what} takes ${slots.length === 1 ? "one position" : `${slots.length} positions`} (${describe(slots)})`,
+      `${label} takes ${slots.length === 1 ? "one position" : `${slots.length} positions`} (${describe(slots)})`,
     );
-  if (new Set(positions).size < positions.length) fail(`${what} gives one position twice`);
+  if (new Set(positions).size < positions.length) fail(`${label} gives one position twice`);
   return { role, reference, positions };
 }
 
@@ -213,11 +213,11 @@ function importsNamed(module: WasmModule, name: string): number[] {
     );
 }
 
-function checkType(module: WasmModule, index: number, operands: OperandPositions, what: string): void {
+function checkType(module: WasmModule, index: number, operands: OperandPositions, label: string): void {
   const type = functionType(module, index);
   if (fitsOperands(type, operands)) return;
   const shape = `(${type.params.map(formatType).join(", ")}) -> (${type.results.map(formatType).join(", ")})`;
   mismatch(
-    `${what} does not fit a function of type ${shape}; give the positions of its operands if they differ`,
+    `${label} does not fit a function of type ${shape}; give the positions of its operands if they differ`,
   );
 }

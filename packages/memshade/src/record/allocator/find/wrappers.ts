@@ -60,7 +60,7 @@ export function forwardTargets(module: WasmModule, graph: CallGraph, entry: Entr
     const { callee } = call;
     if (callee < graph.imported || seen.has(callee)) continue;
     const target = targetOf(module, summary, tracked, operands, call);
-    if (target === undefined || (operands.kind === "release" && onlyLooks(module, callee))) continue;
+    if (target === undefined || (operands.kind === "release" && onlyReads(module, callee))) continue;
     // A callee that gets the block and its size, and returns the block, fills it: memset.
     if (operands.kind === "allocate" && call.operands.some(isOfCall)) return undefined;
     seen.add(callee);
@@ -77,7 +77,7 @@ export function forwardTargets(module: WasmModule, graph: CallGraph, entry: Entr
  * True if a function changes nothing and passes none of its arguments on. Rust's `dealloc` may check a block's size by
  * such a function before it releases the block.
  */
-function onlyLooks(module: WasmModule, index: number): boolean {
+function onlyReads(module: WasmModule, index: number): boolean {
   const summary = summarizeBody(module, index, []);
   if (summary === undefined || summary.bulk || summary.indirectCalls > 0) return false;
   const isFromOutside = (origin: number) => (origin & (ANY_PARAM | PRODUCT | OTHER)) !== 0;
@@ -178,8 +178,8 @@ export function findBehindLayoutCheck(
   const summary = summarizeBody(module, index, tracked);
   if (summary === undefined || writesBlocks(summary)) return undefined;
   const returned = tracked.filter((_, slot) => (summary.result & fromCall(slot)) !== 0);
-  const others = summary.result & (OTHER | PRODUCT | COMPUTED_FROM_CALLS | COMPUTED_FROM_PARAMS);
-  if (returned.length !== 1 || others !== 0) return undefined;
+  const otherOrigins = summary.result & (OTHER | PRODUCT | COMPUTED_FROM_CALLS | COMPUTED_FROM_PARAMS);
+  if (returned.length !== 1 || otherOrigins !== 0) return undefined;
   // The function's further callers belong to the program.
   if (callersOf(graph, returned[0]).length < 2) return undefined;
   return { index: returned[0], role: "rust_alloc", operands: ROLES.rust_alloc.operands };
@@ -223,23 +223,23 @@ export function foldForwarders(
     isProgramCpp(nameOf(index)) &&
     [...calleesOf(graph, index)].some((callee) => isOperatorNew(nameOf(callee)));
   const rejected = new Set<number>();
-  const known = new Map<number, Entry>();
+  const entries = new Map<number, Entry>();
   let level = hooks.sorted().map((entry): Entry => ({ index: entry.index, operands: entry }));
-  for (const entry of level) known.set(entry.index, entry);
+  for (const entry of level) entries.set(entry.index, entry);
   for (let depth = 0; depth < MAXIMUM_DEPTH && level.length > 0; depth++) {
     const next: Entry[] = [];
     for (const { index } of level)
       for (const caller of callersOf(graph, index)) {
-        if (known.has(caller) || rejected.has(caller)) continue;
+        if (entries.has(caller) || rejected.has(caller)) continue;
         const operands = hasNewExpression(caller)
           ? undefined
-          : readForwarder(module, graph, caller, known, hooks);
+          : readForwarder(module, graph, caller, entries, hooks);
         if (operands === undefined) {
           rejected.add(caller);
           continue;
         }
         const entry = { index: caller, operands };
-        known.set(caller, entry);
+        entries.set(caller, entry);
         wrappers.add(caller);
         next.push(entry);
       }
@@ -253,14 +253,14 @@ function readForwarder(
   module: WasmModule,
   graph: CallGraph,
   index: number,
-  known: ReadonlyMap<number, Entry>,
+  entries: ReadonlyMap<number, Entry>,
   hooks: Hooks,
 ): OperandPositions | undefined {
   // A function that the allocator calls is part of it, and may inspect a request before it passes it on.
   const isPart = [...callersOf(graph, index)].some((caller) => hooks.has(caller));
   const most = isPart ? MAXIMUM_KNOWN_FORWARDER_INSTRUCTIONS : MAXIMUM_FORWARDER_INSTRUCTIONS;
   if (graph.instructions[index] > most) return undefined;
-  const allocators = [...calleesOf(graph, index)].filter((callee) => known.has(callee));
+  const allocators = [...calleesOf(graph, index)].filter((callee) => entries.has(callee));
   const tracked = allocators.slice(0, MAXIMUM_TRACKED);
   const summary = summarizeBody(module, index, tracked);
   if (summary === undefined || tracked.length < allocators.length || writesBlocks(summary)) return undefined;
@@ -269,9 +269,9 @@ function readForwarder(
   let allocates = false;
   let releases = false;
   for (const { callee, operands } of summary.calls) {
-    const entry = known.get(callee)?.operands;
+    const entry = entries.get(callee)?.operands;
     if (entry === undefined) {
-      if (receivesBlock(graph, callee, operands, known)) return undefined;
+      if (receivesBlock(graph, callee, operands, entries)) return undefined;
       continue;
     }
     if (entry.kind === "release") releases = true;
@@ -289,13 +289,13 @@ function readForwarder(
   if (!allocates) {
     const plain = releases && summary.stores.length === 0 && summary.indirectCalls === 0;
     const onlyReleases = summary.calls.every(
-      ({ callee }) => known.has(callee) || (callee >= graph.imported && onlyLooks(module, callee)),
+      ({ callee }) => entries.has(callee) || (callee >= graph.imported && onlyReads(module, callee)),
     );
     return plain && onlyReleases ? { ...ROLES.free.operands, pointerParam } : undefined;
   }
   const outPointerParam = storesResultThrough(summary);
   const targets = tracked
-    .map((callee) => known.get(callee)!)
+    .map((callee) => entries.get(callee)!)
     .filter(({ operands }) => operands.kind !== "release");
   if (outPointerParam < 0 && !returnsOnly(summary, tracked, targets)) return undefined;
   if (pointerParam >= 0) return { ...ROLES.realloc.operands, pointerParam, sizeParam };
@@ -310,14 +310,14 @@ function receivesBlock(
   graph: CallGraph,
   callee: number,
   operands: readonly number[],
-  known: ReadonlyMap<number, Entry>,
+  entries: ReadonlyMap<number, Entry>,
 ): boolean {
   if (!operands.some((origin) => (origin & (ALL_CALL_RESULTS | COMPUTED_FROM_CALLS)) !== 0)) return false;
   if (callee < graph.imported) return false;
   if ((graph.traits[callee] & (Trait.Loops | Trait.Copies)) !== 0) return false;
   // Both functions that allocate and functions that free call such a part.
-  const users = callersOf(graph, callee).filter((caller) => known.has(caller));
-  const kinds = new Set([...users].map((user) => known.get(user)!.operands.kind));
+  const users = callersOf(graph, callee).filter((caller) => entries.has(caller));
+  const kinds = new Set([...users].map((user) => entries.get(user)!.operands.kind));
   return !(kinds.has("allocate") && kinds.has("release"));
 }
 

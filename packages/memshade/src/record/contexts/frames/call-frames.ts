@@ -149,7 +149,7 @@ export class KeptHost {
   }
 
   /** Inserts code around the call at `[start, end)`. `leaves`: the call has certainly left the module. */
-  around({ insertions, temporaries }: WalkState, start: number, end: number, leaves: boolean): void {
+  keepAround({ insertions, temporaries }: WalkState, start: number, end: number, leaves: boolean): void {
     if (this.#local === NO_LOCAL) this.#local = extraLocal(temporaries, I32);
     const local = this.#local;
     insertions.add(start, { write: (sink) => this.#snippets.keepHost(sink, local) });
@@ -234,7 +234,7 @@ export class CallFrames {
     const leaves = callee >= 0;
     const leavesForGood = !isTail && plan.leavesForGood(callee);
     if (treatment === CallTreatment.Host || leavesForGood)
-      this.#host.around(this.#state, start, end, leaves || leavesForGood);
+      this.#host.keepAround(this.#state, start, end, leaves || leavesForGood);
     const hostSlot = treatment === CallTreatment.KeepHost ? this.#callersSlot() : NO_LOCAL;
     insertions.add(start, { write: (sink) => snippets.call(sink, local, slot) });
     if (treatment === CallTreatment.Host || treatment === CallTreatment.KeepHost)

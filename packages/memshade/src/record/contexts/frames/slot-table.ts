@@ -31,7 +31,7 @@ export function decodeSlots(bytes: Uint8Array): SlotTable {
   const offset: number[] = [];
   const firstOfFunction = [0];
   for (let last = 0; !reader.atEnd; firstOfFunction.push(offset.length))
-    for (let left = reader.u32Leb(); left > 0; left--) {
+    for (let remaining = reader.u32Leb(); remaining > 0; remaining--) {
       last += reader.s32Leb();
       offset.push(last);
     }

@@ -180,9 +180,9 @@ function unless(condition: number, code: readonly number[]): number[] {
  */
 function countRange(isWritten: boolean): number[] {
   const counter = [0xbd, ...int32(isWritten ? WRITES : COUNTERS)];
-  const two = [0x48, 0x01, 0x04, ...counter];
-  const one = [0x01, 0x04, ...counter];
-  const body = [...two, 0x48, 0x83, 0xc7, 2];
+  const addTwo = [0x48, 0x01, 0x04, ...counter];
+  const addOne = [0x01, 0x04, ...counter];
+  const body = [...addTwo, 0x48, 0x83, 0xc7, 2];
   // sub $2, rcx; jb; add to two counters at once; jmp back
   const turn = 4 + 2 + body.length + 2;
   return [
@@ -215,7 +215,7 @@ function countRange(isWritten: boolean): number[] {
     0xf6,
     0xc1,
     1,
-    ...unless(EQUAL, one),
+    ...unless(EQUAL, addOne),
   ];
 }
 
@@ -229,7 +229,7 @@ function stringBytes(instruction: Instruction): { before: number[]; behind: numb
     const code: number[] = [];
     // The count of the first operand overwrites rdi.
     putInstruction(code, "mov", 8, [RCX, register === RDI ? place(RSP, SAVED_RDI) : register]);
-    putReached((mnemonic, size, ...all) => putInstruction(code, mnemonic, size, all), {
+    putReached((mnemonic, size, ...values) => putInstruction(code, mnemonic, size, values), {
       elementBytes: elementBytes(instruction),
       shortAddress: instruction.shortAddress,
       before: place(RSP, SAVED_BYTES + WORD_BYTES * (operands.length - 1 - i)),
@@ -307,15 +307,15 @@ class AccessGroups {
     return base !== NO_REGISTER || index !== NO_REGISTER;
   }
 
-  #add(one: Group): void {
-    const group = this.#open.find((other) => canShare(other, one));
+  #add(added: Group): void {
+    const group = this.#open.find((other) => canShare(other, added));
     if (group === undefined) {
-      this.#open.push(one);
+      this.#open.push(added);
       return;
     }
-    group.accesses += one.accesses;
-    group.reads ||= one.reads;
-    group.to = one.to;
+    group.accesses += added.accesses;
+    group.reads ||= added.reads;
+    group.to = added.to;
   }
 
   #closeWritten(writes: number): void {
@@ -370,7 +370,7 @@ function groupOf(instruction: Instruction, i: number, isCLibrary: boolean): Grou
   return { place, shortAddress, uses, accesses, reads: (access & READ) !== 0, from: i, to: i };
 }
 
-function groupAt(register: number, i: number, how: Pick<Group, "reads" | "shortAddress">): Group {
+function groupAt(register: number, i: number, access: Pick<Group, "reads" | "shortAddress">): Group {
   const place: Place = {
     kind: "place",
     base: GENERAL[register],
@@ -378,7 +378,7 @@ function groupAt(register: number, i: number, how: Pick<Group, "reads" | "shortA
     scale: 1,
     displacement: 0,
   };
-  return { place, ...how, uses: 1 << register, accesses: 1, from: i, to: i };
+  return { place, ...access, uses: 1 << register, accesses: 1, from: i, to: i };
 }
 
 function canShare(group: Group, { place, shortAddress, accesses }: Group): boolean {
@@ -398,8 +398,8 @@ function cheapestPlace({ from, to, uses }: Group, live: Int32Array, first: numbe
   let best = from;
   let least = Number.POSITIVE_INFINITY;
   for (let i = from; i <= to && least > 0; i++) {
-    const taken = live[i - first];
-    const cost = ((taken & FLAGS) === 0 ? 0 : 2) + (((taken | uses) & REGISTERS) === REGISTERS ? 1 : 0);
+    const liveMask = live[i - first];
+    const cost = ((liveMask & FLAGS) === 0 ? 0 : 2) + (((liveMask | uses) & REGISTERS) === REGISTERS ? 1 : 0);
     if (cost < least) {
       least = cost;
       best = i;

@@ -15,7 +15,7 @@ export class FunctionLocals {
   }
 
   /** Returns the types of a defined function; valid until the next call. */
-  of(index: number): ArrayLike<ValType> {
+  typesOf(index: number): ArrayLike<ValType> {
     const { bodies, importedFunctionCount } = this.#module;
     const body = bodies[index - importedFunctionCount];
     const { params } = functionType(this.#module, index);

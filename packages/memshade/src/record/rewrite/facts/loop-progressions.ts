@@ -50,7 +50,7 @@ export class LoopProgressions {
    * Returns the movement of the address `base + offset`; undefined if it cannot be followed. `holder`: a local that
    * held the base.
    */
-  of(base: number, offset: number, holder: number): Progression | undefined {
+  progressionOf(base: number, offset: number, holder: number): Progression | undefined {
     const progression: Progression = { end: { terms: [], constant: 0 }, stride: { terms: [], constant: 0 } };
     return this.#add(progression, base, offset, 1, holder) ? progression : undefined;
   }

@@ -262,20 +262,20 @@ const EMPTY = -64;
 export class Arities {
   readonly #module: WasmModule;
   /** Result of `ofFunction` plus one; 0 if not computed yet. */
-  readonly #known: Uint32Array;
+  readonly #arities: Uint32Array;
 
   constructor(module: WasmModule) {
     this.#module = module;
-    this.#known = new Uint32Array(functionCount(module));
+    this.#arities = new Uint32Array(functionCount(module));
   }
 
   /** Returns parameter count × 65,536 + result count of a function. */
   ofFunction(index: number): number {
-    const known = this.#known[index];
-    if (known !== 0) return known - 1;
+    const cached = this.#arities[index];
+    if (cached !== 0) return cached - 1;
     const { params, results } = functionType(this.#module, index);
     const arity = params.length * 0x10000 + results.length;
-    this.#known[index] = arity + 1;
+    this.#arities[index] = arity + 1;
     return arity;
   }
 

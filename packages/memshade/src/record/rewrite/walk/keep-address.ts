@@ -12,13 +12,13 @@ export function keepAddress(state: WalkState, at: number, access: number, start:
   const { stack, values, insertions, temporaries } = state;
   const holder = stack.holder(at, values);
   if (holder !== NO_LOCAL) return holder;
-  if (stack.kept[at] === 0) {
+  if (stack.hasTemporary[at] === 0) {
     if (stack.produced[at] !== BURIED) insertions.add(stack.produced[at], keepOnTop(at));
     else {
       insertions.add(start, keepBelow(at, access));
       for (const type of operandsAbove(access)) temporaries.spills.add(type);
     }
-    stack.kept[at] = 1;
+    stack.hasTemporary[at] = 1;
   }
   if (at >= temporaries.addresses) temporaries.addresses = at + 1;
   return addressTemporary(at);

@@ -98,8 +98,8 @@ export class ValueNumbers {
 
   /** Returns the number of a local. Makes a new one if it has none. */
   read(local: number): number {
-    const known = this.localValue[local];
-    if (known !== 0) return known;
+    const existing = this.localValue[local];
+    if (existing !== 0) return existing;
     const number = this.fresh(ValueClass.Unknown, local);
     this.localValue[local] = number;
     this.localOffset[local] = 0;
@@ -159,7 +159,7 @@ export class OperandStack {
   /** Number of assignments when that local held the value. */
   localTime = new Int32Array(1024);
   /** 1 if a temporary of this height holds the value. */
-  kept = new Uint8Array(1024);
+  hasTemporary = new Uint8Array(1024);
 
   push(value: number, offset: number, produced: number, local: number, localTime: number): void {
     const at = this.depth++;
@@ -169,7 +169,7 @@ export class OperandStack {
     this.produced[at] = produced;
     this.local[at] = local;
     this.localTime[at] = localTime;
-    this.kept[at] = 0;
+    this.hasTemporary[at] = 0;
   }
 
   /** Pushes a value without known facts. */
@@ -180,7 +180,7 @@ export class OperandStack {
     this.offset[at] = 0;
     this.produced[at] = produced;
     this.local[at] = NO_LOCAL;
-    this.kept[at] = 0;
+    this.hasTemporary[at] = 0;
   }
 
   pushUnknown(count: number, produced: number): void {
@@ -200,8 +200,8 @@ export class OperandStack {
     this.produced = grown(this.produced, size);
     this.local = grown(this.local, size);
     this.localTime = grown(this.localTime, size);
-    const kept = new Uint8Array(size);
-    kept.set(this.kept);
-    this.kept = kept;
+    const hasTemporary = new Uint8Array(size);
+    hasTemporary.set(this.hasTemporary);
+    this.hasTemporary = hasTemporary;
   }
 }

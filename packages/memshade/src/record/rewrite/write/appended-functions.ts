@@ -27,8 +27,8 @@ export class AppendedFunctions {
   /** Returns the index of a plain function type, appending it on first use. */
   typeIndex(params: readonly ValType[], results: readonly ValType[]): number {
     const key = `${params.join()}:${results.join()}`;
-    const known = this.#typeIndices.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#typeIndices.get(key);
+    if (existing !== undefined) return existing;
     const writer = new ByteWriter(16).u8(FUNC).u32Leb(params.length);
     for (const type of params) writeType(writer, type);
     writer.u32Leb(results.length);

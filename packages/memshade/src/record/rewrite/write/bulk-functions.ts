@@ -37,8 +37,8 @@ export class BulkFunctions {
     if (writes !== this.#memory && reads !== this.#memory) return -1;
     if (this.#listeners.length === 0) return -1;
     const key = `${instruction} ${first} ${second}`;
-    const known = this.#made.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#made.get(key);
+    if (existing !== undefined) return existing;
     const destination = this.#addressType(writes);
     const source = reads < 0 ? I32 : this.#addressType(reads);
     const fillsOwn = instruction === "memory.fill";
@@ -57,17 +57,18 @@ export class BulkFunctions {
       const arrives = writes === this.#memory && reads !== this.#memory && !fillsOwn;
       const body = new BodyBuilder(arrives || length === I64 ? [I32, I32] : []);
       const within = this.#followsBoth(writes, reads);
-      if (within && instruction !== "memory.init") this.#tellBefore(body, fillsOwn, destination);
+      if (within && instruction !== "memory.init") this.#callBefore(body, fillsOwn, destination);
       if (arrives) this.#showPieces(body, reads < 0 ? { segment: first } : { memory: reads }, types);
       for (let i = 0; i < 3; i++) body.op("local.get", i);
       if (fillsOwn) body.op(instruction, first);
       else body.op(instruction, first, second);
       if (within && instruction === "memory.init")
-        for (const { init } of this.#listeners) this.#tell(body, init, [destination, undefined, length]);
+        for (const { init } of this.#listeners)
+          this.#callBelow4G(body, init, [destination, undefined, length]);
       if (!within)
         for (const { arrived = -1, left = -1 } of this.#listeners)
-          if (writes === this.#memory) this.#tell(body, arrived, [destination, undefined, length]);
-          else this.#tell(body, left, [undefined, source, length]);
+          if (writes === this.#memory) this.#callBelow4G(body, arrived, [destination, undefined, length]);
+          else this.#callBelow4G(body, left, [undefined, source, length]);
       for (const listener of this.#listeners) {
         const touched = listener.touched?.();
         if (touched === undefined) continue;
@@ -86,7 +87,7 @@ export class BulkFunctions {
   }
 
   /** Calls listeners of a fill, or of a copy inside the followed memory, unless it would trap. */
-  #tellBefore(body: BodyBuilder, fills: boolean, type: number): void {
+  #callBefore(body: BodyBuilder, fills: boolean, type: number): void {
     if (this.#listeners.every(({ copy, fill }) => (fills ? fill : copy) < 0)) return;
     this.#pushFits(body, 0, type);
     if (!fills) {
@@ -94,7 +95,7 @@ export class BulkFunctions {
       body.op("i32.and");
     }
     body.open("if");
-    if (fills) for (const { fill } of this.#listeners) this.#tell(body, fill, [type, I32, type]);
+    if (fills) for (const { fill } of this.#listeners) this.#callBelow4G(body, fill, [type, I32, type]);
     else if (type === I32) for (const { copy } of this.#listeners) this.#call(body, copy, [type, type, type]);
     else {
       // Half of the copy may lie beyond the followed 4 GiB.
@@ -105,8 +106,8 @@ export class BulkFunctions {
       body.op("else");
       this.#showPieces(body, { memory: this.#memory }, { destination: type, source: type, length: type });
       for (const { arrived = -1, left = -1 } of this.#listeners) {
-        this.#tell(body, arrived, [type, undefined, type]);
-        this.#tell(body, left, [undefined, type, type]);
+        this.#callBelow4G(body, arrived, [type, undefined, type]);
+        this.#callBelow4G(body, left, [undefined, type, type]);
       }
       body.end();
     }
@@ -137,7 +138,7 @@ export class BulkFunctions {
   }
 
   /** Calls a listener with the operands that have a type. Skips ranges beyond 4 GiB. */
-  #tell(body: BodyBuilder, listener: number, types: readonly (number | undefined)[]): void {
+  #callBelow4G(body: BodyBuilder, listener: number, types: readonly (number | undefined)[]): void {
     if (listener < 0) return;
     const address = types[0] === undefined ? 1 : 0;
     const [type, length] = [types[address] as number, types[2] as number];

@@ -41,16 +41,16 @@ const INTERESTING =
  *   both                   old index: entry wrapper → hook → original body
  */
 export class RewrittenBodies {
-  readonly #around: BodySurroundings;
+  readonly #surroundings: BodySurroundings;
   readonly #locals: FunctionLocals;
   /** Bodies at the old indices of moved functions. */
   readonly #replacements = new Map<number, () => Uint8Array>();
   /** Functions that stay unchanged because engines would reject them with their insertions. */
   readonly leftAlone = new Set<number>();
 
-  constructor(around: BodySurroundings) {
-    this.#around = around;
-    this.#locals = new FunctionLocals(around.module);
+  constructor(surroundings: BodySurroundings) {
+    this.#surroundings = surroundings;
+    this.#locals = new FunctionLocals(surroundings.module);
   }
 
   /** Returns the body that replaces a function's, if there is one. */
@@ -64,7 +64,7 @@ export class RewrittenBodies {
   }
 
   write(): void {
-    const { module, scan, writer } = this.#around;
+    const { module, scan, writer } = this.#surroundings;
     module.bodies.forEach((body, defined) => {
       const index = module.importedFunctionCount + defined;
       const replacement = this.#replacements.get(index);
@@ -75,11 +75,11 @@ export class RewrittenBodies {
     });
   }
 
-  rewrite(index: number, writer: FunctionWriter, part: CodePart = this.#around.partOf(index)): void {
-    const { module, scan, insertions, walker, isAllProgram } = this.#around;
+  rewrite(index: number, writer: FunctionWriter, part: CodePart = this.#surroundings.partOf(index)): void {
+    const { module, scan, insertions, walker, isAllProgram } = this.#surroundings;
     const defined = index - module.importedFunctionCount;
     const body = module.bodies[defined];
-    const locals = this.#locals.of(index);
+    const locals = this.#locals.typesOf(index);
     insertions.clear();
     let temporaries = noTemporaries();
     if (part === "allocator" && !isAllProgram && !walker.followsAllocator)
@@ -101,7 +101,7 @@ export class RewrittenBodies {
    * True if a function sets a followed global. A host may move the stack pointer by a function that does nothing else.
    */
   #setsFollowedGlobal(body: FunctionBody): boolean {
-    const { module, walker } = this.#around;
+    const { module, walker } = this.#surroundings;
     if (walker.followedGlobals.size === 0) return false;
     // Most functions do not contain this byte.
     if (!module.bytes.subarray(body.codeStart, body.end).includes(Op.GLOBAL_SET)) return false;

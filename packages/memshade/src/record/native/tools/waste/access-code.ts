@@ -57,7 +57,7 @@ export class ColdRoutines {
       if (words === undefined) snippet.put("push", 8, scratch);
       const [mixed, out] = [snippet.label(), snippet.label()];
       if (isUniform(snippet, bytes, (from) => word(at, from), scratch, mixed)) {
-        snippet.put("cmp", 2, word(at, 0), signed(this.common.nobodys));
+        snippet.put("cmp", 2, word(at, 0), signed(this.common.invalidWord));
         snippet.shortJump(out, "e");
         fillWords(snippet, bytes, (from) => word(at, from), -1);
         snippet.shortJump(out);
@@ -88,7 +88,7 @@ export class ColdRoutines {
       if (isUniform(snippet, bytes, (from) => word(at, from), words, mixed)) {
         snippet.put("movzx.w", 4, words, word(at, 0));
         snippet.put("add", 8, place(undefined, DEAD, words, 8), bytes);
-        snippet.put("cmp", 4, words, this.common.nobodys);
+        snippet.put("cmp", 4, words, this.common.invalidWord);
         leave(snippet);
         snippet.bind(mixed);
       }
@@ -110,27 +110,27 @@ export class ColdRoutines {
   }
 
   /** Returns the routine that runs after a string instruction of this form (`STRING` bits). */
-  string(what: number): number {
-    return this.#once(`string ${what}`, () => stringRoutine(what, this.common));
+  string(form: number): number {
+    return this.#once(`string ${form}`, () => stringRoutine(form, this.common));
   }
 
   /** Returns the routine that runs before a string store and tests whether the store is silent. */
-  same(what: number): number {
-    return this.#once(`same ${what}`, (offset) => {
+  same(form: number): number {
+    return this.#once(`same ${form}`, (offset) => {
       const snippet = new Snippet();
-      putSame(snippet, what);
+      putSame(snippet, form);
       return snippet.finishAt(offset);
     });
   }
 
   #routine(
-    what: number,
+    kind: number,
     bytes: number,
     at: Register,
     words: Register | undefined,
     write: (snippet: Snippet) => void,
   ): number {
-    return this.#once(`${what} ${bytes} ${at.number} ${words?.number}`, (offset) => {
+    return this.#once(`${kind} ${bytes} ${at.number} ${words?.number}`, (offset) => {
       const snippet = new Snippet();
       write(snippet);
       return snippet.finishAt(offset);
@@ -138,8 +138,8 @@ export class ColdRoutines {
   }
 
   #once(key: string, make: (offset: number) => Uint8Array | readonly number[]): number {
-    const known = this.#offsets.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#offsets.get(key);
+    if (existing !== undefined) return existing;
     while (this.#bytes.length % ALIGNMENT !== 0) this.#bytes.u8(TRAP);
     const offset = this.#bytes.length;
     this.#bytes.bytes(make(offset));
@@ -216,7 +216,7 @@ export interface Access {
   /** Registers and flags that are live before the access, as a mask. */
   live: number;
   /** Register that already holds the shadow offset of an earlier access nearby, if there is one. */
-  known?: KnownWords | undefined;
+  knownWords?: KnownWords | undefined;
 }
 
 export interface KnownWords {
@@ -236,7 +236,7 @@ export function accessCode(
 ): { insertion: Insertion; words: Register | undefined } {
   const snippet = new Snippet();
   const borrowed = new Borrowed(access.live, access.instruction, {
-    wanted: access.known?.register,
+    wanted: access.knownWords?.register,
     needed: access.kind === "load" ? 1 : 2,
   });
   borrowed.begin(snippet);
@@ -261,8 +261,8 @@ class AccessWriter {
   readonly #isKnown: boolean;
 
   constructor(snippet: Snippet, access: Access, borrowed: Borrowed, routines: ColdRoutines) {
-    this.#isKnown = access.known?.register === borrowed.first && borrowed.isFirstKept;
-    this.#distance = this.#isKnown ? (access.known?.distance ?? 0) : 0;
+    this.#isKnown = access.knownWords?.register === borrowed.first && borrowed.isFirstKept;
+    this.#distance = this.#isKnown ? (access.knownWords?.distance ?? 0) : 0;
     this.#snippet = snippet;
     this.#access = access;
     this.#routines = routines;
@@ -293,7 +293,7 @@ class AccessWriter {
     if (words !== undefined && this.#bytes <= 8) {
       const wordAt = (from: number) => this.#word(from);
       if (isUniform(snippet, this.#bytes, wordAt, words, mixed)) {
-        snippet.put("cmp", 2, wordAt(0), signed(this.#routines.common.nobodys));
+        snippet.put("cmp", 2, wordAt(0), signed(this.#routines.common.invalidWord));
         snippet.jump(back, "e");
         fillWords(snippet, this.#bytes, wordAt, -1);
         snippet.jump(back);
@@ -389,7 +389,7 @@ class AccessWriter {
     const snippet = this.#snippet;
     if (comparison === undefined) return;
     const silent = snippet.label();
-    if (comparison.how === "compare") {
+    if (comparison.method === "compare") {
       const { bytes, displacementAt } = comparison;
       if (instruction.base === INSTRUCTION_POINTER)
         snippet.relative(bytes, displacementAt, next + instruction.displacement);
@@ -516,19 +516,19 @@ class Borrowed {
     { reads, writes }: Pick<Instruction, "reads" | "writes">,
     { wanted, needed }: Needs,
   ) {
-    const taken = live | reads;
-    const lasting = taken | writes;
-    const isDead = ({ number }: Register) => (taken & (1 << number)) === 0;
+    const unavailable = live | reads;
+    const lasting = unavailable | writes;
+    const isDead = ({ number }: Register) => (unavailable & (1 << number)) === 0;
     const isWanted = wanted !== undefined && isDead(wanted);
-    const first = isWanted ? wanted : (freeOf(lasting) ?? freeOf(taken));
-    const second = first === undefined ? undefined : (freeOf(lasting, first) ?? freeOf(taken, first));
+    const first = isWanted ? wanted : (freeOf(lasting) ?? freeOf(unavailable));
+    const second = first === undefined ? undefined : (freeOf(lasting, first) ?? freeOf(unavailable, first));
     this.first = first ?? this.#save(reads);
     this.second = second ?? (needed === 2 ? this.#save(reads | (1 << this.first.number)) : undefined);
     this.#areFlagsSaved = (live & FLAGS) !== 0;
   }
 
-  #save(taken: number): Register {
-    const register = freeOf(taken) as Register;
+  #save(unavailable: number): Register {
+    const register = freeOf(unavailable) as Register;
     this.#saved.push(register);
     return register;
   }
@@ -562,6 +562,6 @@ class Borrowed {
   }
 }
 
-function freeOf(taken: number, other?: Register): Register | undefined {
-  return SCRATCH.find((one) => one !== other && (taken & (1 << one.number)) === 0);
+function freeOf(unavailable: number, other?: Register): Register | undefined {
+  return SCRATCH.find((register) => register !== other && (unavailable & (1 << register.number)) === 0);
 }

@@ -77,12 +77,12 @@ export function stringOf(instruction: Instruction, unfollowed: Unfollowed): numb
     unfollowed.thread++;
     return undefined;
   }
-  let what = elementBytes(instruction);
-  if (instruction.repeated) what |= STRING.repeated;
-  if (instruction.shortAddress) what |= STRING.shortAddress;
+  let form = elementBytes(instruction);
+  if (instruction.repeated) form |= STRING.repeated;
+  if (instruction.shortAddress) form |= STRING.shortAddress;
   for (const { register, isWritten } of stringOperands(instruction))
-    what |= isWritten ? STRING.writesTarget : register === RSI ? STRING.readsSource : STRING.readsTarget;
-  return what;
+    form |= isWritten ? STRING.writesTarget : register === RSI ? STRING.readsSource : STRING.readsTarget;
+  return form;
 }
 
 /** Vector stores that can be repeated to another address: opcode map, then the last opcode byte. */
@@ -95,8 +95,8 @@ const REPEATABLE = new Set([
  * Ways to compare a store's operand with memory: one instruction that compares both, or the same store to the stack.
  */
 export type Comparison =
-  | { how: "compare"; bytes: number[]; displacementAt: number }
-  | { how: "repeat"; bytes: number[]; readsFlags: boolean }
+  | { method: "compare"; bytes: number[]; displacementAt: number }
+  | { method: "repeat"; bytes: number[]; readsFlags: boolean }
   | undefined;
 
 /** `setcc` opcodes, first and last: stores of a flag. */
@@ -120,7 +120,7 @@ export function comparisonOf(instruction: Instruction, bytes: Uint8Array): Compa
     copy[modRmAt - 1] = compare;
     if (opcode === STORE_BYTE_CONSTANT || opcode === STORE_CONSTANT)
       copy[modRmAt] = (copy[modRmAt] & MODE_AND_PLACE) | COMPARE_DIGIT;
-    return { how: "compare", bytes: copy, displacementAt };
+    return { method: "compare", bytes: copy, displacementAt };
   }
   const readsFlags = opcode >= FIRST_SET && opcode <= LAST_SET;
   return REPEATABLE.has(opcode) || readsFlags ? repetitionOf(instruction, bytes, readsFlags) : undefined;
@@ -150,7 +150,7 @@ function repetitionOf(
   const mode = bytes[modRmAt];
   const tail = bytes.subarray(modRmAt + 1 + placeBytesOf(bytes, modRmAt), length);
   const copy = [...head, (mode & REGISTER_FIELD) | TOP_MODE, TOP_INDEX, ...tail];
-  return { how: "repeat", bytes: copy, readsFlags };
+  return { method: "repeat", bytes: copy, readsFlags };
 }
 
 const [MOVUPS, MOVAPS, MOVNTPS, MOVDQA, MOVNTDQ] = [0x11, 0x29, 0x2b, 0x7f, 0xe7];

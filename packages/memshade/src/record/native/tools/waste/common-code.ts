@@ -88,14 +88,14 @@ export function slot(address: number): Place {
 }
 
 export function pieces(bytes: number): { from: number; bytes: 1 | 2 | 4 }[] {
-  const all: { from: number; bytes: 1 | 2 | 4 }[] = [];
+  const parts: { from: number; bytes: 1 | 2 | 4 }[] = [];
   for (let from = 0; from < bytes; ) {
-    const left = bytes - from;
-    const part = left >= 4 ? 4 : left >= 2 ? 2 : 1;
-    all.push({ from, bytes: part });
+    const remaining = bytes - from;
+    const part = remaining >= 4 ? 4 : remaining >= 2 ? 2 : 1;
+    parts.push({ from, bytes: part });
     from += part;
   }
-  return all;
+  return parts;
 }
 
 /** Writes the same word for all bytes: a constant, or the word that a register holds four times. */
@@ -134,11 +134,11 @@ export interface FrameEnd {
 }
 
 /** Marks the bytes of a frame that ends as invalid, and charges unread ones to their stores. Destroys the flags. */
-function frameEndRoutine(asm: Assembler, nobodys: number): Label {
+function frameEndRoutine(asm: Assembler, invalidWord: number): Label {
   asm.align(16);
   const routine = asm.here();
   for (const register of KEPT) asm.put("push", 8, register);
-  const [byStackPointer, loop, one, whole, out] = Array.from({ length: 5 }, () => asm.label());
+  const [byStackPointer, loop, single, whole, out] = Array.from({ length: 5 }, () => asm.label());
   // rdx: start of the range; rcx: its bytes.
   asm.put("lea", 8, RDX, place(RSP, STACK_POINTER));
   asm.put("mov", 8, RCX, RDX);
@@ -154,29 +154,29 @@ function frameEndRoutine(asm: Assembler, nobodys: number): Label {
   asm.jump(out, "ae");
   asm.put("shl", 8, RDX, 64 - ADDRESS_BITS);
   asm.put("shr", 8, RDX, 63 - ADDRESS_BITS);
-  asm.put("movabs", 8, RSI, BigInt(nobodys) * 0x0001_0001_0001_0001n);
+  asm.put("movabs", 8, RSI, BigInt(invalidWord) * 0x0001_0001_0001_0001n);
   asm.bind(loop);
   asm.put("cmp", 8, RCX, FOUR_WORDS / WORD_BYTES);
-  asm.jump(one, "b");
+  asm.jump(single, "b");
   asm.put("mov", 8, RAX, place(RDX, SHADOW));
   asm.put("cmp", 8, RAX, RSI);
   asm.jump(whole, "e");
   asm.put("cmp", 8, RAX, -1);
-  asm.jump(one, "ne");
+  asm.jump(single, "ne");
   asm.put("mov", 8, place(RDX, SHADOW), RSI);
   asm.bind(whole);
   asm.put("add", 8, RDX, FOUR_WORDS);
   asm.put("sub", 8, RCX, FOUR_WORDS / WORD_BYTES);
   asm.jump(loop, "ne");
   asm.jump(out);
-  asm.bind(one);
-  const isNobodys = asm.label();
+  asm.bind(single);
+  const markInvalid = asm.label();
   asm.put("movzx.w", 4, RAX, place(RDX, SHADOW));
   asm.put("cmp", 4, RAX, READ_WORD);
-  asm.jump(isNobodys, "e");
+  asm.jump(markInvalid, "e");
   // Words that are no store's id count in table entries that are never read.
   asm.put("add", 8, place(undefined, DEALLOCATED, RAX, 8), 1);
-  asm.bind(isNobodys);
+  asm.bind(markInvalid);
   asm.put("mov", 2, place(RDX, SHADOW), RSI);
   asm.put("add", 8, RDX, WORD_BYTES);
   asm.put("sub", 8, RCX, 1);
@@ -194,7 +194,7 @@ function frameEndRoutine(asm: Assembler, nobodys: number): Label {
 export interface CommonCode {
   bytes: Uint8Array;
   /** Shadow word of invalid bytes. */
-  nobodys: number;
+  invalidWord: number;
   /** True if stores to the live stack count like all others. */
   isStackFollowed: boolean;
   /** Pushed: shadow offset, bytes. Marks unread bytes as read. */
@@ -212,14 +212,14 @@ export interface CommonCode {
 }
 
 /** Saves registers. Returns the offsets of the two pushed operands. */
-function enter(asm: Assembler, kept: readonly Register[]): { last: number; first: number } {
-  for (const register of kept) asm.put("push", 8, register);
-  const last = (kept.length + 1) * PUSHED;
+function enter(asm: Assembler, saved: readonly Register[]): { last: number; first: number } {
+  for (const register of saved) asm.put("push", 8, register);
+  const last = (saved.length + 1) * PUSHED;
   return { last, first: last + PUSHED };
 }
 
-function leave(asm: Assembler, kept: readonly Register[]): void {
-  for (const register of [...kept].reverse()) asm.put("pop", 8, register);
+function leave(asm: Assembler, saved: readonly Register[]): void {
+  for (const register of [...saved].reverse()) asm.put("pop", 8, register);
   asm.put("ret", 8, 2 * PUSHED);
 }
 
@@ -248,28 +248,28 @@ export function commonCode({
   contexts = false,
 }: NativeToolOptions = {}): CommonCode {
   // deadstores treats memory that was never stored to like freed memory.
-  const nobodys = compat === "deadstores" ? UNTOUCHED : INVALID;
+  const invalidWord = compat === "deadstores" ? UNTOUCHED : INVALID;
   const asm = new Assembler();
-  const kept = [RAX, RCX, RDX];
+  const saved = [RAX, RCX, RDX];
 
   const read = asm.here();
-  eachWord(asm, enter(asm, kept), (next) => {
-    asm.put("cmp", 4, RAX, nobodys);
+  eachWord(asm, enter(asm, saved), (next) => {
+    asm.put("cmp", 4, RAX, invalidWord);
     asm.jump(next, "e");
     asm.put("mov", 2, place(RDX, SHADOW), -1);
   });
-  leave(asm, kept);
+  leave(asm, saved);
 
   asm.align(16);
   const overwrite = asm.here();
-  const all = [...kept, RSI];
-  const frame = enter(asm, all);
+  const overwriteSaved = [...saved, RSI];
+  const frame = enter(asm, overwriteSaved);
   asm.put("mov", 4, RSI, 1);
   eachWord(asm, frame, (next) => {
     const isStore = asm.label();
     asm.put("cmp", 4, RAX, READ_WORD);
     asm.jump(next, "e");
-    asm.put("cmp", 4, RAX, nobodys);
+    asm.put("cmp", 4, RAX, invalidWord);
     asm.jump(isStore, "ne");
     asm.put("xor", 4, RSI, RSI);
     asm.jump(next);
@@ -278,7 +278,7 @@ export function commonCode({
     asm.put("add", 8, place(undefined, DEAD, RAX, 8), 1);
   });
   asm.put("test", 4, RSI, RSI);
-  leave(asm, all);
+  leave(asm, overwriteSaved);
 
   asm.align(16);
   const assign = asm.here();
@@ -310,13 +310,13 @@ export function commonCode({
   asm.put("mov", 4, RAX, OVERFLOW);
   asm.jump(give);
 
-  const frameEnd = frameEndRoutine(asm, nobodys);
+  const frameEnd = frameEndRoutine(asm, invalidWord);
   const sample = sampleRoutine(asm, contexts);
   const systemCall = systemCallRoutines(asm);
   const { bytes, offsetOf } = asm.finish();
   return {
     bytes,
-    nobodys,
+    invalidWord,
     isStackFollowed: includeStack,
     read: offsetOf(read),
     overwrite: offsetOf(overwrite),

@@ -39,7 +39,7 @@ const PUSH_CONSTANT = 0x68;
  */
 function stringCode(
   { storeSlot, loadSlot }: Pick<Access, "storeSlot" | "loadSlot">,
-  what: number,
+  form: number,
   i: number,
   routines: ColdRoutines,
 ): Insertion[] {
@@ -48,10 +48,10 @@ function stringCode(
   before.put("push", 8, RDI);
   before.put("push", 8, RSI);
   before.raw([PUSH_CONSTANT, ...int32(0)]);
-  if (storeSlot !== 0) before.callCommon(routines.same(what));
+  if (storeSlot !== 0) before.callCommon(routines.same(form));
   const behind = new Snippet();
   for (const pushed of [storeSlot, loadSlot]) behind.raw([PUSH_CONSTANT, ...int32(pushed)]);
-  behind.callCommon(routines.string(what));
+  behind.callCommon(routines.string(form));
   behind.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES + 5 * PUSHED_BYTES));
   return [
     { ...before.finish(i), where: "last" },
@@ -85,7 +85,7 @@ function frameEndCode(
   if (areFlagsLive) snippet.put("pushf", 8);
   const shift = areFlagsLive ? PUSHED_BYTES : 0;
   const pushed = [byFramePointer ? 1 : 0, byFramePointer ? end : end + shift, below - shift];
-  for (const one of pushed) snippet.raw([PUSH_CONSTANT, ...int32(one)]);
+  for (const operand of pushed) snippet.raw([PUSH_CONSTANT, ...int32(operand)]);
   snippet.callCommon(common.frameEnd);
   snippet.put("lea", 8, RSP, place(RSP, 3 * PUSHED_BYTES));
   if (areFlagsLive) snippet.put("popf", 8);
@@ -214,7 +214,7 @@ class FrameEnds {
 
   at(code: Code, i: number): FrameEnd | undefined {
     if (code.flows[i] === FLOW.return) {
-      this.#look(code, i);
+      this.#measureBelow(code, i);
       return this.#belowAtReturn === 0
         ? undefined
         : { below: this.#belowAtReturn, end: 0, byFramePointer: false };
@@ -222,7 +222,7 @@ class FrameEnds {
     if ((code.kills[i] & RSP_BIT) === 0 && code.bytes[code.offsets[i]] !== LEAVE) return undefined;
     const end = this.#raised(code, i);
     if (end === undefined) return undefined;
-    this.#look(code, i);
+    this.#measureBelow(code, i);
     return { ...end, below: this.#below };
   }
 
@@ -253,23 +253,23 @@ class FrameEnds {
   }
 
   /** Measures how far below the stack pointer the function of an instruction accesses memory. */
-  #look(code: Code, i: number): void {
+  #measureBelow(code: Code, i: number): void {
     if (this.#code === code && i >= this.#first && i < this.#last) return;
     const { first, last } = code.functions[code.functionAround(code.offsets[i])];
     this.#code = code;
     this.#first = first;
     this.#last = last;
-    const one = new Instruction();
+    const instruction = new Instruction();
     let [below, belowPointer] = [0, 0];
     let isRaised = false;
     for (let at = first; at < last; at++) {
       isRaised ||= (code.kills[at] & RSP_BIT) !== 0 && this.#raised(code, at) !== undefined;
       if ((code.traits[at] & TRAIT.access) === 0) continue;
-      decode(code.bytes, code.offsets[at], one);
-      if (one.displacement >= 0) continue;
-      if (one.base === RSP.number) below = Math.max(below, -one.displacement);
-      else if (this.#frames.isFrameBase(code, at, one.base))
-        belowPointer = Math.max(belowPointer, -one.displacement + WORD_BYTES);
+      decode(code.bytes, code.offsets[at], instruction);
+      if (instruction.displacement >= 0) continue;
+      if (instruction.base === RSP.number) below = Math.max(below, -instruction.displacement);
+      else if (this.#frames.isFrameBase(code, at, instruction.base))
+        belowPointer = Math.max(belowPointer, -instruction.displacement + WORD_BYTES);
     }
     this.#below = Math.min(below, RED_ZONE_BYTES);
     // If a frame is addressed by its frame pointer and no instruction raises the stack pointer, the frame lies in the
@@ -487,20 +487,20 @@ export class WastePlan {
     const blockSlot = this.#take(blockSlots(isSampled));
     const firstStore = this.#next;
     let storeSlot = this.#take(STORE_SLOTS * stores);
-    const known = new KnownPlaces(code, first);
-    const insertions = found.flatMap((one): Insertion | Insertion[] => {
-      const { i, kind, instruction, string } = one;
+    const knownPlaces = new KnownPlaces(code, first);
+    const insertions = found.flatMap((foundAccess): Insertion | Insertion[] => {
+      const { i, kind, instruction, string } = foundAccess;
       const access: Access = {
         kind,
         instruction,
         next: code.offsets[i] + code.lengths[i],
         comparison: kind === "store" ? comparisonOf(instruction, bytesOf(code, i)) : undefined,
-        loadSlot: loadSlots(one) === 0 ? 0 : this.#take(loadSlots(one)),
-        storeSlot: isStore(one) ? storeSlot : 0,
+        loadSlot: loadSlots(foundAccess) === 0 ? 0 : this.#take(loadSlots(foundAccess)),
+        storeSlot: isStore(foundAccess) ? storeSlot : 0,
         live: live[i - first],
-        known: known.at(i, instruction),
+        knownWords: knownPlaces.at(i, instruction),
       };
-      if (isStore(one)) storeSlot += STORE_SLOTS * SLOT_BYTES;
+      if (isStore(foundAccess)) storeSlot += STORE_SLOTS * SLOT_BYTES;
       this.#sites.add({
         kind,
         address: code.base + code.offsets[i],
@@ -512,7 +512,7 @@ export class WastePlan {
       });
       if (string !== 0) return stringCode(access, string, i, this.#routines);
       const { insertion, words } = accessCode(access, i, this.#routines);
-      known.keep(words, instruction, access.next);
+      knownPlaces.keep(words, instruction, access.next);
       return insertion;
     });
     if (isSampled) {
@@ -526,9 +526,9 @@ export class WastePlan {
     while (before < until && (live[before - first] & FLAGS) !== 0) before++;
     const areFlagsLive = (live[before - first] & FLAGS) !== 0;
     if (areFlagsLive) before = first;
-    const all = { first: firstStore, count: stores };
-    const counting = blockCode(areFlagsLive, before, blockSlot, all, this.#common);
-    const at = insertions.findIndex((one) => one.before >= before);
+    const storeRange = { first: firstStore, count: stores };
+    const counting = blockCode(areFlagsLive, before, blockSlot, storeRange, this.#common);
+    const at = insertions.findIndex((insertion) => insertion.before >= before);
     insertions.splice(at < 0 ? insertions.length : at, 0, counting);
     return insertions;
   }
@@ -563,8 +563,8 @@ function loadSlots({ kind, string }: FoundAccess): number {
   return kind === "store" ? 0 : LOAD_SLOTS;
 }
 
-function sum(all: readonly FoundAccess[], figure: (one: FoundAccess) => number): number {
-  return all.reduce((before, one) => before + figure(one), 0);
+function sum(accesses: readonly FoundAccess[], figure: (access: FoundAccess) => number): number {
+  return accesses.reduce((before, access) => before + figure(access), 0);
 }
 
 function bytesOf(code: Code, i: number): Uint8Array {

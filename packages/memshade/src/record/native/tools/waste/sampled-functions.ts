@@ -39,7 +39,7 @@ export class SampledFunctions {
     const own = code.functionAt(offset);
     if (own < 0) return;
     const chosen = this.#addressesIn(own);
-    for (const one of chosen.length > 0 ? chosen : [own]) this.#functions.add(one);
+    for (const index of chosen.length > 0 ? chosen : [own]) this.#functions.add(index);
   }
 
   #addressesIn(own: number): number[] {
@@ -50,8 +50,8 @@ export class SampledFunctions {
       if (opcodes[i] !== LEA) continue;
       decode(bytes, offsets[i], instruction);
       if (instruction.base !== INSTRUCTION_POINTER) continue;
-      const one = this.#code.functionAt(offsets[i] + lengths[i] + instruction.displacement);
-      if (one >= 0) found.push(one);
+      const index = this.#code.functionAt(offsets[i] + lengths[i] + instruction.displacement);
+      if (index >= 0) found.push(index);
     }
     return found;
   }

@@ -238,12 +238,12 @@ export function readNotes(bytes: Uint8Array): WasteSites {
     throw new FormatError("malformed", 0, "notes of a rewritten file", "they are not whole");
   const sites = Array.from({ length: word(1) }, (_, i): NativeSite => {
     const at = HEADER_WORDS + SITE_WORDS * i;
-    const what = word(at + 1);
+    const packed = word(at + 1);
     return {
-      kind: KINDS[what & (SAMPLED_BIT - 1)],
-      isSampled: (what & SAMPLED_BIT) !== 0,
+      kind: KINDS[packed & (SAMPLED_BIT - 1)],
+      isSampled: (packed & SAMPLED_BIT) !== 0,
       address: word(at),
-      bytes: what >> 8,
+      bytes: packed >> 8,
       loadSlot: word(at + 2),
       storeSlot: word(at + 3),
       blockSlot: word(at + 4),

@@ -27,7 +27,7 @@ export function renamed(
   { base, index, ...rest }: Registers,
   holderOf: (register: number) => number,
 ): Registers {
-  const other = (one: Register | undefined) => one && GENERAL[holderOf(one.number)];
+  const other = (register: Register | undefined) => register && GENERAL[holderOf(register.number)];
   return { ...rest, base: other(base), index: other(index) };
 }
 

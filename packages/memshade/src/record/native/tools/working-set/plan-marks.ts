@@ -152,8 +152,8 @@ class MarkPlanner {
     this.#insertions = [];
     this.#accesses = 0;
     this.#written.fill(first);
-    for (let i = first; i < last; i++) this.#look(code, i);
-    for (const all of this.#open.values()) for (const spans of all) this.#close(spans);
+    for (let i = first; i < last; i++) this.#visit(code, i);
+    for (const group of this.#open.values()) for (const spans of group) this.#close(spans);
     this.#markStatics();
     if (this.#isCounting && this.#accesses > 0) this.#count();
     return inOrder(this.#insertions);
@@ -167,7 +167,7 @@ class MarkPlanner {
     return flow === FLOW.branch && (code.traits[first] & (TRAIT.leader | TRAIT.label)) === 0;
   }
 
-  #look(code: Code, i: number): void {
+  #visit(code: Code, i: number): void {
     const isString = isStringInstruction(code, i);
     const isQuiet = (code.traits[i] & TRAIT.access) === 0 && !isString;
     if (isQuiet && this.#open.size === 0) {
@@ -183,9 +183,9 @@ class MarkPlanner {
     else if (isMarked) this.#touch(code, i);
     if (isMarked) this.#accesses += accessesOf(instruction);
     const { writes } = instruction;
-    for (const [key, all] of this.#open)
-      if ((all[0].uses & writes) !== 0) {
-        for (const spans of all) this.#close(spans);
+    for (const [key, group] of this.#open)
+      if ((group[0].uses & writes) !== 0) {
+        for (const spans of group) this.#close(spans);
         this.#open.delete(key);
       }
     for (let register = 0; register < REGISTERS; register++)
@@ -211,12 +211,12 @@ class MarkPlanner {
       return;
     }
     const key = `${base} ${index} ${scale} ${shortAddress}`;
-    const all = this.#open.get(key) ?? [];
-    if (all.some((spans) => spans.add(i, displacement, bytes, access))) return;
+    const group = this.#open.get(key) ?? [];
+    if (group.some((spans) => spans.add(i, displacement, bytes, access))) return;
     const spans = this.#spansHere();
     spans.add(i, displacement, bytes, access);
-    all.push(spans);
-    this.#open.set(key, all);
+    group.push(spans);
+    this.#open.set(key, group);
   }
 
   #spansHere(): TouchedSpans {
@@ -251,10 +251,10 @@ class MarkPlanner {
     this.#statics = new Map();
     if (lines.length === 0) return;
     const [base] = lines[0];
-    const all = lines.map(([line, planes]) => ({ line: line - base, planes }));
+    const lineOffsets = lines.map(([line, planes]) => ({ line: line - base, planes }));
     for (const [line, planes] of lines) marked.set(line, planes | (marked.get(line) ?? 0));
     const target = base * LINE_BYTES - code.base;
-    this.#insert(first, last - 1, 0, (register) => markLines(all, register), target);
+    this.#insert(first, last - 1, 0, (register) => markLines(lineOffsets, register), target);
   }
 
   /** Counts all accesses of the block at once, since a block runs to its end. */
@@ -268,10 +268,10 @@ class MarkPlanner {
       before,
       bytes: saved.bytes,
       cold,
-      distances: distances.map((one) => ({
-        ...one,
-        at: one.at + (one.part === "bytes" ? saved.before : 0),
-        offset: one.offset + (one.to === "bytes" ? saved.before : 0),
+      distances: distances.map((distance) => ({
+        ...distance,
+        at: distance.at + (distance.part === "bytes" ? saved.before : 0),
+        offset: distance.offset + (distance.to === "bytes" ? saved.before : 0),
       })),
     });
   }
@@ -313,9 +313,9 @@ const SUBTRACT_PLACE = 5;
 /** Registers that system calls use or overwrite. */
 const KEPT = [RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11];
 
-const left = place(undefined, SHARED + Clock.left);
+const accessesLeft = place(undefined, SHARED + Clock.left);
 const isWatched = place(undefined, SHARED + Clock.isWatched);
-const asked = place(undefined, SHARED + Clock.asked);
+const requested = place(undefined, SHARED + Clock.asked);
 const answered = place(undefined, SHARED + Clock.answered);
 
 const WAIT_AND_RETURN = [...SKIP_RED_ZONE, CALL, ...int32(0), ...LEAVE_RED_ZONE, JUMP, ...int32(0)];
@@ -330,7 +330,7 @@ function countDown(accesses: number): {
   const subtraction = [
     0x48,
     isShort ? 0x83 : 0x81,
-    ...placeBytes(left, SUBTRACT_PLACE),
+    ...placeBytes(accessesLeft, SUBTRACT_PLACE),
     ...(isShort ? [accesses] : int32(accesses)),
   ];
   const bytes = [...subtraction, ...IF_NEGATIVE, ...int32(0)];
@@ -354,9 +354,9 @@ function awaitNextInterval(): Uint8Array {
   asm.put("cmp", 4, isWatched, 0);
   asm.jump(alone, "e");
   asm.put("mov", 4, RDX, answered);
-  asm.put("cmp", 8, left, 0);
+  asm.put("cmp", 8, accessesLeft, 0);
   asm.jump(done, "ge");
-  asm.put("mov", 4, asked, 1);
+  asm.put("mov", 4, requested, 1);
   asm.put("push", 8, RDX);
   asm.put("mov", 4, RDI, SHARED + Clock.asked);
   asm.put("mov", 4, RSI, WAKE);
@@ -377,7 +377,7 @@ function awaitNextInterval(): Uint8Array {
   asm.put("mov", 4, isWatched, 0);
   asm.bind(alone);
   asm.put("movabs", 8, RAX, FOREVER);
-  asm.put("mov", 8, left, RAX);
+  asm.put("mov", 8, accessesLeft, RAX);
   asm.bind(done);
   for (const register of KEPT.toReversed()) asm.put("pop", 8, register);
   asm.put("ret", 8);
@@ -396,14 +396,14 @@ function markStrings(instruction: Instruction, i: number): Insertion[] {
   const operands = stringOperands(instruction);
   if (operands.length === 0) return [];
   if (!instruction.repeated) {
-    const marks = operands.flatMap((one) => markFirst(one, instruction));
+    const marks = operands.flatMap((operand) => markFirst(operand, instruction));
     return [{ before: i, bytes: [...SKIP_RED_ZONE, ...SAVE, ...marks, ...RESTORE, ...LEAVE_RED_ZONE] }];
   }
-  const kept = WORD_BYTES * operands.length;
-  const marks = operands.flatMap((one, at) =>
-    markReached(one, instruction, WORD_BYTES * SAVE.length + kept - WORD_BYTES * (at + 1)),
+  const pushedBytes = WORD_BYTES * operands.length;
+  const marks = operands.flatMap((operand, at) =>
+    markReached(operand, instruction, WORD_BYTES * SAVE.length + pushedBytes - WORD_BYTES * (at + 1)),
   );
-  const back = [0x48, 0x8d, 0xa4, 0x24, ...int32(RED_ZONE_BYTES + kept)];
+  const back = [0x48, 0x8d, 0xa4, 0x24, ...int32(RED_ZONE_BYTES + pushedBytes)];
   return [
     {
       before: i,

@@ -28,9 +28,10 @@ export function cheapestPlace(
   let best = from;
   let least = Number.POSITIVE_INFINITY;
   for (let i = from; i <= to && least > 0; i++) {
-    const taken = liveBefore(i);
+    const unavailable = liveBefore(i);
     const cost =
-      ((taken & FLAGS) === 0 ? 0 : FLAGS_COST) + (((taken | uses) & REGISTERS) === REGISTERS ? 1 : 0);
+      ((unavailable & FLAGS) === 0 ? 0 : FLAGS_COST) +
+      (((unavailable | uses) & REGISTERS) === REGISTERS ? 1 : 0);
     if (cost < least) {
       least = cost;
       best = i;
@@ -59,16 +60,18 @@ export function withFlags(live: number, code: number[]): SavedCode {
  */
 export function withScratch(live: number, uses: number, code: ScratchCode, wanted = 1): SavedCode {
   const flagsAreLive = (live & FLAGS) !== 0;
-  const taken = live | uses;
+  const unavailable = live | uses;
   // Saving the flags needs rax.
-  const isRaxKept = flagsAreLive && (taken & RAX_BIT) !== 0;
-  const free = SCRATCH.filter((one) => (taken & (1 << one)) === 0 && !(flagsAreLive && one === RAX.number));
+  const isRaxKept = flagsAreLive && (unavailable & RAX_BIT) !== 0;
+  const free = SCRATCH.filter(
+    (register) => (unavailable & (1 << register)) === 0 && !(flagsAreLive && register === RAX.number),
+  );
   const missing = wanted + (isRaxKept ? 1 : 0) - free.length;
   const saved = SCRATCH.filter(
-    (one) => one !== RAX.number && (uses & (1 << one)) === 0 && !free.includes(one),
+    (register) => register !== RAX.number && (uses & (1 << register)) === 0 && !free.includes(register),
   ).slice(0, Math.max(missing, 0));
-  const all = [...free, ...saved];
-  const [register, keeper] = [all[0], all[wanted]];
+  const available = [...free, ...saved];
+  const [register, keeper] = [available[0], available[wanted]];
   const enter = [
     ...(saved.length === 0 ? [] : SKIP_RED_ZONE),
     ...saved.flatMap(pushBytes),
@@ -81,6 +84,6 @@ export function withScratch(live: number, uses: number, code: ScratchCode, wante
     ...saved.toReversed().flatMap(popBytes),
     ...(saved.length === 0 ? [] : LEAVE_RED_ZONE),
   ];
-  const holderOf = (one: number): number => (isRaxKept && one === RAX.number ? keeper : one);
+  const holderOf = (register: number): number => (isRaxKept && register === RAX.number ? keeper : register);
   return { bytes: [...enter, ...code(register, holderOf), ...leave], before: enter.length };
 }

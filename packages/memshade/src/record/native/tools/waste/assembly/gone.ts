@@ -23,7 +23,7 @@ export function isCompatible(): bool {
 }
 
 @inline
-function nobodys(): u64 {
+function invalidWords(): u64 {
   return isCompatible() ? 0 : <u64>INVALID * LOWEST;
 }
 
@@ -58,7 +58,7 @@ export function invalidate(address: u64, bytes: u64): void {
 }
 
 function invalidateUntil(at: u64, end: u64): u64 {
-  const invalid = nobodys();
+  const invalid = invalidWords();
   for (; at + 2 * LANES <= end; at += 2 * LANES) {
     const ids = load64(at);
     if (ids === invalid) continue;
@@ -79,17 +79,17 @@ function invalidateUntil(at: u64, end: u64): u64 {
  */
 function giveBack(from: u64, end: u64): u64 {
   const thread = currentThread();
-  let isAny = false;
+  let hasPages = false;
   for (let at = from; at < end; ) {
-    const asked = ask(thread, at, end);
-    for (let page = at; page < asked; page += PAGE_BYTES) {
-      if (!isThere(thread, at, page)) continue;
-      isAny = true;
+    const queriedEnd = queryPages(thread, at, end);
+    for (let page = at; page < queriedEnd; page += PAGE_BYTES) {
+      if (!pageExists(thread, at, page)) continue;
+      hasPages = true;
       for (let word = page; word < page + PAGE_BYTES; word += 8) chargeWords(load64(word));
     }
-    at = asked;
+    at = queriedEnd;
   }
-  if (isAny) syscall3(MADVISE, from, end - from, MADV_REMOVE);
+  if (hasPages) syscall3(MADVISE, from, end - from, MADV_REMOVE);
   return end;
 }
 
@@ -98,7 +98,7 @@ function giveBack(from: u64, end: u64): u64 {
  * memory has no words.
  * @returns the end of the queried range
  */
-function ask(thread: u32, from: u64, end: u64): u64 {
+function queryPages(thread: u32, from: u64, end: u64): u64 {
   const to = min(end, from + PAGES * PAGE_BYTES);
   if (thread !== 0 && syscall3(MINCORE, from, to - from, processAddress(thread + WALKED)) !== 0)
     memory.fill(thread + WALKED, 1, <u32>((to - from) / PAGE_BYTES));
@@ -106,7 +106,7 @@ function ask(thread: u32, from: u64, end: u64): u64 {
 }
 
 @inline
-function isThere(thread: u32, from: u64, page: u64): bool {
+function pageExists(thread: u32, from: u64, page: u64): bool {
   return thread === 0 || (load<u8>(thread + WALKED + <u32>((page - from) / PAGE_BYTES)) & 1) !== 0;
 }
 
@@ -136,7 +136,7 @@ export function move(from: u64, to: u64, bytes: u64): void {
 
 /** `shift`: distance from the words of the old address to those of the new one. */
 function moveUntil(at: u64, end: u64, shift: u64): u64 {
-  const invalid = nobodys();
+  const invalid = invalidWords();
   for (; at < end; at += 2 * LANES) {
     const ids = load64(at);
     // Usable sizes are multiples of eight bytes, as are block addresses.
@@ -149,10 +149,10 @@ function moveUntil(at: u64, end: u64, shift: u64): u64 {
 function movePages(from: u64, end: u64, shift: u64): u64 {
   const thread = currentThread();
   for (let at = from; at < end; ) {
-    const asked = ask(thread, at, end);
-    for (let page = at; page < asked; page += PAGE_BYTES)
-      if (isThere(thread, at, page)) moveUntil(page, page + PAGE_BYTES, shift);
-    at = asked;
+    const queriedEnd = queryPages(thread, at, end);
+    for (let page = at; page < queriedEnd; page += PAGE_BYTES)
+      if (pageExists(thread, at, page)) moveUntil(page, page + PAGE_BYTES, shift);
+    at = queriedEnd;
   }
   syscall3(MADVISE, from, end - from, MADV_REMOVE);
   return end;
@@ -160,11 +160,11 @@ function movePages(from: u64, end: u64, shift: u64): u64 {
 
 /** Moves the ids of unread bytes. Bytes that were read keep the id of the store that copied them. */
 function moveWords(ids: u64, copy: u64): void {
-  let there = load64(copy);
+  let copiedIds = load64(copy);
   for (let shift: u64 = 0; shift < 64; shift += 16) {
     const id = (ids >> shift) & 0xffff;
     if (id < <u64>FIRST_ID || id > <u64>LAST_ID) continue;
-    there = (there & ~((<u64>0xffff) << shift)) | (id << shift);
+    copiedIds = (copiedIds & ~((<u64>0xffff) << shift)) | (id << shift);
   }
-  store64(copy, there);
+  store64(copy, copiedIds);
 }

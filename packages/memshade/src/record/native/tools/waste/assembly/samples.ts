@@ -115,7 +115,7 @@ function pathOf(thread: u32): u32 {
 }
 
 /** Sets the countdown. The sampling routine has already added a whole period to the runs. */
-function goOn(block: u64, gap: u64): void {
+function restartCountdown(block: u64, gap: u64): void {
   store64(block, gap);
   store64(block + SampledBlock.runs, load64(block + SampledBlock.runs) + gap - SAMPLE_PERIOD);
 }
@@ -134,7 +134,7 @@ function beginSample(block: u64, counts: u64, context: u32): void {
   take(block, record, counts, false);
   setIds(block, <u32>counts & 0xffff, load32(record + Sampled.firstId));
   store64(block + SampledBlock.current, record);
-  goOn(block, 0);
+  restartCountdown(block, 0);
 }
 
 function endSample(block: u64, counts: u64): void {
@@ -147,7 +147,7 @@ function endSample(block: u64, counts: u64): void {
   const runs = load64(block + SampledBlock.runs) - SAMPLE_PERIOD;
   const gap = (random >> 33) % (2 * min(<u64>SAMPLE_PERIOD, 1 + runs / GAPS_PER_RUN));
   store64(block + SampledBlock.gap, gap);
-  goOn(block, gap);
+  restartCountdown(block, gap);
 }
 
 /** Adds the block's current counts to the record at the end of a sample. Subtracts them at the beginning. */

@@ -63,13 +63,13 @@ export function nativeWaste(
   command: readonly string[],
   counts: string,
   files: readonly FollowedFile[],
-  how: FollowedHow,
+  recording: FollowedHow,
 ): NativeWaste {
   const file = new CountsFile(counts);
   try {
-    const isStackFollowed = how.includeStack === true;
-    const unread = unreadBytes(counts, { ...how, isStackFollowed });
-    const maker = new WasteFileMaker(file, unread, how);
+    const isStackFollowed = recording.includeStack === true;
+    const unread = unreadBytes(counts, { ...recording, isStackFollowed });
+    const maker = new WasteFileMaker(file, unread, recording);
     return { file: maker.make(command, files), bounds: maker.bounds() };
   } finally {
     file.close();
@@ -97,18 +97,18 @@ class WasteFileMaker {
   readonly #stores: WasteStore[] = [];
   readonly #loads: WasteLoad[] = [];
   readonly #unread: Float64Array;
-  readonly #how: FollowedHow;
+  readonly #recording: FollowedHow;
   readonly #sampled: ReadonlyMap<number, readonly SampledContext[]>;
   readonly #fateOf: (id: number) => StoreFate;
   readonly #locators = new Map<number, (address: number) => WasteIp>();
   readonly #callers = new Map<number, WasteIp[]>();
-  readonly #left = { stack: 0, thread: 0, unusual: 0, unplaced: 0 };
+  readonly #unfollowed = { stack: 0, thread: 0, unusual: 0, unplaced: 0 };
 
   /** @param unread unread bytes at the end, by store id */
-  constructor(counts: CountsFile, unread: Float64Array, how: FollowedHow) {
+  constructor(counts: CountsFile, unread: Float64Array, recording: FollowedHow) {
     this.#counts = counts;
     this.#unread = unread;
-    this.#how = how;
+    this.#recording = recording;
     this.#fates = counts.fates(unread);
     this.#fateOf = counts.fatesOfIds(unread);
     this.#sampled = readSampled(counts);
@@ -116,11 +116,11 @@ class WasteFileMaker {
 
   make(command: readonly string[], files: readonly FollowedFile[]): WasteFile {
     for (const { module, path } of files) this.#locators.set(module.index, locator(path, module.index));
-    for (const one of files) if (existsSync(one.notes)) this.#addFile(one);
+    for (const file of files) if (existsSync(file.notes)) this.#addFile(file);
     const stores = this.#stores;
     const loads = this.#loads;
-    const sum = <T>(of: readonly T[], figure: (one: T) => number): number =>
-      of.reduce((total, one) => total + figure(one), 0);
+    const sum = <T>(items: readonly T[], figure: (item: T) => number): number =>
+      items.reduce((total, item) => total + figure(item), 0);
     return {
       schema: WASTE_SCHEMA,
       version: WASTE_VERSION,
@@ -128,22 +128,22 @@ class WasteFileMaker {
       modules: files.map(({ module }) => module),
       options: {
         engine: "brief",
-        contexts: this.#how.contexts === true,
+        contexts: this.#recording.contexts === true,
         objects: false,
-        compat: this.#how.compat ?? "",
+        compat: this.#recording.compat ?? "",
       },
       totals: {
-        bytesWritten: sum(stores, (one) => one.bytes_written),
-        bytesRead: sum(stores, (one) => one.bytes_read),
-        deadOverwritten: sum(stores, (one) => one.dead_overwritten),
-        deadDeallocated: sum(stores, (one) => one.dead_deallocated),
-        deadExit: sum(stores, (one) => one.dead_exit),
+        bytesWritten: sum(stores, (store) => store.bytes_written),
+        bytesRead: sum(stores, (store) => store.bytes_read),
+        deadOverwritten: sum(stores, (store) => store.dead_overwritten),
+        deadDeallocated: sum(stores, (store) => store.dead_deallocated),
+        deadExit: sum(stores, (store) => store.dead_exit),
         hostAssumedRead: 0,
-        stores: sum(stores, (one) => one.nof_stores),
-        silentStores: sum(stores, (one) => one.nof_silent),
-        loads: sum(loads, (one) => one.nof_loads),
-        bytesLoaded: sum(loads, (one) => one.bytes_loaded),
-        silentLoads: sum(loads, (one) => one.nof_silent),
+        stores: sum(stores, (store) => store.nof_stores),
+        silentStores: sum(stores, (store) => store.nof_silent),
+        loads: sum(loads, (load) => load.nof_loads),
+        bytesLoaded: sum(loads, (load) => load.bytes_loaded),
+        silentLoads: sum(loads, (load) => load.nof_silent),
       },
       stores,
       loads,
@@ -154,10 +154,10 @@ class WasteFileMaker {
 
   #addFile({ module, notes }: FollowedFile): void {
     const { sites, from, to, unfollowed, unplaced } = readNotes(readFileSync(notes));
-    this.#left.stack += unfollowed.stack;
-    this.#left.thread += unfollowed.thread;
-    this.#left.unusual += unfollowed.unusual;
-    this.#left.unplaced += unplaced;
+    this.#unfollowed.stack += unfollowed.stack;
+    this.#unfollowed.thread += unfollowed.thread;
+    this.#unfollowed.unusual += unfollowed.unusual;
+    this.#unfollowed.unplaced += unplaced;
     const slots = this.#counts.slots(from, to);
     const at = (slot: number): number => Number(slots[(slot - from) / SLOT_BYTES]);
     const ipOf = this.#locators.get(module.index)!;
@@ -180,17 +180,17 @@ class WasteFileMaker {
     const store =
       (site.storeSlot - site.blockSlot - SAMPLED_BLOCK_SLOTS * SLOT_BYTES) / (STORE_SLOTS * SLOT_BYTES);
     const words = wordsIn(site, contexts);
-    const sampled = contexts.map((one, i) => {
-      const { dead, deallocated, exit } = this.#fateOf(one.firstId + store);
-      return { ...storedOf(site, one.samples, one.stores[store], words(i)), dead, deallocated, exit };
+    const sampled = contexts.map((context, i) => {
+      const { dead, deallocated, exit } = this.#fateOf(context.firstId + store);
+      return { ...storedOf(site, context.samples, context.stores[store], words(i)), dead, deallocated, exit };
     });
-    const all = { ...stored, ...own };
-    for (const one of sampled) {
-      all.dead += one.dead;
-      all.deallocated += one.deallocated;
-      all.exit += one.exit;
+    const totals = { ...stored, ...own };
+    for (const sums of sampled) {
+      totals.dead += sums.dead;
+      totals.deallocated += sums.deallocated;
+      totals.exit += sums.exit;
     }
-    if (contexts.length === 0) this.#stores.push(storeOf(site, [ip], all));
+    if (contexts.length === 0) this.#stores.push(storeOf(site, [ip], totals));
     const most = (name: keyof StoreSums, part: StoreSums): number => {
       if (name === "written") return isString(site) ? Number.POSITIVE_INFINITY : part.runs * site.bytes;
       if (name === "silent") return part.runs;
@@ -198,18 +198,18 @@ class WasteFileMaker {
       const before = FATES.slice(0, FATES.indexOf(name)).reduce((sum, fate) => sum + part[fate], 0);
       return part.written - before;
     };
-    spread(all, contexts, sampled, most).forEach((part, i) => {
+    spread(totals, contexts, sampled, most).forEach((part, i) => {
       if (part.runs > 0) this.#stores.push(storeOf(site, [ip, ...this.#callersOf(contexts[i])], part));
     });
   }
 
-  #addLoad(site: NativeSite, ip: WasteIp, all: Loaded, contexts: readonly SampledContext[]): void {
-    if (contexts.length === 0) this.#loads.push(loadOf(site, [ip], all));
+  #addLoad(site: NativeSite, ip: WasteIp, totals: Loaded, contexts: readonly SampledContext[]): void {
+    if (contexts.length === 0) this.#loads.push(loadOf(site, [ip], totals));
     const words = wordsIn(site, contexts);
     const sampled = contexts.map(({ samples }, i) => loadedOf(site, samples, words(i)));
     const most = (name: keyof Loaded, { runs }: Loaded): number =>
       name === "fresh" ? runs : isString(site) ? Number.POSITIVE_INFINITY : runs * site.bytes;
-    spread(all, contexts, sampled, most).forEach((part, i) => {
+    spread(totals, contexts, sampled, most).forEach((part, i) => {
       if (part.runs > 0) this.#loads.push(loadOf(site, [ip, ...this.#callersOf(contexts[i])], part));
     });
   }
@@ -217,7 +217,7 @@ class WasteFileMaker {
   #callersOf({ context }: SampledContext): WasteIp[] {
     let callers = this.#callers.get(context);
     if (callers === undefined) {
-      callers = this.#how
+      callers = this.#recording
         .callersOf(context)
         .map(
           ({ module, address }) =>
@@ -230,9 +230,9 @@ class WasteFileMaker {
 
   bounds(): Bound[] {
     const { stores } = this.#counts.withoutId(this.#unread);
-    const isContextLost = this.#how.contexts === true && refusedSamples(this.#counts) > 0;
+    const isContextLost = this.#recording.contexts === true && refusedSamples(this.#counts) > 0;
     return [
-      ...(this.#left.unplaced > 0
+      ...(this.#unfollowed.unplaced > 0
         ? unseenBounds("instructions found no room in the tables", ["written", "dead"])
         : []),
       ...(stores > 0
@@ -249,19 +249,19 @@ class WasteFileMaker {
   }
 
   #notTracked(): string[] {
-    const { thread, unusual, unplaced } = this.#left;
+    const { thread, unusual, unplaced } = this.#unfollowed;
     const { stores, dead } = this.#counts.withoutId(this.#unread);
     const deadBytes = `${counted(dead, "dead byte is", "dead bytes are")} not told by place`;
-    const say = (many: number, one: string, others: string): string[] =>
-      many === 0 ? [] : [`${counted(many, one, others)}.`];
+    const note = (many: number, singular: string, plural: string): string[] =>
+      many === 0 ? [] : [`${counted(many, singular, plural)}.`];
     return [
-      ...(this.#how.includeStack === true ? [] : ["Accesses of the stack are not followed."]),
+      ...(this.#recording.includeStack === true ? [] : ["Accesses of the stack are not followed."]),
       "What system calls may read or write counts as read.",
       "Atomic instructions count as loads, and what they store as read.",
-      ...(this.#how.contexts === true
+      ...(this.#recording.contexts === true
         ? [
             `Contexts are estimated: of each block of code about one run in ${groupDigits(SAMPLE_PERIOD)} was looked at, more of those that run seldom. They add up to what was counted at each place.`,
-            ...say(
+            ...note(
               refusedSamples(this.#counts),
               "look found no room for one more context and changed nothing",
               "looks found no room for one more context and changed nothing",
@@ -270,27 +270,27 @@ class WasteFileMaker {
         : [
             `Who calls the C library's functions that copy and fill (memcpy, memset, strcpy and the like) is estimated: of each block of their code about one run in ${groupDigits(SAMPLE_PERIOD)} was looked at, more of those that run seldom. What calls other code of libraries, --contexts tells.`,
           ]),
-      ...say(
+      ...note(
         this.#counts.unknownCalls(),
         "system call was made of which nobody knows what memory it reaches: what it read counts as unread",
         "system calls were made of which nobody knows what memory they reach: what they read counts as unread",
       ),
-      ...say(
+      ...note(
         thread,
         "instruction on data of threads (thread-local storage) is not followed",
         "instructions on data of threads (thread-local storage) are not followed",
       ),
-      ...say(
+      ...note(
         unusual,
         "instruction that reaches memory by masks, vectors of addresses and the like is not followed",
         "instructions that reach memory by masks, vectors of addresses and the like are not followed",
       ),
-      ...say(
+      ...note(
         unplaced,
         "instruction found no room in the tables and is not followed",
         "instructions found no room in the tables and are not followed",
       ),
-      ...say(
+      ...note(
         stores,
         `store that ran found no id of 16 bits left: ${deadBytes}`,
         `stores that ran found no id of 16 bits left: ${deadBytes}`,

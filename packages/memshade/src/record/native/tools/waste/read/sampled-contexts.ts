@@ -50,9 +50,9 @@ export function readSampled(counts: CountsFile): Map<number, SampledContext[]> {
     const sums = Array.from({ length: stores + loads }, (_, i) =>
       Math.max(0, long(at + Sampled.counts + 8 * i) + (slots?.[i] ?? 0)),
     );
-    const all = byBlock.get(block) ?? [];
-    if (all.length === 0) byBlock.set(block, all);
-    all.push({
+    const contexts = byBlock.get(block) ?? [];
+    if (contexts.length === 0) byBlock.set(block, contexts);
+    contexts.push({
       context: view.getUint32(at + Sampled.context, true),
       firstId: view.getUint32(at + Sampled.firstId, true),
       samples: long(at + Sampled.samples),
@@ -114,24 +114,24 @@ function currentCounts(
  * @param most returns the limit of a figure in a context, given the context's earlier figures
  */
 export function spread<T extends Record<string, number> & { runs: number }>(
-  all: T,
+  totals: T,
   contexts: readonly SampledContext[],
   sampled: readonly T[],
   most: (name: keyof T, part: T) => number,
 ): T[] {
-  const parts = contexts.map(() => ({ ...all }));
-  const { runs: allRuns, ...others } = all;
-  const figure = (of: Record<string, number>, name: keyof T): number => of[name as string];
-  const runs = contexts.map((one) => one.runs);
+  const parts = contexts.map(() => ({ ...totals }));
+  const { runs: allRuns, ...figures } = totals;
+  const figure = (sums: Record<string, number>, name: keyof T): number => sums[name as string];
+  const runs = contexts.map((context) => context.runs);
   shareOut(allRuns, runs, runs).forEach((part, i) => {
     parts[i].runs = part;
   });
-  for (const name of Object.keys(others) as (keyof T)[]) {
+  for (const name of Object.keys(figures) as (keyof T)[]) {
     const weights = contexts.map(
-      (one, i) => (figure(sampled[i], name) / Math.max(1, one.samples)) * one.runs,
+      (context, i) => (figure(sampled[i], name) / Math.max(1, context.samples)) * context.runs,
     );
     const limits = parts.map((part) => (part.runs === 0 ? 0 : most(name, part)));
-    limit(shareOut(figure(all, name), weights, runs), limits).forEach((part, i) => {
+    limit(shareOut(figure(totals, name), weights, runs), limits).forEach((part, i) => {
       (parts[i] as Record<keyof T, number>)[name] = part;
     });
   }
@@ -140,14 +140,14 @@ export function spread<T extends Record<string, number> & { runs: number }>(
 
 /** Splits a number into whole parts by weight. If all weights are 0, runs are the weights. */
 function shareOut(total: number, weights: readonly number[], runs: readonly number[]): number[] {
-  const known = weights.some((weight) => weight > 0) ? weights : runs;
-  const sum = known.reduce((before, weight) => before + weight, 0) || 1;
-  let [passed, given] = [0, 0];
-  return known.map((weight) => {
+  const effectiveWeights = weights.some((weight) => weight > 0) ? weights : runs;
+  const sum = effectiveWeights.reduce((before, weight) => before + weight, 0) || 1;
+  let [passed, assigned] = [0, 0];
+  return effectiveWeights.map((weight) => {
     passed += weight;
     const until = Math.round((total * passed) / sum);
-    const part = until - given;
-    given = until;
+    const part = until - assigned;
+    assigned = until;
     return part;
   });
 }
@@ -155,18 +155,18 @@ function shareOut(total: number, weights: readonly number[], runs: readonly numb
 /** Moves any excess over a part's limit to parts below their limits. If none has room, the excess stays in one part. */
 function limit(parts: readonly number[], limits: readonly number[]): number[] {
   const limited = parts.map((part, i) => Math.min(part, Math.max(0, limits[i])));
-  let left = parts.reduce((sum, part, i) => sum + part - limited[i], 0);
-  for (let i = 0; i < limited.length && left > 0; i++) {
-    const more = Math.min(left, Math.max(0, limits[i] - limited[i]));
+  let excess = parts.reduce((sum, part, i) => sum + part - limited[i], 0);
+  for (let i = 0; i < limited.length && excess > 0; i++) {
+    const more = Math.min(excess, Math.max(0, limits[i] - limited[i]));
     limited[i] += more;
-    left -= more;
+    excess -= more;
   }
-  if (left > 0)
+  if (excess > 0)
     limited[
       Math.max(
         0,
-        limits.findIndex((one) => one > 0),
+        limits.findIndex((bound) => bound > 0),
       )
-    ] += left;
+    ] += excess;
   return limited;
 }

@@ -141,9 +141,9 @@ function callUnlessFailed(asm: Assembler, number: number, failed: Label): void {
 }
 
 /** Seeks from r12 on. Jumps to `nothing` at the end of the file. */
-function seek(asm: Assembler, what: number, nothing: Label): void {
+function seek(asm: Assembler, whence: number, nothing: Label): void {
   asm.put("xor", 4, RDI, RDI);
   asm.put("mov", 8, RSI, R12);
-  asm.put("mov", 4, RDX, what);
+  asm.put("mov", 4, RDX, whence);
   callUnlessFailed(asm, SYSTEM.seek, nothing);
 }

@@ -183,7 +183,7 @@ function messagesRoutine(asm: Assembler, bytes: Label, message: Label): Label {
  */
 function textRoutine(asm: Assembler): Label {
   const routine = asm.here();
-  const [out, loop, next, untouched, one] = Array.from({ length: 5 }, () => asm.label());
+  const [out, loop, next, untouched, single] = Array.from({ length: 5 }, () => asm.label());
   unlessNothing(asm, out);
   asm.put("mov", 8, RDX, RDI);
   fold(asm, RDX);
@@ -205,12 +205,12 @@ function textRoutine(asm: Assembler): Label {
   asm.bind(untouched);
   const [four, inPage] = [FOUR_WORDS / WORD_BYTES, PAGE_BYTES - 1];
   asm.put("test", 4, RDI, four - 1);
-  asm.jump(one, "ne");
+  asm.jump(single, "ne");
   asm.put("cmp", 8, place(RDX, SHADOW), 0);
-  asm.jump(one, "ne");
+  asm.jump(single, "ne");
   asm.put("add", 8, RDI, four - 1);
   asm.put("add", 8, RDX, FOUR_WORDS - WORD_BYTES);
-  asm.bind(one);
+  asm.bind(single);
   asm.put("add", 8, RDI, 1);
   asm.put("add", 8, RDX, WORD_BYTES);
   asm.put("test", 4, RDI, inPage);
@@ -275,7 +275,7 @@ type Reach =
 type Reached = { pointer: number; when?: { argument: number; value: number } } & Reach;
 
 const at = (pointer: number, bytes: number): Reached => ({ pointer, bytes });
-const of = (pointer: number, argument: number, unit = 1): Reached => ({ pointer, argument, unit });
+const counted = (pointer: number, argument: number, unit = 1): Reached => ({ pointer, argument, unit });
 const returned = (pointer: number, argument: number, unit = 1): Reached => ({
   pointer,
   returned: argument,
@@ -302,7 +302,9 @@ const [STAT_BYTES, USAGE_BYTES, SIGNAL_BYTES, STATFS_BYTES, TIME_BYTES, TIMES_BY
 ] as const;
 const EVENT_BYTES = 12;
 /** `futex` operations that wait, with a timeout in the fourth argument. */
-const WAITS = [0, 6, 9, 11, 13].flatMap((one) => [0, 0x80, 0x100, 0x180].map((flags) => one | flags));
+const WAITS = [0, 6, 9, 11, 13].flatMap((operation) =>
+  [0, 0x80, 0x100, 0x180].map((flags) => operation | flags),
+);
 /** Requests of terminals, pipes and sockets that do not encode a size. */
 const TERMINAL = [0x5401, 0x5402, 0x5403, 0x5404];
 const WINDOW = [0x5413, 0x5414];
@@ -359,51 +361,51 @@ const SYSTEM_CALLS: ReadonlyMap<number, readonly Reached[]> = new Map<number, re
   ...like([79], returned(0, 1)),
   ...like([89, 194, 195], text(0), returned(1, 2)),
   ...like([267], text(1), returned(2, 3)),
-  ...like([437], text(1), of(2, 3)),
+  ...like([437], text(1), counted(2, 3)),
   ...like([132], text(0), at(1, 16)),
   ...like([235], text(0), at(1, TIMES_BYTES)),
   ...like([261, 280], text(1), at(2, TIMES_BYTES)),
-  ...like([188, 189], text(0), text(1), of(2, 3)),
+  ...like([188, 189], text(0), text(1), counted(2, 3)),
   ...like([191, 192], text(0), text(1), returned(2, 3)),
-  ...like([190], text(1), of(2, 3)),
+  ...like([190], text(1), counted(2, 3)),
   ...like([193], text(1), returned(2, 3)),
   ...like([196], returned(1, 2)),
   ...like([197, 198], text(0), text(1)),
   ...like([199], text(1)),
   ...like([165], text(0), text(1), text(2)),
   // Waiting for files: poll, select, epoll, inotify, events.
-  ...like([7], of(0, 1, 8)),
-  ...like([271], of(0, 1, 8), at(2, TIME_BYTES), of(3, 4)),
+  ...like([7], counted(0, 1, 8)),
+  ...like([271], counted(0, 1, 8), at(2, TIME_BYTES), counted(3, 4)),
   ...like([23], bits(1, 0), bits(2, 0), bits(3, 0), at(4, TIME_BYTES)),
   ...like([270], bits(1, 0), bits(2, 0), bits(3, 0), at(4, TIME_BYTES), at(5, 16)),
   ...like([232], returned(1, 2, EVENT_BYTES)),
-  ...like([281], returned(1, 2, EVENT_BYTES), of(4, 5)),
+  ...like([281], returned(1, 2, EVENT_BYTES), counted(4, 5)),
   ...like([441], returned(1, 2, EVENT_BYTES), at(3, TIME_BYTES)),
   ...like([233], at(3, EVENT_BYTES)),
   ...like([213, 253, 255, 283, 284, 290, 291, 294]),
-  ...like([282, 289], of(1, 2)),
+  ...like([282, 289], counted(1, 2)),
   // Sockets.
   ...like([41, 48, 50]),
-  ...like([42, 49], of(1, 2)),
+  ...like([42, 49], counted(1, 2)),
   ...like([43, 51, 52, 288], ...address(1, 2)),
-  ...like([44], returned(1, 2), of(4, 5)),
+  ...like([44], returned(1, 2), counted(4, 5)),
   ...like([45], returned(1, 2), ...address(4, 5)),
   ...like([46, 47], { pointer: 1, message: true }),
   ...like([299], { pointer: 1, messages: 2 }, at(4, TIME_BYTES)),
   ...like([307], { pointer: 1, messages: 2 }),
   ...like([53], at(3, 8)),
-  ...like([54], of(3, 4)),
+  ...like([54], counted(3, 4)),
   ...like([55], ...address(3, 4)),
   // Memory: mmap, mprotect, munmap, brk, mremap, madvise, locks, shared memory, and memory of other processes.
   ...like([9, 10, 11, 12, 25, 26, 28, 29, 30, 67, 149, 150, 151, 152, 324, 325, 329, 330, 331]),
   ...like([31], at(2, 112)),
-  ...like([310, 311], vectors(1, 2), of(3, 4, 16)),
+  ...like([310, 311], vectors(1, 2), counted(3, 4, 16)),
   // Signals.
   ...like([15, 37, 34, 62, 200, 234]),
   ...like([13], at(1, 32), at(2, 32)),
-  ...like([14], of(1, 3), of(2, 3)),
-  ...like([127, 130], of(0, 1)),
-  ...like([128], of(0, 3), at(1, SIGNAL_BYTES), at(2, TIME_BYTES)),
+  ...like([14], counted(1, 3), counted(2, 3)),
+  ...like([127, 130], counted(0, 1)),
+  ...like([128], counted(0, 3), at(1, SIGNAL_BYTES), at(2, TIME_BYTES)),
   ...like([129, 424], at(2, SIGNAL_BYTES)),
   ...like([297], at(3, SIGNAL_BYTES)),
   ...like([131], at(0, 24), at(1, 24)),
@@ -423,7 +425,7 @@ const SYSTEM_CALLS: ReadonlyMap<number, readonly Reached[]> = new Map<number, re
   // Processes and threads: clone, fork, exec, wait, futex, identities and limits.
   ...like([57, 58, 60, 135, 186, 218, 219, 231, 272, 273, 308, 334, 434, 438]),
   ...like([56], at(2, 4), at(3, 4)),
-  ...like([435], of(0, 1)),
+  ...like([435], counted(0, 1)),
   ...like([59], text(0), texts(1), texts(2)),
   ...like([322], text(1), texts(2), texts(3)),
   ...like([61], at(1, 4), at(3, USAGE_BYTES)),
@@ -433,16 +435,16 @@ const SYSTEM_CALLS: ReadonlyMap<number, readonly Reached[]> = new Map<number, re
   ...like([24, 39, 102, 104, 105, 106, 107, 108, 109, 110, 111, 112, 113, 114, 117, 119, 121, 122, 123, 124]),
   ...like([95, 140, 141, 145, 146, 147, 158, 251, 252]),
   ...like([115], returned(1, 0, 4)),
-  ...like([116], of(1, 0, 4)),
+  ...like([116], counted(1, 0, 4)),
   ...like([118, 120], at(0, 4), at(1, 4), at(2, 4)),
   ...like([125, 126], at(0, 8), at(1, 24)),
   ...like([142, 143], at(1, 4)),
   ...like([144], at(2, 4)),
   ...like([148], at(1, TIME_BYTES)),
-  ...like([203], of(2, 1)),
+  ...like([203], counted(2, 1)),
   ...like([204], returned(2, 1)),
   ...like([314], at(1, 56)),
-  ...like([315], of(1, 2)),
+  ...like([315], counted(1, 2)),
   [
     157,
     [...when(0, NAMES, at(1, 16)), ...when(0, PARENTS_END, at(1, 4)), ...when(0, MEMORY_NAME, text(4)), NONE],
@@ -454,14 +456,14 @@ const SYSTEM_CALLS: ReadonlyMap<number, readonly Reached[]> = new Map<number, re
   ...like([63], at(0, 390)),
   ...like([99], at(0, 112)),
   ...like([103], returned(1, 2)),
-  ...like([170, 171], of(0, 1)),
+  ...like([170, 171], counted(0, 1)),
   ...like([318], returned(0, 1)),
   ...like([309], at(0, 4), at(1, 4)),
   // Queues and semaphores between processes; asynchronous input and output.
   ...like([64, 68, 153, 162, 207]),
-  ...like([65], of(1, 2, 6)),
+  ...like([65], counted(1, 2, 6)),
   ...like([71], at(2, 120)),
-  ...like([242], of(1, 2), at(4, TIME_BYTES)),
+  ...like([242], counted(1, 2), at(4, TIME_BYTES)),
   ...like([243], returned(1, 2), at(3, 4), at(4, TIME_BYTES)),
   ...like([244], at(1, 64)),
   ...like([245], at(1, 64), at(2, 64)),
@@ -505,7 +507,7 @@ export function systemCallTable(): { rows: Uint8Array; first: Uint8Array; count:
     first.setUint16(2 * number, rows.length / ROW_BYTES, true);
     const reached = SYSTEM_CALLS.get(number);
     if (reached?.length === 0) rows.push(...rowOf({ pointer: 0, none: true }));
-    for (const one of reached ?? []) rows.push(...rowOf(one));
+    for (const entry of reached ?? []) rows.push(...rowOf(entry));
   }
   first.setUint16(2 * count, rows.length / ROW_BYTES, true);
   return { rows: Uint8Array.from(rows), first: new Uint8Array(first.buffer), count };
@@ -542,5 +544,5 @@ function kindOf(reached: Reached): [kind: number, other: number, bytes: number] 
 /** True if a call returns the number of bytes that it accessed. */
 export function returnsLength(number: number): boolean {
   const reached = SYSTEM_CALLS.get(number) ?? [];
-  return reached.some((one) => "returned" in one || "vectors" in one || "message" in one);
+  return reached.some((entry) => "returned" in entry || "vectors" in entry || "message" in entry);
 }

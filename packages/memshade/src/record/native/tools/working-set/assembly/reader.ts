@@ -125,20 +125,20 @@ function handOut(file: u64, accesses: u64): void {
 function endIntervals(file: u64, shortest: u64, most: u64): void {
   const clock = placeOf(file, 0);
   let period = shortest;
-  let given: u64 = 0;
+  let granted: u64 = 0;
   let intervals: u64 = 0;
   while (true) {
     if (atomic.xchg<u32>(clock + Clock.asked, 0) !== 0) {
       // Another thread may have waited for the same interval.
       if (atomic.load<i64>(clock + Clock.left) < 0) {
-        if (given !== 0) {
-          handOut(file, given - load<i64>(clock + Clock.left));
+        if (granted !== 0) {
+          handOut(file, granted - load<i64>(clock + Clock.left));
           if (++intervals === most) {
             intervals >>= 1;
             period <<= 1;
           }
         }
-        given += period;
+        granted += period;
         atomic.add<i64>(clock + Clock.left, period);
       }
       atomic.add<u32>(clock + Clock.answered, 1);
@@ -148,15 +148,15 @@ function endIntervals(file: u64, shortest: u64, most: u64): void {
     futex(clock + Clock.asked, FUTEX_WAIT_SHARED, 0);
   }
   isAlone = load<u32>(clock + Clock.isWatched) === 0 ? 1 : 0;
-  handOut(file, given - load<i64>(clock + Clock.left));
+  handOut(file, granted - load<i64>(clock + Clock.left));
   syscall1(EXIT_GROUP, 0);
 }
 
 /** Waits for or wakes a word in the file. A wait times out when the input must be checked. */
-function futex(word: usize, what: u64, value: u64): void {
+function futex(word: usize, operation: u64, value: u64): void {
   store<u64>(TAKEN, 0);
   store<u64>(TAKEN, LOOK_NS, 8);
-  syscall6(FUTEX, processAddress(word), what, value, processAddress(TAKEN), 0, 0);
+  syscall6(FUTEX, processAddress(word), operation, value, processAddress(TAKEN), 0, 0);
 }
 
 /** True once the input is closed. Nothing is ever written to it here. */
@@ -197,8 +197,8 @@ function takeAll(file: u64): void {
 /** Returns the address at which an offset of the file is mapped; 0 if there is no room. */
 function placeOf(file: u64, at: u64): usize {
   const window = <u32>(at >>> WINDOW_BITS);
-  const known: usize = PLACES + (window << 1);
-  let number: u32 = load<u16>(known);
+  const entry: usize = PLACES + (window << 1);
+  let number: u32 = load<u16>(entry);
   if (number === 0) {
     if (windows === MOST_WINDOWS) return 0;
     const to = processAddress(WINDOWS + (windows << WINDOW_BITS));
@@ -206,7 +206,7 @@ function placeOf(file: u64, at: u64): usize {
     const result = syscall6(MMAP, to, 1 << WINDOW_BITS, PROT_READ_WRITE, MAP_SHARED | MAP_FIXED, file, from);
     if (result < 0) return 0;
     number = ++windows;
-    store<u16>(known, <u16>number);
+    store<u16>(entry, <u16>number);
   }
   return WINDOWS + ((number - 1) << WINDOW_BITS) + (<u32>at & ((1 << WINDOW_BITS) - 1));
 }
@@ -232,14 +232,14 @@ function take(file: u64, at: u64, piece: usize): void {
 
 /** Writes the owners of a page's marked lines, a word per 16 bytes. A freed block counts until it was written once. */
 function putOwners(file: u64, address: u64, marks: usize): void {
-  let isLooked = false;
+  let isPageRead = false;
   let pageAt: usize = 0;
   let words: usize = 0;
   let page: u32 = 0;
   for (let mark: u32 = 0; mark < MARKS_PER_PAGE; mark += MARK_BYTES) {
     if (load<u16>(marks + mark) === 0) continue;
-    if (!isLooked) {
-      isLooked = true;
+    if (!isPageRead) {
+      isPageRead = true;
       pageAt = placeOf(file, PAGES_AT + (address >>> OWNED_PAGE_SHIFT) * OWNER_WORD_BYTES);
       if (pageAt !== 0) page = load<u32>(pageAt);
       // Words that were never written are not read, since that would allocate memory.

@@ -56,7 +56,7 @@ export function describeNative(
   samples: CpuSamples | undefined,
   start: number,
 ): DescribedWorkingSet | undefined {
-  const { records: intervals, how, lines, refused } = session;
+  const { records: intervals, timing, lines, refused } = session;
   if (intervals === undefined || intervals.records.length === 0) return undefined;
   const { records } = intervals;
   const last = records[records.length - 1];
@@ -67,7 +67,7 @@ export function describeNative(
     module: 0,
     instance: 0,
     duration: last.end,
-    period: how.interval * 2 ** last.scale,
+    period: timing.interval * 2 ** last.scale,
     snapshots: records.length - 1,
     memoryBytes: lines.touchedBytes,
     profilerBytes: lines.ownBytes,
@@ -78,8 +78,8 @@ export function describeNative(
     ...(owners === undefined ? {} : { owners }),
   };
   const options = {
-    interval: how.interval,
-    maxIntervals: how.maxIntervals,
+    interval: timing.interval,
+    maxIntervals: timing.maxIntervals,
     assumeAligned: false,
     firstTouch: false,
     fill: false,
@@ -92,15 +92,15 @@ export function describeNative(
     command: [...run.command],
     program: run.program,
     lineBytes: 64,
-    unit: how.unit,
+    unit: timing.unit,
     options,
     modules: [...run.modules],
     instances: [instance],
     notTracked: [
       NOT_SEEN,
       ...(owners === undefined ? [] : [ESTIMATED]),
-      ...(how.unit === "accesses" && run.threads > 1 ? [RACES] : []),
-      ...(how.unit === "accesses" ? [] : lateIntervals(records, how.interval)),
+      ...(timing.unit === "accesses" && run.threads > 1 ? [RACES] : []),
+      ...(timing.unit === "accesses" ? [] : lateIntervals(records, timing.interval)),
       ...(session.isAlone ? [ALONE] : []),
       ...(refused === 0
         ? []
@@ -108,7 +108,7 @@ export function describeNative(
     ],
   };
   const bounds = refused === 0 ? [] : unseenBounds("stretches of lines found no room", ["lines"]);
-  return { profile, description: { unit: how.unit, ...options }, bounds };
+  return { profile, description: { unit: timing.unit, ...options }, bounds };
 }
 
 /** Returns a sentence about intervals that ended at least a whole interval late. Times are in ns. */
@@ -138,7 +138,7 @@ function stacksOf(
   const stackOf: number[] = new Array<number>(count).fill(NONE);
   const stacks: StackFrame[][] = [];
   if (samples === undefined) return { stacks, stackOf };
-  const known = new Map<number, number>();
+  const numbers = new Map<number, number>();
   let row = 0;
   const last = records[records.length - 1].scale;
   records.forEach((record, i) => {
@@ -150,10 +150,10 @@ function stacksOf(
     )
       sample = samples.samples.stack[row];
     if (sample === NONE) return;
-    let number = known.get(sample);
+    let number = numbers.get(sample);
     if (number === undefined) {
       number = stacks.push(framesOf(sample, samples)) - 1;
-      known.set(sample, number);
+      numbers.set(sample, number);
     }
     stackOf[Math.floor(record.interval / 2 ** (last - record.scale))] = number;
   });

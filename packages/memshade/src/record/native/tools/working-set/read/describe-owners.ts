@@ -23,8 +23,8 @@ export function describeOwners(
   if (records === undefined || lines.owners === undefined) return undefined;
   const places = new Map<number, AttributedPlace>();
   for (const [key, place] of unowned.places) {
-    const of = place.of === undefined ? {} : { of: basename(place.of) || program };
-    places.set(key, { ...place, ...of });
+    const ofName = place.of === undefined ? {} : { of: basename(place.of) || program };
+    places.set(key, { ...place, ...ofName });
   }
   for (const { key } of records.shares.flat()) {
     if (key <= 0 || places.has(key)) continue;

@@ -20,7 +20,7 @@ export interface MarkListener {
    * `OWNERS_PER_LINE` words per marked line, if recorded.
    */
   piece(at: number, marks: Uint8Array, owners?: Uint32Array): void;
-  taken(snapshot: SnapshotTaken): void;
+  endSnapshot(snapshot: SnapshotTaken): void;
 }
 
 const WORD_BYTES = 8;
@@ -57,16 +57,16 @@ export class MarkStream {
   }
 
   /** Handles the message at an offset. @returns its length; 0 if it is incomplete */
-  #take(all: Buffer, at: number, end: number): number {
+  #take(buffer: Buffer, at: number, end: number): number {
     if (end - at < WORD_BYTES) return 0;
-    const length = this.#lengthAt(all, at, end);
+    const length = this.#lengthAt(buffer, at, end);
     if (end - at < length) return 0;
-    const piece = Number(all.readBigUInt64LE(at));
+    const piece = Number(buffer.readBigUInt64LE(at));
     const from = at + WORD_BYTES;
-    if (piece === NO_PIECE) this.#listener.taken(takenAt(all, from));
+    if (piece === NO_PIECE) this.#listener.endSnapshot(takenAt(buffer, from));
     else {
-      const owners = this.#hasOwners ? wordsOf(all.subarray(from + PIECE_BYTES, at + length)) : undefined;
-      this.#listener.piece(piece, all.subarray(from, from + PIECE_BYTES), owners);
+      const owners = this.#hasOwners ? wordsOf(buffer.subarray(from + PIECE_BYTES, at + length)) : undefined;
+      this.#listener.piece(piece, buffer.subarray(from, from + PIECE_BYTES), owners);
     }
     return length;
   }

@@ -159,7 +159,7 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
   readonly #words = new Uint32Array(this.#marks.buffer);
   #counts = emptyCounts();
   #interval = 0;
-  #given = 0;
+  #pieceCount = 0;
 
   /** @param regionOf classifies an address; called once per 4 KiB page */
   constructor(regionOf: (address: number) => Region, owners?: LineOwners) {
@@ -185,7 +185,7 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
     const piece = this.#pieces.get(first) ?? emptyPiece();
     this.#pieces.set(first, piece);
     const now = this.#interval + 1;
-    this.#given++;
+    this.#pieceCount++;
     if (owners !== undefined) this.owners?.begin(first, owners);
     this.#marks.set(marks);
     const words = this.#words;
@@ -218,17 +218,17 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
   #touch(
     { read: reads, written: writes }: Piece,
     line: number,
-    how: number,
+    access: number,
     now: number,
     region: Int32Array,
   ): void {
     const read = bucket(now, reads[line]);
     const written = bucket(now, writes[line]);
-    const nextRead = how & READS ? 0 : read;
-    const nextWritten = how & WRITES ? 0 : written;
+    const nextRead = access & READS ? 0 : read;
+    const nextWritten = access & WRITES ? 0 : written;
     const counts = this.#counts;
-    if (how & READS) counts.read[read]++;
-    if (how & WRITES) counts.written[written]++;
+    if (access & READS) counts.read[read]++;
+    if (access & WRITES) counts.written[written]++;
     if (Math.max(nextRead, nextWritten) !== FRESH_BUCKET) {
       // `both` counts lines that were read and written. The line is added where the older touch arrives now, and
       // removed where it had arrived before.
@@ -240,8 +240,8 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
       counts.lines[since]++;
       region[since]++;
     }
-    if (how & READS) reads[line] = now;
-    if (how & WRITES) writes[line] = now;
+    if (access & READS) reads[line] = now;
+    if (access & WRITES) writes[line] = now;
     this.owners?.touch(line, since);
   }
 
@@ -252,7 +252,7 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
 
   /** Number of pieces of the open interval. */
   get pieces(): number {
-    return this.#given;
+    return this.#pieceCount;
   }
 
   /** Returns a byte for each of the lines `[first, end)`: 1 if the line was read so far. */
@@ -271,7 +271,7 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
     const counts = this.#counts;
     this.#counts = emptyCounts();
     this.#interval++;
-    this.#given = 0;
+    this.#pieceCount = 0;
     return counts;
   }
 

@@ -45,14 +45,14 @@ const SHORTEST_PAUSE_MS = 1;
 export class NativeWorkingSetSession {
   records: IntervalRecords | undefined;
   readonly lines: MarkedLines;
-  readonly how: NativeIntervals;
+  readonly timing: NativeIntervals;
   readonly unowned = new UnownedPlaces();
   refused = 0;
   /** True once the program counts accesses without a reader that ends intervals. */
   isAlone = false;
   readonly #process: () => MarkedProcess | undefined;
   readonly #folder: string;
-  #known: MarkedProcess | undefined;
+  #markedProcess: MarkedProcess | undefined;
   #reader: MarkReader | undefined;
   #timer: NodeJS.Timeout | undefined;
   #open: Promise<void> = Promise.resolve();
@@ -72,11 +72,11 @@ export class NativeWorkingSetSession {
    * @param process returns undefined until the process has begun
    */
   constructor(
-    how: NativeIntervals,
+    timing: NativeIntervals,
     { folder, owners }: { folder: string; owners: boolean },
     process: () => MarkedProcess | undefined,
   ) {
-    this.how = how;
+    this.timing = timing;
     this.#folder = folder;
     this.#process = process;
     this.lines = new MarkedLines(
@@ -89,42 +89,45 @@ export class NativeWorkingSetSession {
   #wait(ms: number): void {
     if (this.#hasEnded) return;
     this.#timer = setTimeout(() => {
-      this.#open = this.#look();
+      this.#open = this.#poll();
     }, ms);
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     if (!this.#begin()) return this.#wait(LOOK_MS);
     const records = this.records as IntervalRecords;
     const now = this.#now(records);
     // The reader ends intervals in accesses by itself.
-    if (this.how.unit === "accesses") return;
+    if (this.timing.unit === "accesses") return;
     if (now >= records.due) await this.#snapshot();
     if (this.#reader === undefined || this.#isWhole) return;
-    const left = (records.due - this.#now(records)) / NS_PER_MS;
-    this.#wait(Math.max(SHORTEST_PAUSE_MS, left));
+    const remaining = (records.due - this.#now(records)) / NS_PER_MS;
+    this.#wait(Math.max(SHORTEST_PAUSE_MS, remaining));
   }
 
   #begin(): boolean {
     if (this.#reader !== undefined) return true;
-    const known = this.#process();
-    if (known === undefined || !existsSync(known.marks)) return false;
-    this.#known = known;
-    this.records = new IntervalRecords(this.lines, this.how, known.start());
+    const markedProcess = this.#process();
+    if (markedProcess === undefined || !existsSync(markedProcess.marks)) return false;
+    this.#markedProcess = markedProcess;
+    this.records = new IntervalRecords(this.lines, this.timing, markedProcess.start());
     // The process may have ended when the first lines arrive.
-    this.#maps = mapsOf(known.pid);
+    this.#maps = mapsOf(markedProcess.pid);
     const listener: MarkListener = {
       piece: (at, marks, owners) => this.lines.piece(at, marks, owners),
-      taken: (snapshot) => this.#end(snapshot),
+      endSnapshot: (snapshot) => this.#end(snapshot),
     };
-    const accesses = this.how.unit === "accesses" ? this.how : undefined;
+    const accesses = this.timing.unit === "accesses" ? this.timing : undefined;
     const owners = this.lines.owners !== undefined;
-    this.#reader = new MarkReader(this.#folder, known.marks, known.pid, listener, { accesses, owners });
+    this.#reader = new MarkReader(this.#folder, markedProcess.marks, markedProcess.pid, listener, {
+      accesses,
+      owners,
+    });
     return true;
   }
 
   #now(records: IntervalRecords): number {
-    const cpu = this.how.unit === "cpu" ? cpuTime(this.#known!.pid) : 0;
+    const cpu = this.timing.unit === "cpu" ? cpuTime(this.#markedProcess!.pid) : 0;
     return records.timeOf({ now: Number(process.hrtime.bigint()), cpu, accesses: 0 });
   }
 
@@ -132,14 +135,17 @@ export class NativeWorkingSetSession {
     if ((await this.#reader!.take()) === undefined) this.#reader = undefined;
   }
 
-  #end(taken: SnapshotTaken): void {
+  #end(snapshot: SnapshotTaken): void {
     this.#ranges = undefined;
     this.#lastPlace = undefined;
-    this.refused = taken.refused;
-    this.isAlone = taken.isAlone;
+    this.refused = snapshot.refused;
+    this.isAlone = snapshot.isAlone;
     // All marks were set before the process ended.
-    this.#isWhole = taken.cpu === 0;
-    this.records!.end({ ...taken, now: Math.min(taken.now, this.#ending) }, this.#isWhole || this.#hasEnded);
+    this.#isWhole = snapshot.cpu === 0;
+    this.records!.end(
+      { ...snapshot, now: Math.min(snapshot.now, this.#ending) },
+      this.#isWhole || this.#hasEnded,
+    );
   }
 
   /** Takes the remaining marks after the process has ended. @param ending its end, ns of the monotonic clock */
@@ -149,7 +155,7 @@ export class NativeWorkingSetSession {
     clearTimeout(this.#timer);
     await this.#open;
     if (!this.#begin()) return;
-    if (this.how.unit !== "accesses" && !this.#isWhole) await this.#snapshot();
+    if (this.timing.unit !== "accesses" && !this.#isWhole) await this.#snapshot();
     await this.#reader?.close();
   }
 
@@ -169,13 +175,13 @@ export class NativeWorkingSetSession {
   }
 
   #findRanges(): Ranges {
-    const known = this.#known!;
-    this.#maps = mapsOf(known.pid) || known.maps() || this.#maps;
+    const markedProcess = this.#markedProcess!;
+    this.#maps = mapsOf(markedProcess.pid) || markedProcess.maps() || this.#maps;
     return {
-      objects: known.objects(),
-      stackTop: known.stackTop(),
+      objects: markedProcess.objects(),
+      stackTop: markedProcess.stackTop(),
       stacks: threadStacks(this.#maps),
-      files: mappedFiles(this.#maps, dirname(known.marks)),
+      files: mappedFiles(this.#maps, dirname(markedProcess.marks)),
     };
   }
 }
@@ -230,23 +236,23 @@ export class IntervalRecords {
   readonly shares: AttributionEntry[][] = [];
   scale = 0;
   readonly #lines: MarkedLines;
-  readonly #how: NativeIntervals;
+  readonly #timing: NativeIntervals;
   readonly #begin: number;
   #start = 0;
   #work = 0;
 
   /** @param begin start of the process, ns of the monotonic clock */
-  constructor(lines: MarkedLines, how: NativeIntervals, begin: number) {
+  constructor(lines: MarkedLines, timing: NativeIntervals, begin: number) {
     this.#lines = lines;
-    this.#how = how;
+    this.#timing = timing;
     this.#begin = begin;
   }
 
   /** Returns the time since the start, in the unit of the intervals. */
   timeOf({ now, cpu, accesses }: Pick<SnapshotTaken, "now" | "cpu" | "accesses">): number {
-    if (this.#how.unit === "accesses") return Math.max(accesses, this.#start);
+    if (this.#timing.unit === "accesses") return Math.max(accesses, this.#start);
     // The CPU clock of an ended process is gone.
-    if (this.#how.unit === "cpu") return Math.max(cpu, this.#start);
+    if (this.#timing.unit === "cpu") return Math.max(cpu, this.#start);
     return Math.max(now - this.#begin, this.#start);
   }
 
@@ -257,17 +263,17 @@ export class IntervalRecords {
   }
 
   get period(): number {
-    return this.#how.interval * 2 ** this.scale;
+    return this.#timing.interval * 2 ** this.scale;
   }
 
   /** Ends the open interval. `isLast`: the process has ended. */
-  end(taken: SnapshotTaken, isLast = false): void {
+  end(snapshot: SnapshotTaken, isLast = false): void {
     const { interval, owners } = this.#lines;
     if (isLast && this.#lines.lines === 0 && this.records.length > 0) {
       const before = this.records[this.records.length - 1];
       // The rest is only the delay until the end of the process was noticed. It extends the last interval.
-      before.end += Math.min(this.timeOf(taken) - this.#start, this.period);
-      this.moments[this.moments.length - 1] = taken.now;
+      before.end += Math.min(this.timeOf(snapshot) - this.#start, this.period);
+      this.moments[this.moments.length - 1] = snapshot.now;
       return;
     }
     this.#work += SNAPSHOT_NS + PIECE_NS * this.#lines.pieces;
@@ -275,7 +281,7 @@ export class IntervalRecords {
       this.#work += OWNED_LINE_NS * this.#lines.lines;
       this.shares.push(owners.end());
     }
-    const now = this.timeOf(taken);
+    const now = this.timeOf(snapshot);
     this.records.push({
       scale: this.scale,
       interval,
@@ -283,10 +289,10 @@ export class IntervalRecords {
       end: now,
       counts: this.#lines.end(),
     });
-    this.moments.push(taken.now);
+    this.moments.push(snapshot.now);
     this.#start = now;
-    const isDear = this.#how.adaptive && this.#work * LEAST_TIME_PER_WORK > now;
-    if (interval + 1 < this.#how.maxIntervals && !(isDear && (interval & 1) === 1)) return;
+    const isDear = this.#timing.adaptive && this.#work * LEAST_TIME_PER_WORK > now;
+    if (interval + 1 < this.#timing.maxIntervals && !(isDear && (interval & 1) === 1)) return;
     this.#lines.mergeNeighbours();
     this.scale++;
   }
@@ -304,7 +310,7 @@ export class MarkReader {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
   #closed: () => void = () => undefined;
   #hasEnded = false;
-  #waiting: ((taken: SnapshotTaken | undefined) => void) | undefined;
+  #waiting: ((snapshot: SnapshotTaken | undefined) => void) | undefined;
 
   /**
    * @param folder folder in which programs can be executed
@@ -328,9 +334,9 @@ export class MarkReader {
     const stream = new MarkStream(
       {
         piece: (at, marks, owners) => listener.piece(at, marks, owners),
-        taken: (snapshot) => {
-          listener.taken(snapshot);
-          this.#answer(snapshot);
+        endSnapshot: (snapshot) => {
+          listener.endSnapshot(snapshot);
+          this.#resolveWaiting(snapshot);
         },
       },
       owners,
@@ -338,7 +344,7 @@ export class MarkReader {
     this.#child.stdout.on("data", (bytes: Buffer) => stream.add(bytes));
     const end = () => {
       this.#hasEnded = true;
-      this.#answer(undefined);
+      this.#resolveWaiting(undefined);
       this.#closed();
     };
     this.#child.on("error", end);
@@ -347,7 +353,7 @@ export class MarkReader {
     this.#child.stdin.on("error", () => undefined);
   }
 
-  #answer(snapshot: SnapshotTaken | undefined): void {
+  #resolveWaiting(snapshot: SnapshotTaken | undefined): void {
     this.#waiting?.(snapshot);
     this.#waiting = undefined;
   }
@@ -390,13 +396,13 @@ export class UnownedPlaces {
     return file === undefined ? this.#key(region) : this.#key("mapping", file);
   }
 
-  #key(kind: AttributedPlace["kind"], of?: string): number {
-    const name = `${kind} ${of}`;
+  #key(kind: AttributedPlace["kind"], holder?: string): number {
+    const name = `${kind} ${holder}`;
     let key = this.#keys.get(name);
     if (key === undefined) {
       key = -1 - this.#keys.size;
       this.#keys.set(name, key);
-      this.places.set(key, { kind, path: [], of });
+      this.places.set(key, { kind, path: [], of: holder });
     }
     return key;
   }
