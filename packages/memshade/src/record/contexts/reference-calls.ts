@@ -10,7 +10,9 @@ import type { LeavingFunctions } from "./leaving-functions.ts";
  * call, and the wrapper that is reached clears it. If it is still set after the call, the call has bypassed all
  * wrappers, out of the module.
  *
- * Limits: if such a call traps, is a tail call out of the module, or comes back by reference from outside, the host's
+ * Limits: the host's next call by reference counts as one from inside if such a call traps, is a tail call out of the
+ * module, or comes back by reference. A call that led out is missed if control came back into a function that left by
+ * a tail call.
  * next call by reference counts as one from inside. A call that led out is missed if control came back into a function
  * that left by a tail call.
  */
