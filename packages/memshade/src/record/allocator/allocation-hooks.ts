@@ -10,11 +10,9 @@ export interface HookSurroundings {
   self: number;
   /** Memory of the program, for functions that store their result there. */
   memory: number;
-  /** Tool that records blocks with their contexts, if there is one. */
   recorder: BlockRecorder | undefined;
   /** Appends a function of the same type and name, for a busy hook; returns its index. */
   addTwin?: ((body: () => Uint8Array) => number) | undefined;
-  /** Further tools, called after the recorder. */
   listeners: readonly AllocationListeners[];
   /** True for a function of `AllocatorPlan.renewing`. */
   renews?: boolean;
@@ -35,7 +33,6 @@ export interface BlockRecorder {
   inlined?: InlineFunction | undefined;
 }
 
-/** Roles whose blocks are zeroed. */
 export const ZEROES: ReadonlySet<AllocatorFunction["role"]> = new Set([
   "calloc",
   "rust_alloc_zeroed",
@@ -180,7 +177,6 @@ class Hook {
     this.#body.op(call, this.#surroundings.original);
   }
 
-  /** Pushes the address of the new block, 0 if there is none. */
   #block(): void {
     const { outPointerParam } = this.#hooked;
     const body = this.#body;
@@ -201,7 +197,6 @@ class Hook {
     this.#pointer(param, this.#type.params[param]);
   }
 
-  /** Pushes the address of the block to which a local points. */
   #pointer(local: number, type: number): void {
     const push = (): void => {
       this.#body.op("local.get", local);

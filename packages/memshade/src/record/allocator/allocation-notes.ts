@@ -4,14 +4,12 @@ import { otherMemoriesNote } from "../rewrite/facts/other-memories.ts";
 import { canShareMemory } from "../rewrite/facts/shared-memory.ts";
 import type { AllocatorPlan } from "./find/plan.ts";
 
-/** A hooked allocation function in the profile. */
 export interface HookedFunction {
   role: string;
   index: number;
   name: string | undefined;
 }
 
-/** The allocator in the profile. */
 export interface AllocatorDescription {
   how: string;
   needsConfirmation: boolean;

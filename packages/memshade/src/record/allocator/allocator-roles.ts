@@ -3,7 +3,6 @@ import type { AllocatorPlan } from "./find/plan.ts";
 
 const Role = { Hooked: 1, Internal: 2, Wrapper: 4 } as const;
 
-/** Roles of a module's functions in its allocator. */
 export class AllocatorRoles {
   readonly #roles: Uint8Array;
 

@@ -4,7 +4,6 @@ import { FunctionFact, type ModuleScan } from "../rewrite/facts/module-scan.ts";
 import { EntryPoints } from "./entry-points.ts";
 import { LeavingFunctions } from "./leaving-functions.ts";
 
-/** Effect of a call on the current context. */
 export const CallTreatment = {
   /** No event can happen during the call; the context does not change. */
   None: 0,

@@ -37,7 +37,6 @@ export interface WrapperSurroundings {
    * none.
    */
   carried: number;
-  /** Returns the index of a type without parameters and with these results. */
   resultsType(type: FuncType): number;
 }
 

@@ -9,7 +9,6 @@ export interface Place {
   offset: number;
 }
 
-/** Start of the frames of an instance. */
 export interface FrameBase {
   /** The host word in the shadow memory. */
   hostWord: Place;
@@ -36,7 +35,6 @@ export function pushPlace(sink: SnippetSink, { global, offset }: Place): void {
   sink.plain(Op.I32_ADD);
 }
 
-/** Returns code that pushes the address. */
 export function placeCode({ global, offset }: Place): Uint8Array {
   const writer = new ByteWriter(16);
   if (global >= 0) writer.u8(Op.GLOBAL_GET).u32Leb(global);

@@ -6,7 +6,6 @@ import { ENTRY_WORD, HOST_WORD } from "./layout.ts";
 
 const HAS_MEMORY_INDEX = 0x40;
 
-/** Globals and memory of a module's shadow stack. */
 export interface ShadowStack {
   shadowMemory: number;
   /** Global with the address of the newest frame. */

@@ -43,7 +43,6 @@ export const Frame = {
   /** Index among the defined functions, counted from 1. */
   tag: 0,
   node: 4,
-  /** Bytes of header and records. */
   bytes: 8,
 } as const;
 export const FRAME_HEADER_BYTES = 16;
@@ -90,7 +89,6 @@ export const IndexHead = {
 export const INDEX_ENTRY_BYTES = 16;
 export const FEWEST_INDEX_ENTRIES = 1024;
 
-/** Kind of a pair, and of its value. */
 export const IndexKind = {
   /** Node and site → node. */
   child: 1,

@@ -52,10 +52,8 @@ export class StackPlan extends CallPlan {
   }
 }
 
-/** Local with the current function's frame. */
 const FRAME = LASTING_SCRATCH;
 
-/** Inserts the frames of a shadow stack around the calls of a plan. */
 export class ShadowStackPass implements ToolPass {
   readonly everywhere = "wrappers";
   readonly #plan: StackPlan;
@@ -121,7 +119,6 @@ export class ShadowStackPass implements ToolPass {
     if (this.#hasFrame) this.#state.temporaries.scratch = true;
   }
 
-  /** Returns the local that keeps the host word. */
   #keptHostWord(): number {
     if (this.#hostWord === NO_LOCAL) this.#hostWord = extraLocal(this.#state.temporaries, I32);
     return this.#hostWord;
@@ -141,7 +138,6 @@ export class ShadowStackPass implements ToolPass {
     this.#setHostWords(sink, 0, leaves);
   }
 
-  /** Restores the host words after that call. */
   #putBack(sink: SnippetSink, leaves: boolean, host: number): void {
     const { shadowMemory, frames } = this.#stack;
     for (const word of hostWords(leaves)) {

@@ -25,7 +25,6 @@ export interface CarriedWord {
 }
 
 export interface EntryListeners {
-  /** Functions () → () to call when the host enters. */
   functions: readonly number[];
   /** Returns the functions to call when the host calls a function of the module, by index. */
   functionsFor(index: number): readonly number[];
@@ -85,7 +84,6 @@ export function wrapEntries(
 /** Properties in which the wrappers of a module differ. */
 type WrapperKind = Pick<WrapperSurroundings, "followed" | "listeners" | "byReference" | "leaves" | "carried">;
 
-/** Cache of wrappers by their properties. */
 class WrapperKinds {
   readonly #surroundings: Omit<WrapperSurroundings, keyof WrapperKind>;
   readonly #kinds = new Map<string, EntryWrappers>();

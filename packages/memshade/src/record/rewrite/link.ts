@@ -55,7 +55,6 @@ export interface MergedRuntime {
   functions: RuntimeFunctions;
   /** Globals of the runtime: type byte and initial expression. They are mutable by default. */
   globals: { type: ValType; initial: Uint8Array; mutable?: boolean }[];
-  /** Undefined without a `commonPath`. */
   inlined: InlineFunction | undefined;
 }
 
@@ -155,7 +154,6 @@ const LONG_CONSTANT = 2 ** 20;
 /** Body of a function that is never called: no locals, `unreachable`, `end`. */
 const TRAP = new Uint8Array([0, 0x00, Op.END]);
 
-/** Functions of the runtime that are called, directly or indirectly. */
 class UsedFunctions {
   readonly #runtime: WasmModule;
   readonly #used = new Set<number>();
@@ -273,7 +271,6 @@ interface RuntimePlaces {
   /** New indices of functions, except those that an instruction replaces. */
   indices: readonly number[];
   intrinsics: readonly (Uint8Array | undefined)[];
-  /** Values of imported globals, or code that pushes them. */
   constants: readonly (number | Uint8Array)[];
   /** Returns the index of the global that holds the value of an imported one; −1 if none does. */
   constantGlobal(global: number): number;

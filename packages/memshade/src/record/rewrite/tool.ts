@@ -18,7 +18,6 @@ export interface WalkState {
   /** Locals that the function needs besides its own. */
   temporaries: Temporaries;
   hasLoops: boolean;
-  /** Number of open loops. */
   openLoops: number;
   /** Number of the loop last entered, as in the module's scan. */
   loop: number;

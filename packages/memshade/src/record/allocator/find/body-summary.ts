@@ -44,7 +44,6 @@ export interface Distance {
   offset: number;
 }
 
-/** Options to follow values through memory. */
 export interface FollowedMemory {
   /** Functions that measure their argument, like `strlen`. Their results are computed from it. */
   lengths?: ReadonlySet<number> | undefined;
@@ -67,7 +66,6 @@ export interface BodySummary {
   indirectCalls: number;
   /** origins of result 0 over all exits; 0 for functions without result */
   result: Origin;
-  /** addresses and values of plain stores */
   stores: { address: Origin; value: Origin }[];
   bulk: boolean;
 }
@@ -124,7 +122,6 @@ const op = {
 const TYPED_SELECT = 0x1c;
 const MAXIMUM_PASSES = 6;
 const MAXIMUM_LOCALS = 2000;
-/** Limit of followed offsets in a function's frame. */
 const MAXIMUM_SLOTS = 32;
 /** Bit that replaces distances if memory is followed: the value is the address of the function's frame. */
 const FRAME = 1 << DISTANCE_SHIFT;
@@ -196,7 +193,6 @@ class Interpreter {
   #dead = false;
   #summary!: BodySummary;
   readonly #distances: Distance[] = [];
-  /** Constant pushed by the previous instruction. */
   #constant: number | undefined;
   loopsChanged = false;
 

@@ -11,7 +11,6 @@ export interface CollectorFinding {
   sentence: string;
 }
 
-/** Sentences for modules with objects in the engine's heap. */
 export const IN_ENGINE_SENTENCES: readonly string[] = [
   "The module keeps its objects in the engine's garbage-collected heap and has no linear memory: the tool objects profiles them.",
   "Part of the program's objects live in the engine's garbage-collected heap: the tool objects profiles them.",

@@ -69,7 +69,6 @@ function sentencesAboutNamelessAssemblyScript(module: WasmModule): string[] {
   return ["It looks like AssemblyScript; built with --debug or --exportRuntime its blocks can be tracked."];
 }
 
-/** Limit of functions named as possible allocators. */
 const MOST_SHOWN = 3;
 
 /**
@@ -106,7 +105,6 @@ export interface FindAllocatorOptions {
   glue?: string | undefined;
 }
 
-/** Names of functions that measure a text. */
 const LENGTHS = /^(str|wcs)n?len$/;
 
 const NEVER_FREES = "The module has no function that frees: no block ever ends.";

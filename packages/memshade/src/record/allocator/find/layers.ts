@@ -25,7 +25,6 @@ export function findLayers(
   plan: Pick<AllocatorPlan, "functions" | "internals" | "wrappers">,
   memory: FollowedMemory,
 ): number[] {
-  /** Parameters that decide a block's size, by function. */
   const sizes = new Map<number, readonly number[]>();
   for (const { index, kind, sizeParam, countParam } of plan.functions)
     if (kind !== "release") sizes.set(index, [sizeParam, countParam]);

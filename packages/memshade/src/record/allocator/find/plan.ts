@@ -67,7 +67,6 @@ export interface AllocatorFunction {
 /** Source by which the allocator was found, in the order of trust. `none`: not found; the notes explain why. */
 export type AllocatorSource = "option" | "names" | "exports" | "glue" | "wrapper" | "structure" | "none";
 
-/** Facts about the allocator of a module that the rewriter needs. */
 export interface AllocatorPlan {
   how: AllocatorSource;
   /** All functions to hook: the entries by which other code may call the allocator. Sorted by index. */
@@ -114,7 +113,6 @@ export interface AllocatorPlan {
    * all others.
    */
   layers: number[];
-  /** Sentences for the user: what was found and how, and what was not. */
   notes: string[];
 }
 

@@ -6,7 +6,6 @@ import type { ModuleScan } from "../../rewrite/facts/module-scan.ts";
  * by its functions, and by no others.
  */
 
-/** Returns the possible static addresses that a defined function uses. */
 export function addressesOf(module: WasmModule, scan: ModuleScan, index: number): Set<number> {
   const addresses = new Set<number>();
   const defined = index - module.importedFunctionCount;
@@ -27,7 +26,6 @@ export function countShared(
   return count;
 }
 
-/** Returns the number of functions that use each of the `wanted` addresses. */
 export function countUsers(scan: ModuleScan, wanted: Iterable<number>): Map<number, number> {
   const users = new Map<number, number>();
   // Few addresses of a module are wanted; one bit of a hash excludes most others.

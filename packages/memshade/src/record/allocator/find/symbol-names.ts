@@ -32,7 +32,6 @@ const C_ROLES: ReadonlyMap<string, AllocatorRole> = new Map([
   ["free_aligned_sized", "free"],
 ]);
 
-/** Prefixes of allocator libraries and levels of libc. */
 const C_PREFIXES = [
   "emscripten_builtin_",
   "__wrap___libc_",
@@ -286,7 +285,6 @@ export function meaningOfSymbol(symbol: string): SymbolMeaning | undefined {
   return INNER_NAMES.has(name) ? { part: "inner" } : undefined;
 }
 
-/** True if a symbol, mangled or not, is one of C++'s allocation functions. */
 export function isOperatorNew(symbol: string | undefined): boolean {
   return symbol !== undefined && /^(?:operator new\b|_Zn[wa][mj])/.test(symbol);
 }

@@ -20,7 +20,6 @@ export declare const NODES: u32;
 @external("layout", "NODE_CAPACITY")
 export declare const NODE_CAPACITY: u32;
 
-/** Address of the pair table. */
 @external("layout", "INDEX")
 export declare const INDEX: u32;
 /** Largest number of its entries, a power of two. */

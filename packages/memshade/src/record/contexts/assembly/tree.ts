@@ -40,7 +40,6 @@ function findOnPath(node: u32, place: u32): u32 {
 
 // Pair table: see `IndexEntry` in `layout.ts`.
 
-/** Limit of entries that are probed. */
 const MOST_TRIES: u32 = 4096;
 
 @inline

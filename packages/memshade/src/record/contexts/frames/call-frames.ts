@@ -26,7 +26,6 @@ export interface FrameTargets {
   rootSlot: number;
 }
 
-/** Arguments of a function's request for a frame. */
 interface FrameRequest {
   tag: number;
   bytes: number;
@@ -186,7 +185,6 @@ export interface Frames {
   snippets: FrameSnippets;
 }
 
-/** Inserts the code for frames in a function and around its calls. */
 export class CallFrames {
   readonly #frames: Frames;
   readonly #host: KeptHost;

@@ -14,7 +14,6 @@ const UNNAMED = new Set([Op.CALL_INDIRECT, Op.CALL_REF, Op.RETURN_CALL_INDIRECT,
 /** All call instructions of a module, in code order. */
 export interface CallSites {
   length: number;
-  /** Offset of the instruction in the code section's payload. */
   offset: number[];
   /** The called function; −1 for a call through a table or a reference. */
   callee: number[];

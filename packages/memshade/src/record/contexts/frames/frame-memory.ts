@@ -7,7 +7,6 @@ const NODES = MIB;
 const INDEX_ENTRIES = 2 * MIB;
 const LINE_BYTES = 64;
 
-/** Addresses and sizes of the frame tables in a tool's memory. */
 export interface FrameMemory {
   readonly arena: number;
   readonly arenaLimit: number;
@@ -50,7 +49,6 @@ export function placeFrameMemory(
   };
 }
 
-/** Returns the values of the constants that the code of frames imports. */
 export function frameConstants(
   { arena, arenaLimit, lastFrames, nodes, nodeCapacity, index, indexEntries }: FrameMemory,
   { frameNext, nodeNext }: { readonly frameNext: number; readonly nodeNext: number },

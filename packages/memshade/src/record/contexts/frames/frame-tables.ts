@@ -4,7 +4,6 @@ import { decodeSlots, type SlotTable } from "./slot-table.ts";
 /** A frame: memory of a function for one context in which it ran. */
 export interface ContextFrame {
   address: number;
-  /** Index among the defined functions. */
   defined: number;
   node: number;
   /** Bytes of its header and records; its slots follow. */
@@ -18,7 +17,6 @@ export interface FrameTablesLayout {
   slots: Uint8Array;
 }
 
-/** Reads the frames of one instance. */
 export class FrameTables {
   readonly #layout: FrameTablesLayout;
   readonly #slots: SlotTable;

@@ -52,12 +52,10 @@ export function nativeHeap({ includeStack = false }: NativeToolOptions = {}): Na
 /** Accesses counted by one addition, to the counter of the first access's address. */
 interface Counted {
   place: Place;
-  /** True if the address has 32 bits. */
   shortAddress: boolean;
   /** Mask of the registers in the address. */
   uses: number;
   accesses: number;
-  /** True if at least one access reads. */
   reads: boolean;
 }
 
@@ -68,7 +66,6 @@ const SCRATCH = [RCX, RDX, RSI, RDI, ...GENERAL.slice(8, 12), RAX, RBX, RBP, ...
 const REGISTERS = SCRATCH.reduce((mask, register) => mask | (1 << register), 0);
 const RAX_BIT = 1 << RAX.number;
 
-/** Registers that an addition overwrites. */
 interface Taken {
   address: number;
   /** Register that holds rax while rax holds the flags. Undefined if rax is dead or no flag is live. */
@@ -278,7 +275,6 @@ class AccessGroups {
     this.#includeStack = includeStack;
   }
 
-  /** Returns the insertions of a block in the order of its instructions. */
   plan(view: BlockView): readonly Insertion[] {
     const { code, first, last } = view;
     const instruction = this.#instruction;

@@ -16,13 +16,11 @@ import { readU32Leb } from "../../../ground/bytes/leb128.ts";
 import type { ModuleScan } from "./module-scan.ts";
 
 export interface FunctionReferences {
-  /** Functions to which the module makes references. */
   functions: Set<number>;
   /** True if code outside of the module may obtain a reference, or pass one of its own to be called. */
   reachable: boolean;
 }
 
-/** Finds functions that can be called by reference. */
 export function findReferences(module: WasmModule, scan: ModuleScan): FunctionReferences {
   const functions = new Set<number>();
   for (const { items } of module.elements)
@@ -53,7 +51,6 @@ function typesAtTheBorder(module: WasmModule): ValType[] {
   return types;
 }
 
-/** True if a value may be or contain a function reference. */
 function mayBeFunction(type: ValType): boolean {
   return isReference(type) && type !== EXTERNREF;
 }

@@ -18,7 +18,6 @@ export interface Progression {
  * loop.
  */
 const LONGEST_COUNTING_STEP = 4;
-/** Limit of locals in a sum. */
 const MOST_TERMS = 4;
 
 /**

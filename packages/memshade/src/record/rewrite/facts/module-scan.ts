@@ -31,7 +31,6 @@ export const FunctionFact = {
   Copies: 128,
   /** Code to which exceptions may branch. */
   Catches: 256,
-  /** Instructions of garbage-collected objects. */
   HasObjects: 512,
 } as const;
 
@@ -59,7 +58,6 @@ export interface ModuleScan {
   assignedEnd: Int32Array;
   /** Per global: number of functions that begin by subtracting from it, as a prologue does with the stack pointer. */
   prologues: Map<number, number>;
-  /** Functions to which instructions make references. */
   references: Set<number>;
   /** Functions called directly inside loops. `hasIndirectCallInLoop`: indirect calls occur there, too. */
   calledInLoops: Set<number>;

@@ -20,7 +20,6 @@ export interface WrittenRange {
   readonly segment?: number | undefined;
 }
 
-/** Addresses of the program's variables and tables. */
 export interface StaticData {
   /** First byte of the first segment. */
   readonly start: number;

@@ -37,7 +37,6 @@ export class BlockWalk {
   /** Number of the next block that opens. `#lastBlock`: number of the next function's first block. */
   #nextBlock = 0;
   #lastBlock = 0;
-  /** True if the current position cannot be reached. */
   unreachable = false;
 
   constructor(state: WalkState, scan: ModuleScan, arities: Arities, memory64: boolean) {
@@ -178,7 +177,6 @@ export class BlockWalk {
     return control.top < 0 ? this.#end : end;
   }
 
-  /** Handles `unreachable`, `return` or a throw. */
   leave(op: number, start: number, pos: number): number {
     for (const pass of this.#listeners.leave) pass.leave(start, op);
     this.#control.notOneBlock();
@@ -258,7 +256,6 @@ const WITHOUT_CATCH: ReadonlySet<number> = new Set([Op.BLOCK, Op.IF, Op.ELSE]);
 
 const EMPTY = -64;
 
-/** Numbers of operands of functions and tags, and of results of functions. */
 export class Arities {
   readonly #module: WasmModule;
   /** Result of `ofFunction` plus one; 0 if not computed yet. */
@@ -279,7 +276,6 @@ export class Arities {
     return arity;
   }
 
-  /** Returns the number of values that an exception with this tag carries. */
   ofTag(tag: number): number {
     const module = this.#module;
     let imported = -1;

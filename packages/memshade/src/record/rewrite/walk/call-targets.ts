@@ -3,5 +3,4 @@ export interface CallTargets {
   target(caller: number, callee: number): number;
 }
 
-/** Targets of a module whose functions were not moved. */
 export const SAME_TARGETS: CallTargets = { target: (_caller, callee) => callee };

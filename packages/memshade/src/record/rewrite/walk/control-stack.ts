@@ -51,7 +51,6 @@ export class ControlStack {
     this.oneBlock[at] = 0;
   }
 
-  /** Records a branch to the block `label` levels out. */
   branch(label: number): void {
     const target = this.top - label;
     if (target < 0) return;

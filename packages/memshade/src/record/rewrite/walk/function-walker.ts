@@ -70,7 +70,6 @@ export class FunctionWalker {
   readonly #control = new ControlStack();
   readonly #arities: Arities;
   readonly #blocks: BlockWalk;
-  /** True if some tool follows the allocator's code. */
   readonly followsAllocator: boolean;
   readonly followedGlobals: ReadonlySet<number>;
   readonly #listenersOf: Readonly<Record<CodePart, Listeners>>;

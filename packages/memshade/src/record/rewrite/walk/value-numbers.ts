@@ -7,7 +7,6 @@ export const ValueClass = {
   Stack: 1,
 } as const;
 
-/** Computations that are followed through loops. */
 export const Definition = {
   None: 0,
   Sum: 1,
@@ -25,7 +24,6 @@ export const CONSTANT = 1;
 export class ValueNumbers {
   last = CONSTANT;
   classes = new Uint8Array(4096);
-  /** Local from which a number was first read; −1 if it has another origin. */
   origin = new Int32Array(4096);
   /** Number of assignments before the local's value was set. */
   originTime = new Int32Array(4096);
@@ -43,7 +41,6 @@ export class ValueNumbers {
   localOffset: Int32Array = new Int32Array(256);
   /** Number of all assignments, in program order, up to the local's last one. */
   localTime: Int32Array = new Int32Array(256);
-  /** Locals in the order of their assignments. */
   log: Int32Array = new Int32Array(1024);
   time = 0;
 
@@ -114,7 +111,6 @@ export class ValueNumbers {
     this.localTime[local] = ++this.time;
   }
 
-  /** Clears the numbers of all locals assigned since `time`. */
   forgetSince(time: number): void {
     for (let i = time; i < this.time; i++) this.localValue[this.log[i]] = 0;
   }

@@ -10,7 +10,6 @@ import type { FunctionWriter, LatePiece } from "./function-writer.ts";
 
 const FUNC = 0x60;
 
-/** Writes a body, including its size. */
 type BodyWrite = (writer: FunctionWriter) => void;
 
 /** Function types and functions that instrumentation appends to the module. Existing indices do not change. */

@@ -71,7 +71,6 @@ export class BodyBuilder {
     return writer.bytes(this.#code.view()).finish();
   }
 
-  /** Returns the code without locals. */
   code(): Uint8Array {
     return this.#code.finish();
   }

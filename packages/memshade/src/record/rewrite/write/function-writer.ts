@@ -44,12 +44,10 @@ const HAS_MEMORY_INDEX = 0x40;
 const LONG_COPY = 80;
 /** Limit of engines for a function's size, bytes. */
 export const LARGEST_BODY = 7_654_321;
-/** Longest encoding of the number of bodies. */
 const COUNT_BYTES = 5;
 
 export interface WriterOptions {
   memory64: boolean;
-  /** Initial capacity, bytes. */
   capacity: number;
 }
 
@@ -61,7 +59,6 @@ export class FunctionWriter implements SnippetSink {
   /** Marks: offsets in `bytes`. `markPositions`: their positions in the module, −1 after the end of a marked body. */
   marks: number[] = [];
   readonly markPositions: number[] = [];
-  /** Offsets in `bytes` of unlikely branches. */
   rare: number[] = [];
   readonly #source: Uint8Array;
   readonly #insertions: Insertions;

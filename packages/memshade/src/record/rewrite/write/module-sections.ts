@@ -30,7 +30,6 @@ export class ModuleSections {
     this.set(id, encodeVectorPayload([...entries]));
   }
 
-  /** Appends entries to the module's own. */
   append(id: Id, entries: readonly Uint8Array[]): void {
     if (entries.length === 0) return;
     const writer = new ByteWriter(256);

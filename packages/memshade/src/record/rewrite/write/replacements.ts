@@ -6,5 +6,4 @@ export function callOf(target: number, opcode: number = Op.CALL): Insertion {
   return { write: (sink) => sink.indexed(opcode, target) };
 }
 
-/** Replaces dropped code. */
 export const NOTHING: Insertion = { write: () => {} };

@@ -53,7 +53,6 @@ export class RewrittenBodies {
     this.#locals = new FunctionLocals(surroundings.module);
   }
 
-  /** Returns the body that replaces a function's, if there is one. */
   replacementOf(index: number): (() => Uint8Array) | undefined {
     return this.#replacements.get(index);
   }

@@ -34,7 +34,6 @@ export function loopTemporary(number: number): number {
 export interface Temporaries {
   addresses: number;
   loops: number;
-  /** True if the two scratch locals are used. */
   scratch: boolean;
   /** Types of operands that are saved temporarily. */
   spills: Set<ValType>;

@@ -254,7 +254,6 @@ class AccessWriter {
   readonly #routines: ColdRoutines;
   readonly #bytes: number;
   readonly #borrowed: Borrowed;
-  /** Holds the shadow offset. */
   readonly #at: Register;
   /** Distance from the address whose shadow offset `#at` holds to the access, bytes. */
   readonly #distance: number;

@@ -22,7 +22,6 @@ export type AccessKind = "load" | "store" | "update" | "atomic" | "string" | "fi
 export interface Unfollowed {
   /** Accesses to the stack, by the stack pointer or a frame pointer. */
   stack: number;
-  /** Accesses to thread-local storage. */
   thread: number;
   /** Accesses by a vector of indices, by a mask or by bit number, accesses of variable size, and the like. */
   unusual: number;
@@ -187,7 +186,6 @@ function placeBytesOf(bytes: Uint8Array, modRmAt: number): number {
 /** Stores of `vmaskmovps`, `vmaskmovpd`, `vpmaskmovd` and `vpmaskmovq`. */
 const MASKED_STORES = new Set([0x22e, 0x22f, 0x28e]);
 
-/** True if a mask may exclude bytes of a store. */
 export function isMasked({ encoding, opcode }: Instruction, bytes: Uint8Array): boolean {
   if (encoding === ENCODINGS.V) return MASKED_STORES.has(opcode);
   if (encoding !== ENCODINGS.E) return false;

@@ -193,7 +193,6 @@ function frameEndRoutine(asm: Assembler, invalidWord: number): Label {
  */
 export interface CommonCode {
   bytes: Uint8Array;
-  /** Shadow word of invalid bytes. */
   invalidWord: number;
   /** True if stores to the live stack count like all others. */
   isStackFollowed: boolean;
@@ -247,7 +246,6 @@ export function commonCode({
   compat,
   contexts = false,
 }: NativeToolOptions = {}): CommonCode {
-  // deadstores treats memory that was never stored to like freed memory.
   const invalidWord = compat === "deadstores" ? UNTOUCHED : INVALID;
   const asm = new Assembler();
   const saved = [RAX, RCX, RDX];

@@ -102,7 +102,6 @@ export const SampledBlock = {
   runs: 8,
   /** Address of the `Sampled` whose ids its stores have at the moment; 0: they have their own ids. */
   current: 16,
-  /** Runs between the last sample and the next one. */
   gap: 24,
   /** Id of its first store, followed by those of the other stores. */
   base: 32,

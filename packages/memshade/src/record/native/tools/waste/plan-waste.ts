@@ -370,7 +370,6 @@ export function sampledBlockCode(
   });
 }
 
-/** Reserves addresses for a file's slots, at most this many bytes. */
 export type GivePlace = (bytes: number) => { from: number; to: number };
 
 export class WastePlan {

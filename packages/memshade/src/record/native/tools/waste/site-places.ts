@@ -18,7 +18,6 @@ import { ByteWriter } from "../../../../ground/bytes/writer.ts";
 import type { AccessKind, Unfollowed } from "./accesses.ts";
 import { ARENA, SLOTS_END } from "./layout.ts";
 
-/** Unit in which slots are assigned to files. */
 const UNIT_BYTES = 2 ** 20;
 const UNITS = Math.floor((SLOTS_END - ARENA) / UNIT_BYTES);
 /** Folder of the files that record the owner of each unit. It lies beside the cache folder. */
@@ -172,7 +171,6 @@ export interface NativeSite {
   address: number;
   /** Bytes of the access. For a string instruction, bytes of an element. */
   bytes: number;
-  /** Addresses of the access's slots; 0 if it has none. */
   loadSlot: number;
   storeSlot: number;
   /** Address of the slot that counts the runs of the access's block. */
@@ -180,13 +178,11 @@ export interface NativeSite {
   isSampled: boolean;
 }
 
-/** Sites of one file, and accesses without one. */
 interface WasteSites {
   sites: NativeSite[];
   from: number;
   to: number;
   unfollowed: Unfollowed;
-  /** Number of accesses for which no slots were left. */
   unplaced: number;
 }
 

@@ -70,7 +70,6 @@ export class Snippet {
     this.#open(to, 1);
   }
 
-  /** Emits `lea` of a label of either part. */
   addressOf(to: SnippetLabel, register: Register): void {
     this.raw([0x48 | ((register.number >> 3) << 2), LEA, ((register.number & 7) << 3) | 5]);
     this.#open(to, 4);

@@ -6,7 +6,6 @@ export const LINE_SHIFT = 6;
 export const MARK_BYTES = 2;
 export const READ_MARK = 0;
 export const WRITTEN_MARK = 1;
-/** Number of bits of a program's address. */
 const ADDRESS_BITS = 47;
 
 /** Start of the control words. `MARKS` is the address of the marks of address 0. */

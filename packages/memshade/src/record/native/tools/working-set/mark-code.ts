@@ -6,7 +6,6 @@ import { LINE_SHIFT, MARK_BYTES, MARKS } from "./layout.ts";
 export type Planes = number;
 const [READ, BOTH] = [1, 3];
 
-/** A byte whose line is marked. */
 interface Mark {
   /** Distance from base and index, bytes. */
   displacement: number;
@@ -18,7 +17,6 @@ interface Registers {
   base: Register | undefined;
   index: Register | undefined;
   scale: Place["scale"];
-  /** True if addresses have 32 bits. */
   isShort: boolean;
 }
 

@@ -126,7 +126,6 @@ class MarkPlanner {
   readonly #isCounting: boolean;
   #view!: BlockView;
   #insertions: Insertion[] = [];
-  /** Accesses of the block. */
   #accesses = 0;
   /** Open spans by registers. Spans of earlier blocks may be included. */
   #open = new Map<string, TouchedSpans[]>();
@@ -136,7 +135,6 @@ class MarkPlanner {
   #statics = new Map<number, Planes>();
   readonly #markedStatics = new Map<number, Planes>();
 
-  /** @param isCounting true if accesses are counted, too */
   constructor(isCounting: boolean) {
     this.#isCounting = isCounting;
   }

@@ -43,7 +43,6 @@ export function cheapestPlace(
 /** Code that overwrites a register and the flags, with code that saves live ones. */
 export interface SavedCode {
   readonly bytes: number[];
-  /** Bytes before the code. */
   readonly before: number;
 }
 

@@ -21,7 +21,6 @@ const IDS = 65_536;
 export interface StoreFate {
   dead: number;
   deallocated: number;
-  /** Bytes that were unread at the end. */
   exit: number;
 }
 
@@ -47,7 +46,6 @@ export class CountsFile {
     return this.#read(from, to - from);
   }
 
-  /** Returns the shadow words of an address range of the program. */
   words(start: number, end: number): Uint16Array {
     const at = TABLES_END + 2 * (start % 2 ** ADDRESS_BITS);
     return new Uint16Array(this.#read(at, 2 * (end - start)).buffer);

@@ -322,7 +322,6 @@ function loadedOf(site: NativeSite, runs: number, word: (at: number) => number):
   return { runs, fresh: word(0), bytes: isString(site) ? word(StringSlots.read) : runs * site.bytes };
 }
 
-/** Returns the words of a site in one context, by their offset. */
 function wordsIn(
   { blockSlot, loadSlot }: NativeSite,
   contexts: readonly SampledContext[],

@@ -14,7 +14,6 @@ export interface SampledContext {
   context: number;
   firstId: number;
   samples: number;
-  /** Runs that the samples represent. */
   runs: number;
   /**
    * Per store: silent stores, or bytes of a string instruction. `loads`: the words of each load and string instruction.
@@ -25,7 +24,6 @@ export interface SampledContext {
 
 export interface StoreSums extends StoreFate {
   runs: number;
-  /** Bytes written. `silentBytes`: those of silent stores. */
   written: number;
   silentBytes: number;
   silent: number;

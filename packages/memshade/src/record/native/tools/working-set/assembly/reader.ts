@@ -109,7 +109,6 @@ export function read_marks(stack: u64): void {
   syscall1(EXIT_GROUP, 0);
 }
 
-/** Writes a snapshot of all marks. */
 function handOut(file: u64, accesses: u64): void {
   takeAll(file);
   putWord(NO_PIECE);
@@ -178,7 +177,6 @@ function now(clock: u64): u64 {
   return load<u64>(TAKEN) * 1_000_000_000 + load<u64>(TAKEN, 8);
 }
 
-/** Writes all pieces of the file that contain data. */
 function takeAll(file: u64): void {
   let at: u64 = CONTROL_BYTES;
   while (true) {

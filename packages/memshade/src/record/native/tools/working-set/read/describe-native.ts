@@ -31,7 +31,6 @@ const ESTIMATED =
 const NOT_SEEN =
   "Accesses of the stack by the stack pointer, of thread-local data, and by vectors of addresses are not seen, nor is what the system reads and writes. What lies unaligned across two lines is counted by the first one, unless it is a vector.";
 
-/** Part of the run folder that describes the working set of a process. */
 export interface DescribedWorkingSet {
   profile: WorkingSetProfile;
   description: Record<string, number | string | boolean>;

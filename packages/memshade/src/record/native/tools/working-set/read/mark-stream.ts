@@ -1,6 +1,5 @@
 import { MARK_BYTES, NO_PIECE, OWNERS_PER_LINE, PIECE_BYTES, TAKEN_BYTES, Taken } from "../layout.ts";
 
-/** State at the end of a snapshot. */
 export interface SnapshotTaken {
   /** Monotonic clock, ns. */
   now: number;
@@ -8,7 +7,6 @@ export interface SnapshotTaken {
   cpu: number;
   /** Pieces with marks that were skipped for lack of room, in all snapshots so far. */
   refused: number;
-  /** Accesses so far, if they are counted. */
   accesses: number;
   /** True if the program waited in vain for the end of an interval; the number of accesses is then unknown. */
   isAlone: boolean;

@@ -34,10 +34,8 @@ export class LineOwners {
    * Words of each line at its last touch, by first line of a piece. Lines without owners have the key of their region.
    */
   readonly #lasts = new Map<number, Int32Array>();
-  /** Sums by key and bucket. */
   #sums = new Map<number, number>();
   readonly #now = new Int32Array(OWNERS_PER_LINE);
-  /** State of the current piece. */
   #last: Int32Array = new Int32Array(0);
   #first = 0;
   #words: Uint32Array = new Uint32Array(0);
@@ -245,12 +243,10 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
     this.owners?.touch(line, since);
   }
 
-  /** Number of lines of the open interval. */
   get lines(): number {
     return this.#counts.lines.reduce((sum, count) => sum + count, 0);
   }
 
-  /** Number of pieces of the open interval. */
   get pieces(): number {
     return this.#pieceCount;
   }
@@ -266,7 +262,6 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
     return read;
   }
 
-  /** Ends the open interval. @returns its counts */
   end(): SnapshotRecord["counts"] {
     const counts = this.#counts;
     this.#counts = emptyCounts();

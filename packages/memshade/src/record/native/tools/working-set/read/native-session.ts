@@ -12,10 +12,8 @@ import { type AddressRange, mappedFiles, regionOf, threadStacks } from "./addres
 import { type MarkListener, MarkStream, type SnapshotTaken } from "./mark-stream.ts";
 import { LineOwners, MarkedLines, type Region } from "./marked-lines.ts";
 
-/** Facts about the recorded process. */
 export interface MarkedProcess {
   pid: number;
-  /** Path of the file with its marks. */
   marks: string;
   /** Start of the process, ns of the monotonic clock. */
   start(): number;
@@ -64,7 +62,6 @@ export class NativeWorkingSetSession {
   #ranges: Ranges | undefined;
   /** Cache: lines arrive in order, and a whole page has the same key. */
   #lastPlace: { page: number; key: number } | undefined;
-  /** Last content of `/proc/PID/maps`. */
   #maps = "";
 
   /**
@@ -186,7 +183,6 @@ export class NativeWorkingSetSession {
   }
 }
 
-/** Returns an empty string if the process has ended. */
 function mapsOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/maps`, "latin1");
@@ -227,7 +223,6 @@ const PIECE_NS = 8_000;
 /** Cost of the owners of a line, ns. */
 const OWNED_LINE_NS = 80;
 
-/** Intervals of a process, one per snapshot. */
 export class IntervalRecords {
   readonly records: SnapshotRecord[] = [];
   /** End of each record, ns of the monotonic clock. */
@@ -256,7 +251,6 @@ export class IntervalRecords {
     return Math.max(now - this.#begin, this.#start);
   }
 
-  /** Time at which the open interval is due. */
   get due(): number {
     const period = this.period;
     return (Math.floor(this.#start / period) + 1) * period;
