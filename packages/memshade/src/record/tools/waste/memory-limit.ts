@@ -1,10 +1,12 @@
 /*
- * What is said of memories that are larger than what the waste tool follows.
+ * Sentences about memories that are larger than the waste tool can cover.
  */
 
 const MIB = 2 ** 20;
 
-/** Why the tool records nothing of a module. `what`: whose size it is, as the beginning of a sentence. */
+/**
+ * Explains why the tool records nothing of a module. `what` begins the sentence and names the memory whose size it is.
+ */
 export function tooLargeSentence(what: string, bytes: number, covered: number): string {
   return (
     `${what} ${Math.ceil(bytes / MIB)} MiB, of which the waste tool can follow ${wholeMib(covered)}: ` +
@@ -13,7 +15,7 @@ export function tooLargeSentence(what: string, bytes: number, covered: number): 
   );
 }
 
-/** What was refused while the program ran, and why. `asked`: pages. */
+/** Explains that requests for memory were refused while the program ran. `asked` is in pages. */
 export function refusedSentence(times: number, asked: number, covered: number): string {
   return (
     `The program asked for ${Math.ceil(asked / 16)} MiB of memory and did not get it${times > 1 ? ` (${times} requests)` : ""}: ` +
@@ -22,7 +24,7 @@ export function refusedSentence(times: number, asked: number, covered: number): 
   );
 }
 
-/** That a program has all the memory that it can get. */
+/** Explains that a program reached the largest memory that the tool can cover. */
 export function heldSentence(covered: number): string {
   return `The memory reached ${wholeMib(covered)}, all that the waste tool can follow, and could not grow further.`;
 }

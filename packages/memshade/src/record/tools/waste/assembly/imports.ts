@@ -1,6 +1,5 @@
 // Imports of the runtime, resolved when it is merged into a program. Table addresses depend on the program and become
-// constants.
-// Calls on the program's memory, its stack pointer and the large tables are replaced by instructions.
+// constants. Calls on the program's memory, its stack pointer and the large tables are replaced by instructions.
 
 @external("layout", "COVERED")
 export declare const COVERED: u32;
@@ -134,8 +133,7 @@ export declare function stackPointer(): u32;
 export declare function setStackPointer(to: u32): void;
 
 // Tables with a word per byte of the program's memory. If they do not fit beside everything else, each has a memory of
-// its own;
-// the merger replaces the calls by instructions on the right memory.
+// its own; the merger replaces the calls by instructions on the right memory.
 @external("writers", "load32")
 export declare function writersLoad(at: u32): u32;
 @external("writers", "store32")

@@ -19,8 +19,7 @@ export function notePages(): void {
 
 /**
  * Called before `memory.grow`. Returns the pages to request: more than any memory has if the request must fail. A
- * request that would
- * fail without the tool too is not counted as refused.
+ * request that would fail without the tool too is not counted as refused.
  */
 export function growing(pages: u32): u32 {
   const wanted = <u64>programPages() + pages;
@@ -72,8 +71,8 @@ export function takeSize(address: u32): u32 {
 }
 
 // Dirty lines: lines of 256 bytes that were written since an opaque host was last in control. A byte per line marks
-// them, a list
-// has their numbers. Handling the host's reads thus costs as much as was written, however large the memory is.
+// them, a list has their numbers. Handling the host's reads thus costs as much as was written, however large the memory
+// is.
 
 export const NO_LINE: u32 = 0xffffffff;
 

@@ -20,13 +20,13 @@ export interface AccessTargets {
   loaded: number;
   storing: number;
   stored: number;
-  /** What is read of which nothing is counted: the operand of an atomic access, as deadstores sees it. */
+  /** Records a read that is not counted: the operand of an atomic access, as deadstores sees it. */
   touched: number;
 }
 
 /**
- * Functions that take the place of access instructions: they do the access, which may trap, and tell the runtime.
- * Parameters: those of the instruction, then its displacement, its store id and its load id.
+ * Functions that replace access instructions. They do the access, which may trap, and call the runtime. Parameters:
+ * those of the instruction, then its displacement, its store id and its load id.
  */
 export class AccessFunctions {
   readonly #appended: AppendedFunctions;
@@ -36,7 +36,8 @@ export class AccessFunctions {
   readonly #made = new Map<string, number>();
 
   /**
-   * `countsAtomics`: read-modify-writes store what they write; deadstores sees them read only. `memory64`: addresses are i64.
+   * `countsAtomics`: read-modify-writes count as stores too. deadstores counts only the read. `memory64`: addresses are
+   * i64.
    */
   constructor(
     appended: AppendedFunctions,
@@ -51,8 +52,8 @@ export class AccessFunctions {
   }
 
   /**
-   * `lane`: the lane immediate, −1 if the instruction has none. `lanes`: bytes of the floats in a vector operand, 0: not known
-   * to be floats.
+   * Returns the function for an access. `lane`: the lane immediate, −1 if the instruction has none. `lanes`: bytes of
+   * the floats in a vector operand, 0 if it may hold no floats.
    */
   get(op: number, alignment: number, lane: number, lanes = 0): number {
     const key = `${op} ${alignment} ${lane} ${lanes}`;
@@ -99,7 +100,7 @@ export class AccessFunctions {
       else body.op("local.get", id).i32(float).op("call", target);
     };
     computeAddress(body, displacement, address, whole);
-    // An atomic that is not aligned traps, wherever it is: nothing has happened then.
+    // An unaligned atomic traps at any address. It must trap before anything is recorded.
     if (size > 1 && name.includes(".atomic.")) {
       body.op("local.get", address).i32(size - 1);
       body.op("i32.and").open("if");
@@ -123,7 +124,7 @@ export class AccessFunctions {
           break;
         }
         tell(storing, storeId);
-        // What it loads is what was there before.
+        // The load reads the bytes from before the store.
         tell(loaded, loadId);
         access();
         if (kind === AccessKind.Rmw) tell(stored, storeId);
@@ -142,7 +143,7 @@ export class AccessFunctions {
     return body.finish();
   }
 
-  /** Whether a compare-exchange found what it expected, in as many bits as it compared. */
+  /** Pushes 1 if a compare-exchange found the expected value, compared in as many bits as the instruction does. */
   #compareExpected(body: BodyBuilder, type: ValType, size: number, result: number): void {
     const isWide = type !== I32;
     body.op("local.get", 1);

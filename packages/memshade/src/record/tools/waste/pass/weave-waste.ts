@@ -57,7 +57,7 @@ import { inFrameOfZeroing, planWeaving, refusal, type WeavingPlan } from "./weav
 
 const ACCESS_SIZES = [1, 2, 4, 8, 16];
 
-/** Weaves the waste tool into a module. */
+/** Adds the waste tool to a module. Returns a sentence if that is not possible. */
 export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   const plan = planWeaving(around);
   return refusal(plan) ?? new WasteWeaver(plan).weave();
@@ -68,7 +68,7 @@ class WasteWeaver {
   readonly #plan: WeavingPlan;
   readonly #around: ToolSurroundings;
   readonly #runtime: MergedRuntime;
-  /** The shadow stack that tells who asks for blocks, its frames those of another tool or of its own. */
+  /** Shadow stack for the call paths of allocations. Its frames are those of another tool, or the tool's own. */
   readonly #stack: ShadowStack | undefined;
   readonly #stackPlan: StackPlan | undefined;
   readonly #frameTargets: FrameTargets;
@@ -145,15 +145,15 @@ class WasteWeaver {
     };
   }
 
-  /** A function of the runtime by its name, −1 if it has none of that. */
+  /** Returns a function of the runtime by its name, −1 if it has none of that name. */
   readonly #target = (name: string): number => this.#runtime.functions.get(name) ?? -1;
 
-  /** Precise mode keeps the node of the context at hand in a global, where contexts are told apart. */
+  /** True if a global keeps the current context node: precise mode with contexts. */
   get #hasNodes(): boolean {
     return this.#plan.contexts !== undefined && this.#plan.isPrecise;
   }
 
-  /** A stack in the tool's own memory. The global with its newest frame is the first one. */
+  /** Returns a shadow stack in the tool's own memory. The first global has its newest frame. */
   #ownStack(): ShadowStack {
     const { stackWord } = this.#plan.layout;
     return {
@@ -163,7 +163,7 @@ class WasteWeaver {
     };
   }
 
-  /** Index of the first global behind that of the stack. */
+  /** Index of the first global after that of the stack. */
   get #firstGlobal(): number {
     return this.#around.firstGlobal + (this.#stackPlan === undefined ? 0 : 1);
   }
@@ -192,7 +192,9 @@ class WasteWeaver {
     });
   }
 
-  /** What frames need; in precise mode the slot's global has the node of the context itself, 0 being the root. */
+  /**
+   * Returns the targets of frames. In precise mode the slot's global has the context's node itself, with 0 as the root.
+   */
   #findFrameTargets(): FrameTargets {
     const { around, framed, layout } = this.#plan;
     const hasNodes = this.#hasNodes;
@@ -205,7 +207,7 @@ class WasteWeaver {
     };
   }
 
-  /** That of the stack, then the runtime's globals with one more for contexts, where they are told apart. */
+  /** Returns the globals: that of the stack, then the runtime's, with one more for contexts. */
   #globals(): NonNullable<WovenTool["globals"]> {
     const { globals } = this.#runtime;
     const stack =
@@ -322,13 +324,16 @@ class WasteWeaver {
     };
   }
 
-  /** Whether the pass keeps the memory from growing: one from outside has the maximum that its maker gave it. */
+  /** True if the pass must limit the memory's growth. An imported memory has the maximum that its creator gave it. */
   #isHeldByPass(): boolean {
     const { module, memory, memoryBytes } = this.#around;
     return memoryType(module, memory).pageSizeLog2 === 16 && this.#plan.layout.covered < memoryBytes;
   }
 
-  /** What is called when a block is handed out, and what it is told of zeroed ones; undefined: nobody allocates. */
+  /**
+   * Returns the function that is called for a new block, and its argument for zeroed ones; undefined if nothing
+   * allocates.
+   */
   #allocations(): { allocated: number; zeroedBy(index: number): number } | undefined {
     const { around, framed, isPrecise, layout, sites, zeroing } = this.#plan;
     const first = sites.stores - zeroing.length + (isPrecise ? 1 : ShadowIds.first);
@@ -395,17 +400,17 @@ function i32Global(value: number): { type: ValType; initial: Uint8Array } {
   return { type: I32, initial: encodeConstantExpression(I32, value | 0) };
 }
 
-/** Code that pushes the node of the context at hand. */
+/** Returns code that pushes the current context node. */
 function nodeAtHand(global: number): Uint8Array {
   return new ByteWriter(8).u8(Op.GLOBAL_GET).u32Leb(global).finish();
 }
 
-/** Imports that a sentence names at most. */
+/** Most imports that a sentence names. */
 const NAMED_IMPORTS = 10;
-/** Characters of an import's name that a sentence has room for; component adapters put whole signatures there. */
+/** Longest name of an import in a sentence, characters. Component adapters use whole signatures as names. */
 const LONGEST_IMPORT = 48;
 
-/** Sentences on what the tool does not see in a module. */
+/** Returns sentences on what the tool cannot record in a module. */
 function unseenBy({ around, isVisible, exact, wishes: { opaque } }: WeavingPlan): string[] {
   const { module, memory, allocator } = around;
   const sentences: string[] = [];
@@ -434,7 +439,7 @@ function unseenBy({ around, isVisible, exact, wishes: { opaque } }: WeavingPlan)
   return sentences;
 }
 
-/** Names of the imported functions of which it is not known what they read and write, the first few of them. */
+/** Returns the names of the first imported functions whose reads and writes are not known. */
 function unknownImports(module: WasmModule, exact: ReadonlySet<number>): string[] {
   const unknown = importsOf(module, "function").filter((_, index) => !exact.has(index));
   const names = unknown.slice(0, NAMED_IMPORTS).map(({ module: from, field }) => {
@@ -448,8 +453,8 @@ function unknownImports(module: WasmModule, exact: ReadonlySet<number>): string[
 const LOUD = FunctionFact.HasAccess | FunctionFact.HasCall | FunctionFact.Grows;
 
 /**
- * Whether a function changes nothing that is followed: it accesses no memory, calls nobody, and leaves the stack pointer where it
- * is. Whatever its caller read before can as well count later, when somebody enters who does.
+ * True if a function changes nothing that the tool records: no memory access, no call, no new stack pointer. The host's
+ * reads before it can be recorded at the next function that does one of these.
  */
 function isQuiet({ module, scan, stackPointer }: ToolSurroundings, index: number): boolean {
   const defined = index - module.importedFunctionCount;
@@ -465,16 +470,14 @@ function isQuiet({ module, scan, stackPointer }: ToolSurroundings, index: number
   return true;
 }
 
-/** The compiled runtime of a mode, a WebAssembly module. Built from `tools/waste/assembly`. */
+/** Returns the compiled runtime of a mode, a WebAssembly module built from `tools/waste/assembly`. */
 function runtimeBytes(engine: "brief" | "full"): Uint8Array {
   return bytesOfBase64(engine === "full" ? WASTE_PRECISE_BASE64 : WASTE_SUMMARY_BASE64);
 }
 
-// Small functions that the tool adds to a module beside its runtime.
-
 /**
- * The function that takes the place of setting the stack pointer; −1: there is none. `target`: a function of the runtime by its
- * name.
+ * Returns the function that replaces instructions that set the stack pointer; −1: none. `target` finds a function of
+ * the runtime by its name.
  */
 function onStackMoved(
   { module, appended, stackPointer }: ToolSurroundings,
@@ -495,19 +498,19 @@ function onStackMoved(
   });
 }
 
-/** A function of the runtime that takes a number of pages, or −1, and returns one, as a function on the memory's own type. */
+/** Wraps a function of the runtime that takes and returns a number of pages, or −1, for the memory's address type. */
 function onPages({ appended, memory64 }: ToolSurroundings, target: number): number {
   if (!memory64) return target;
   return appended.add(appended.typeIndex([I64], [I64]), () => {
     const body = new BodyBuilder().op("local.get", 0).op("i32.wrap_i64").op("call", target);
-    // Numbers of pages that do not fit 32 bits are refused as they are.
+    // Numbers of pages above 32 bits are passed on, and refused.
     body.op("i64.extend_i32_s").op("local.get", 0);
     body.op("local.get", 0).i64(32).op("i64.shr_s").op("i64.eqz").op("select");
     return body.finish();
   });
 }
 
-/** The function that runs first. It tells the runtime of the data segments by `segment`, unless that is −1. */
+/** Returns the function that runs first. It reports the data segments to `segment`, unless that is −1. */
 function starter(
   { module, appended, memory, memory64 }: ToolSurroundings,
   segment: number,

@@ -12,20 +12,19 @@ import { GranuleFate, OFFSETS } from "../layout.ts";
 import { COLUMNS, Column, type ObjectFigures } from "./read-objects.ts";
 import { GRANULE_BYTES, type PathBlocksFigures, pathKey } from "./read-path-blocks.ts";
 
-/** What happened to each byte of some blocks. */
 interface Fates {
   path: readonly number[];
   size: number;
   smallest: number;
   /** `GranuleFate` per byte. */
   bytes: Uint8Array;
-  /** Bytes behind these are not told apart. */
+  /** True if the blocks have more bytes than these. */
   tail: boolean;
 }
 
 type TypesOnce = () => TypeAt | undefined;
 
-/** Blocks of a path as the file has them. `header`: bytes at their beginnings that a language's runtime keeps for itself. */
+/** Returns the blocks of a path for the file. `header`: bytes at their start that belong to a language's runtime. */
 export function blocksOf(
   figures: PathBlocksFigures,
   ips: WasteIp[],
@@ -50,7 +49,7 @@ export function blocksOf(
   };
 }
 
-/** The same of what precise mode counts: it does not tell whole blocks apart. */
+/** Returns the blocks of a site of precise mode, which does not count whole unread blocks. */
 export function blocksOfObjects(
   figures: ObjectFigures,
   ips: WasteIp[],
@@ -94,12 +93,13 @@ export function blocksOfObjects(
   };
 }
 
-/** More parts than these are no fields. */
+/** Most parts of a block that are reported as fields. */
 const MOST_FIELDS = 64;
 
 /**
- * The type of blocks and the parts of it that nobody reads: none of them tells that somebody reads all of it. Whoever walks an array of numbers in steps leaves a
- * period in it too, so where debug information knows of no type with members, a period does not make any.
+ * Returns the type of blocks and its parts that are never read; an empty list if all of it is read. Walking an array of
+ * numbers in steps leaves a period too, so no period is used if debug information is present but has no type with
+ * members.
  */
 function unreadParts(
   fates: Fates,
@@ -124,7 +124,10 @@ function unreadParts(
   return fields.length > MOST_FIELDS ? undefined : { element: period ?? size, fields, ...followed };
 }
 
-/** Elements of which anything was stored to or read: of an array of which the beginning alone is followed, so many stand for all. */
+/**
+ * Counts the elements that were stored to or read. If only the start of an array has fates, these elements stand for
+ * all.
+ */
 function usedElements(bytes: Uint8Array, size: number): number {
   let used = 0;
   for (let at = 0; at + size <= bytes.length; at += size)
@@ -132,10 +135,13 @@ function usedElements(bytes: Uint8Array, size: number): number {
   return used;
 }
 
-/** Names that are a library's own, and pointers to tables of virtual functions. */
+/** Matches names reserved for libraries, and pointers to virtual tables. */
 const RESERVED = /^(__|_[A-Z]|_vptr)/;
 
-/** Members as the program's source has them: what a library's type is made of is one, and what only a library knows of is none. */
+/**
+ * Returns the members as the program's source declares them. Members inside a library's type are merged into one, and
+ * members that only a library declares are left out.
+ */
 function ownMembers(members: readonly BlockMember[]): BlockMember[] {
   const own = new Map<string, BlockMember>();
   for (const member of members) {
@@ -167,14 +173,14 @@ function isAnyWritten(bytes: Uint8Array, offset: number, size: number): boolean 
   return bytes.subarray(offset, offset + size).some((fate) => (fate & GranuleFate.written) !== 0);
 }
 
-/** What a type of a call further out is known by for certain: a function there may have other types of the size. */
+/** Reasons that make a type certain. At a call further out, another type of the same size may be meant. */
 const CERTAIN: ReadonlySet<BlockType["by"]> = new Set([
   ...(["constructor", "container", "variable", "result", "member"] as const),
 ]);
-/** Calls of the allocator that may be those of a function of the program around it. */
+/** Calls on the way to the allocator whose function may tell the type. */
 const CALLS = 3;
 
-/** The type of the blocks, by the call of the allocator, or by one that leads there. */
+/** Returns the type of the blocks, from the call of the allocator or from a call that leads there. */
 function typeOfBlocks(
   { path, smallest, size }: Pick<Fates, "path" | "smallest" | "size">,
   typeAt: TypeAt | undefined,
@@ -187,7 +193,7 @@ function typeOfBlocks(
   return undefined;
 }
 
-/** What happened to an element of some bytes, in any of those that lie one behind the other. */
+/** Combines the fates of consecutive elements of some bytes into those of one element. */
 function folded(bytes: Uint8Array, element: number): Uint8Array {
   if (element >= bytes.length) return bytes;
   const all = new Uint8Array(element);
@@ -197,13 +203,13 @@ function folded(bytes: Uint8Array, element: number): Uint8Array {
   return all;
 }
 
-/** Elements from which on a period is no chance, and the bytes that one has at most. */
+/** Fewest elements that make a period, and largest period in bytes. */
 const FEWEST_ELEMENTS = 4;
 const LARGEST_ELEMENT = 1024;
 
 /**
- * The smallest number of bytes after which what happened repeats, up to the last byte that anything happened to; undefined where it does
- * not, or where all bytes had the same fate.
+ * Returns the smallest number of bytes after which the fates repeat, up to the last byte with a fate. Undefined if they
+ * do not repeat, or if all bytes have the same fate.
  */
 export function periodOf(bytes: Uint8Array): number | undefined {
   let used = bytes.length;
@@ -220,7 +226,7 @@ function isPeriod(bytes: Uint8Array, period: number, used: number): boolean {
   return true;
 }
 
-/** Runs of bytes that nobody read, those that were stored to apart from those that were not. */
+/** Returns runs of unread bytes. Written and unwritten bytes are in separate runs. */
 function runsOf(element: Uint8Array): WasteUnreadField[] {
   const runs: WasteUnreadField[] = [];
   for (let offset = 0; offset < element.length; ) {
@@ -232,7 +238,7 @@ function runsOf(element: Uint8Array): WasteUnreadField[] {
   return runs;
 }
 
-/** Adds up the sites of several instances, most dead bytes first. */
+/** Adds up the sites of several instances. Most dead bytes come first. */
 export function mergeObjects(instances: readonly (readonly ObjectFigures[])[]): ObjectFigures[] {
   const merged = new Map<string, ObjectFigures>();
   for (const figures of instances.flat()) {
@@ -279,14 +285,17 @@ function addCounts(a: Float64Array, b: Float64Array): Float64Array {
   return sums;
 }
 
-/** Where the blocks of all paths that end in one call of the allocator are divided, so that what happened to parts can be added up. */
+/**
+ * Division of the blocks of all paths that end in one call of the allocator, so that the counts of parts can be added
+ * up.
+ */
 interface BlockParts {
   counts: Float64Array;
   /** Offsets at which the blocks of a path end. */
   ends: Set<number>;
 }
 
-/** The parts of the blocks of each call of the allocator. */
+/** Returns the parts of the blocks of each call of the allocator. */
 export function blockParts(sites: readonly ObjectFigures[]): Map<number | undefined, BlockParts> {
   const parts = new Map<number | undefined, BlockParts>();
   for (const { path, counts } of sites) {
@@ -297,7 +306,7 @@ export function blockParts(sites: readonly ObjectFigures[]): Map<number | undefi
   return parts;
 }
 
-/** A site as the file has it. */
+/** Returns a site for the file. */
 export function objectsOf(
   figures: ObjectFigures,
   ips: WasteIp[],
@@ -326,7 +335,7 @@ export function objectsOf(
   };
 }
 
-/** Ratios of bytes accessed to bytes allocated, and offsets that are accessed in one way only. */
+/** Returns ratios of accessed to allocated bytes, and counts of offsets that are accessed in one way only. */
 function accessFigures(
   counts: Float64Array,
   size: number,
@@ -339,7 +348,7 @@ function accessFigures(
     const writes = counts[offset * COLUMNS + Column.writes];
     allReads += reads;
     allWrites += writes;
-    // The last entry has all offsets behind.
+    // The last entry has all further offsets.
     if (offset === OFFSETS && size > OFFSETS) continue;
     if (reads === 0 && writes === 0) figures.holeBytes++;
     else if (reads === 0) figures.writeOnlyBytes++;
@@ -352,7 +361,7 @@ function mean(sum: number, count: number): number {
   return count === 0 ? 0 : Math.round((sum / count) * 1e6) / 1e6;
 }
 
-/** Counts of `size` offsets from `offset` on, in every element of `step` bytes. */
+/** Sums the counts of `size` offsets from `offset` on, over all elements of `step` bytes. */
 function fieldAt(counts: Float64Array, offset: number, size: number, step: number): WasteField {
   const sums = new Float64Array(COLUMNS);
   let most = 0;
@@ -383,7 +392,7 @@ function fieldAt(counts: Float64Array, offset: number, size: number, step: numbe
   };
 }
 
-/** Maximal runs of equal counts in all parts, cut at natural alignment: 16, 8, 4, 2 or 1 bytes. */
+/** Returns maximal runs of equal counts in all parts, cut at natural alignment: 16, 8, 4, 2 or 1 bytes. */
 function fieldsOf(counts: Float64Array, parts: BlockParts = { counts, ends: new Set() }): WasteField[] {
   const length = counts.length / COLUMNS;
   const all = parts.counts;
@@ -405,7 +414,7 @@ function fieldsOf(counts: Float64Array, parts: BlockParts = { counts, ends: new 
   return fields;
 }
 
-/** One field per member, over all elements that the offsets told apart hold; gaps between members have no name. */
+/** Returns one field per member, summed over the elements that have counts. Gaps between members have no name. */
 function membersOf(counts: Float64Array, type: BlockType): WasteField[] {
   const fields: WasteField[] = [];
   let end = 0;

@@ -93,8 +93,7 @@ export function allocationKey(): u32 {
 
 /**
  * Returns the key of a new block's allocation site, with its call path, since the program may have called a library.
- * Once half of
- * the sites are taken, new ones are keyed by the site alone.
+ * Once half of the sites are taken, new ones are keyed by the site alone.
  */
 export function askingKey(): u32 {
   const offset = load<u32>(CONTROL, Control.allocationSite);

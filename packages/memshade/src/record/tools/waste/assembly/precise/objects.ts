@@ -1,4 +1,5 @@
 // Heap blocks by allocation site, and the accesses to each of their offsets. Recorded only on request.
+//
 //  BLOCK_OF   u32 per 8 bytes of program memory: number of the block that holds them, 0 for none
 //  BLOCKS     per block: address, size, site, next free or flags, times of its life, touched range
 //  SITES      per site a header and counts per offset: reads, writes, overwritten, deallocated, silent
@@ -231,8 +232,7 @@ function countField(address: u32, which: u32): u32 {
 
 /**
  * Does the work of `count` for up to 8 bytes with one fate. Returns the site's entry if one block has all of them, 0 if
- * no block
- * has any. Otherwise counts nothing and returns `NO_BATCH`.
+ * no block has any. Otherwise counts nothing and returns `NO_BATCH`.
  */
 function countFields(address: u32, size: u32, which: u32): u32 {
   const block = load<u32>(BLOCK_OF + ((address >>> 3) << 2));

@@ -1,6 +1,5 @@
 // Fast paths for the most frequent accesses: all bytes of the operand have one writer, one state and one reader. Each
-// function
-// returns false, and changes nothing, if that does not hold.
+// function returns false, and changes nothing, if that does not hold.
 
 import {
   CONTROL,
@@ -222,8 +221,8 @@ export function storedOver(address: u32, size: u32, key: u32, float: u32): bool 
 }
 
 // Values that redundant loads find: the most frequent ones of each load. A new value takes over the counter of the
-// rarest one, and that
-// one's count becomes its error (space saving, Metwally et al.). No value is reported more often than it occurred.
+// rarest one, and that one's count becomes its error (space saving, Metwally et al.). No value is reported more often
+// than it occurred.
 //  VALUES   per load record VALUES_OF_LOAD times {value, its upper half, count, error}, u64 each
 
 /**

@@ -1,6 +1,5 @@
 // Loads and stores in summary mode, exact to the byte. Plain ones do most of their work inline. They call these
-// functions if the
-// shadow memory shows that a state must change.
+// functions if the shadow memory shows that a state must change.
 
 import { CONTROL, COVERED, LOAD_SHIFT, LOADS, programLoad8, programLoad64 } from "../imports";
 import { Control, DIRTY_LINE_SHIFT, Load, Store } from "../layout.generated";

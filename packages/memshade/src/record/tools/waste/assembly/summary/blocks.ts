@@ -85,8 +85,7 @@ export function moved(to: u32): void {
 }
 
 // Writes to the pages of new blocks before they are read. A page that is read first costs the process a page of zeros,
-// and a second
-// page fault when it is written.
+// and a second page fault when it is written.
 
 const PAGE: u32 = 4096;
 /** A block further than this beyond all others starts a new range, since the gap may belong to no block. */

@@ -1,8 +1,6 @@
 // Shadow memory of summary mode: a word of 16 bits per byte of the program. The word is the id of the last store until
-// the byte is
-// read; then it becomes all ones, and the store is credited. All other bytes of a store were overwritten, so that
-// stores need not
-// read the words.
+// the byte is read; then it becomes all ones, and the store is credited. All other bytes of a store were overwritten,
+// so that stores need not read the words.
 import { INIT, INVALID, STORES, shadowClaim, ZERO_IS_VALID } from "../imports";
 import { Store } from "../layout.generated";
 import { shownEnd, showsZeros } from "../memory";
@@ -10,8 +8,7 @@ import { idOfKey, isNone, moveOverflow, overflow, readsOf, recordOf, resolveOver
 import { markRead } from "./objects";
 
 // Ids that are no stores: read; invalid, which differs from read in the lowest bit only; written by a data segment; and
-// 0,
-// memory as the system provided it. For the other ids, and for bytes of stores without an id, see ids.ts.
+// 0, memory as the system provided it. For the other ids, and for bytes of stores without an id, see ids.ts.
 export const READ: u32 = 0xffff;
 
 /** Lowest bit of each of four ids. */
@@ -171,8 +168,7 @@ function storeIds(at: usize, ids: u64, bytes: u32): void {
 
 /**
  * Credits an id for a run of equal ids, at the end of the run. In all other cases the count is added to a word that is
- * never read,
- * a different one each time, since additions to one word wait for each other.
+ * never read, a different one each time, since additions to one word wait for each other.
  */
 @inline
 function creditRun(id: u32, isLast: bool, number: u32, count: u64): void {
