@@ -38,16 +38,14 @@ import {
 } from "./read-waste.ts";
 import { siteRunsOf } from "./site-runs.ts";
 
-/** What was recorded of one module: the contents of each of its instances. */
 interface ModuleContents {
   index: number;
   info: InstrumentedInfo;
-  /** Bytes of the module before it was instrumented. */
   original: Uint8Array;
   contents: readonly WasteContents[];
 }
 
-/** The contents of waste.json. Instances of one module are added up. */
+/** Builds the contents of waste.json. Instances of one module are added up. */
 export function wasteFile(
   command: readonly string[],
   options: WasteFileOptions,
@@ -86,7 +84,7 @@ export function wasteFile(
       endAt.set(key, known);
       return known;
     };
-    // Not as operands of a call: there may be a million.
+    // Not as operands of one call: there may be a million pairs.
     for (const pair of pairsOf(contents, storeAt, loadAt, endOf)) pairs.push(pair);
     for (const { path, ...figures } of merge(contents.map((of) => of.reallocations)))
       reallocations.push({ ips: ipsOf(path), ...figures });
@@ -144,7 +142,7 @@ export function wasteFile(
   };
 }
 
-/** What is asked for at most once, and only if somebody wants it. */
+/** Returns a function that calls `make` at its first call only. */
 function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
   return () => {
@@ -153,10 +151,10 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-/** Loops that a sentence names at most. */
+/** Most loops that a sentence names. */
 const NAMED_LOOPS = 5;
 
-/** Runs of loops that did not end before the figures were taken, by the first of their accesses. */
+/** Collects runs of loops that did not end before the figures were taken, by the loop's first access. */
 function runsCutShort(contents: readonly WasteContents[]) {
   const loops = merge(contents.map(({ openLoops }) => openLoops));
   const runsAt = new Map(loops.flatMap(({ path, runs }) => path.map((offset) => [offset, runs])));
@@ -234,10 +232,13 @@ function loadOf(figures: LoadFigures, ips: WasteIp[], isPrecise: boolean): Waste
   };
 }
 
-/** Stores or loads that an allocation site is told with: reports add up those of one line, which may be an unrolled loop. */
+/**
+ * Most stores or loads that are listed per allocation site. Reports add up those of one line, which may be an unrolled
+ * loop.
+ */
 const MOST_REACHED = 100;
 
-/** Who reached into blocks, most bytes first, by index into `stores` or `loads`. */
+/** Returns the accesses to blocks as indices into `stores` or `loads`. Most bytes come first. */
 function reached<Access extends "store" | "load">(
   bytesOf: ReadonlyMap<string, number>,
   indexOf: ReadonlyMap<string, number>,
@@ -253,10 +254,10 @@ function reached<Access extends "store" | "load">(
     .map(({ index, bytes }) => ({ [access]: index, bytes }) as Record<Access, number> & { bytes: number });
 }
 
-/** Adds up figures of equal paths, in the order of paths: numbers compared one by one, shorter before longer. */
+/** Adds up figures of equal paths. Sorts by path: numbers are compared one by one, shorter paths come first. */
 function merge<T extends { path: number[] }>(instances: readonly (readonly T[])[]): T[] {
   const merged = new Map<string, T>();
-  // Copies are made of those alone to which something is added: nearly all stand alone.
+  // Only figures to which others are added are copied, since most paths occur once.
   const copies = new Set<T>();
   for (const figures of instances.flat()) {
     const key = pathKey(figures.path);
@@ -279,7 +280,7 @@ function comparePaths(a: readonly number[], b: readonly number[]): number {
   return a.length - b.length;
 }
 
-/** Gives code locations their functions, files and lines. */
+/** Returns a function that resolves code offsets to functions, files and lines. */
 function locator(
   module: number,
   original: Uint8Array,
@@ -355,7 +356,7 @@ function pairsOf(
   });
 }
 
-/** What holds for all modules once, the rest with the module's name where there are several. */
+/** Merges the sentences of all modules. A sentence that does not hold for all of them gets the module's name. */
 function sentencesOfModules(said: readonly { name: string; sentences: string[] }[]): string[] {
   const isCommon = (sentence: string): boolean => said.every(({ sentences }) => sentences.includes(sentence));
   const texts = said.flatMap(({ name, sentences }) =>
@@ -364,7 +365,7 @@ function sentencesOfModules(said: readonly { name: string; sentences: string[] }
   return [...new Set(texts)];
 }
 
-/** That a program did not get memory because of the tool, as a sentence; undefined: it got all. */
+/** Returns a sentence if requests for memory failed because of the tool. */
 function refusedGrowth(contents: readonly WasteContents[]): string | undefined {
   const all = contents.flatMap(({ refused }) => refused ?? []);
   if (all.length === 0) return undefined;
@@ -372,7 +373,7 @@ function refusedGrowth(contents: readonly WasteContents[]): string | undefined {
   return refusedSentence(times, Math.max(...all.map(({ pages }) => pages)), all[0].covered);
 }
 
-/** Which figures are no exact counts. */
+/** Returns which figures are bounds instead of exact counts. */
 function boundsOfWaste(contents: readonly WasteContents[]): Bound[] {
   const sum = (figure: (of: WasteContents) => number): number =>
     contents.reduce((total, of) => total + figure(of), 0);
@@ -421,10 +422,10 @@ function sentencesOf(contents: readonly WasteContents[]): string[] {
   return sentences;
 }
 
-/** Characters that a string may have in engines of today, with something to spare. */
+/** Longest string of current engines, characters, with a margin. */
 const LONGEST_STRING = 2 ** 29 - 2 ** 16;
 
-/** The JSON of `waste.json`, one record per line; as bytes where it is too long for a string. */
+/** Serializes waste.json, one record per line. Returns bytes if the text is too long for a string. */
 export function wasteText(file: WasteFile, longestString: number = LONGEST_STRING): string | Uint8Array {
   const pieces: string[] = [];
   let length = 0;
@@ -464,7 +465,6 @@ function bytesOf(pieces: readonly string[]): Uint8Array {
   return bytes;
 }
 
-/** Name of the file in a run folder. */
 export const WASTE_FILE = "waste.json";
 
 interface Instance {
@@ -472,14 +472,16 @@ interface Instance {
   /** Undefined once the instance is gone. */
   reader: WasteReader | undefined;
   exitVisible: boolean;
-  /** What it left. */
   contents: WasteContents | undefined;
 }
 
-/** Everything the waste tool recorded in one run. */
+/** Recording of the waste tool in one run. */
 export class WasteSession implements ToolSession {
   readonly tool = "waste";
-  /** In the order in which they came, gone ones too: when one goes is the garbage collector's choice, and must not show. */
+  /**
+   * Instances by their order of creation, including gone ones. The garbage collector decides when an instance goes,
+   * which must not show.
+   */
   readonly #instances = new Map<number, Instance>();
   readonly #modules = new Map<number, { info: InstrumentedInfo; original: () => Uint8Array }>();
 
@@ -533,7 +535,7 @@ export class WasteSession implements ToolSession {
     };
     const isAlone = facts.modules.length === 1;
     const named = (name: string, sentence: string) => (isAlone ? sentence : `${name}: ${sentence}`);
-    // Modules that the tool could not be woven into say why.
+    // Reasons why modules, or instances of them, are not recorded.
     const left = facts.modules.flatMap(({ index, name, notRecorded }) =>
       notRecorded?.waste === undefined ? [] : { module: index, name, reason: notRecorded.waste },
     );
@@ -582,7 +584,7 @@ export class WasteSession implements ToolSession {
 const TRAPPED =
   "The program trapped: accesses behind the trap in its basic block count once, though they did not happen. With --pairs they do not.";
 
-/** The host reads what a library leaves in memory, and nobody what a command leaves. */
+/** True if the host reads what remains in memory at the end: the memory of a library, not of a command. */
 function isVisibleAtExit(info: InstrumentedInfo): boolean {
   const description = wasteDescription(info);
   return description?.exportsMemory === true && description.opaque;
