@@ -46,19 +46,18 @@ export interface WovenAttribution {
   pass: ToolPass;
   followedCalls: WovenTool["followedCalls"];
   allocations: AllocationListeners | undefined;
-  /** Functions that take part in snapshots and in bulk instructions, by name. */
+  /** Runtime functions for snapshots and bulk instructions, by name. */
   functions: RuntimeFunctions;
-  /** For the host that reads the tables: the layout's fields, prefixed. */
+  /** Fields of the layout with a prefix, for the host that reads the tables. */
   description: Readonly<Record<string, number | string | boolean>>;
   notTracked: string[];
 }
 
-/** Before the layout of frames is known. */
 interface PlannedFrames extends Omit<Frames, "snippets"> {}
 
 /**
- * Adds to the working-set tool what tells whose the lines are, where it is asked for. Its tables come behind `from`, its
- * globals begin with `firstGlobal`. `constants`: the working set's own.
+ * Adds the attribution to the working-set tool if it is requested. Its tables begin after `from`, its globals with
+ * `firstGlobal`. `constants` are those of the working set.
  */
 export function weaveAttribution(
   around: ToolSurroundings,
@@ -160,8 +159,8 @@ export function weaveAttribution(
 }
 
 /**
- * Frames of everything that touches memory, or only of what allocates. Contexts go on inside of the allocator, whose own
- * code touches memory as any other.
+ * Plans frames for all functions that access memory, or only for those that allocate. Contexts continue inside of the
+ * allocator, whose own code accesses memory like any other.
  */
 function planFrames(around: ToolSurroundings, firstTouch: boolean, owners: boolean): PlannedFrames {
   const { module, scan, allocator } = around;
@@ -173,7 +172,7 @@ function planFrames(around: ToolSurroundings, firstTouch: boolean, owners: boole
   return { plan, calls, shapes: frameShapes(module, calls, plan, places) };
 }
 
-/** Functions that access memory, or ask the host for something. */
+/** Returns the functions that access memory or call the host. */
 function touchingFunctions(
   module: WasmModule,
   scan: ModuleScan,
@@ -196,21 +195,18 @@ function hostIsReferenced(module: WasmModule, { entries }: FramePlan): boolean {
   return false;
 }
 
-/** What the inserted code refers to. */
+/** Targets and facts for the inserted code. */
 interface AttributionTargets {
   memory64: boolean;
-  /** The tool's memory. */
   memory: number;
-  /** Lines there are; the one behind them stands for addresses that are not followed. */
+  /** Number of lines. The line after the last one stands for addresses that are not covered. */
   lines: number;
-  /** Bytes that are followed one by one. */
+  /** Bytes of memory that are recorded per byte. */
   covered: number;
-  /** There may be more than those. */
+  /** True if there may be more memory than that. */
   isLimited: boolean;
   firstTouch: boolean;
-  /** Bytes are marked. */
   bytesToo: boolean;
-  /** Shadow addresses. */
   touchers: number;
   bytes: number;
   keyWord: number;
@@ -218,22 +214,21 @@ interface AttributionTargets {
   touched: number;
   /** (address, bytes, key) */
   accessed(): number;
-  /** Where intervals may end. */
+  /** Positions where intervals may end. */
   polls: PollPlan;
-  /** Bytes of blocks are forgotten when they are freed. */
+  /** True if the state of a block's bytes is removed when it is freed. */
   freesBlocks: boolean;
-  /** Accesses lie in one line where their alignment hint says so. */
+  /** True if accesses that are aligned by their hint count as inside of one line. */
   assumeAligned: boolean;
-  /** How calls change contexts; undefined where nothing is told by context. */
+  /** Effects of calls on contexts; undefined without contexts. */
   frames: Frames | undefined;
-  /** Calls through tables may lead to the host. */
+  /** True if calls through tables may reach the host. */
   hostIsReferenced: boolean;
 }
 
-/** What an access may be the first to touch: the lines of its first and last byte; its bytes. */
+/** Parts that an access may touch first: the lines of its first and last byte; its bytes. */
 const Part = { FirstLine: 1, LastLine: 2, Bytes: 4 } as const;
 
-/** An access that may be the first to touch something. */
 interface Touch {
   /** `Part` bits. */
   parts: number;
@@ -241,13 +236,12 @@ interface Touch {
   /** Local with the address before `constant` is added; `NO_LOCAL`: the address is constant. */
   local: number;
   constant: number;
-  /** In the function. */
   place: number;
 }
 
 /**
- * Inline code makes functions up to ten times as large, and V8 takes none above 7.6 MB. In functions larger than this
- * accesses call one that does the same.
+ * Inline code makes functions up to ten times as large, and V8 accepts none above 7.6 MB. Accesses of larger functions
+ * than this call a function.
  */
 const LARGEST_WITH_INLINE_CODE = 256 * 1024;
 
@@ -256,8 +250,8 @@ const NO_RESULT = 0x40;
 const ONES_64 = 0x0101010101010101n;
 
 /**
- * Behind each access: who touched a line first in the interval, and which bytes were touched. Nothing is moved or merged as
- * marks are, so that the order is that of the program.
+ * Inserts code after each access that records the first touch of lines, and the touched bytes. The code is neither
+ * moved nor merged, unlike marks, so that the order is that of the program.
  */
 class AttributionPass implements ToolPass {
   readonly everywhere = true;
@@ -267,7 +261,7 @@ class AttributionPass implements ToolPass {
   #state!: WalkState;
   #codeStart = 0;
   #scratch = NO_LOCAL;
-  /** What accesses call; −1 where what follows them is inline. */
+  /** Function that accesses call; −1 if they have inline code. */
   #accessed = -1;
 
   constructor(targets: AttributionTargets) {
@@ -310,10 +304,10 @@ class AttributionPass implements ToolPass {
     insertions.add(end, { write: (sink) => this.#write(sink, touch) });
   }
 
-  /** What an access may be the first to touch. */
+  /** Returns the parts that an access may touch first. */
   #partsOf(base: number, from: number, size: number, isAligned: boolean): number {
     const { firstTouch, bytesToo, lines, covered } = this.#targets;
-    // Beyond what is followed: with constants, the access traps or the memory is larger.
+    // A constant address above the lines traps, or the memory is larger than is covered.
     if (base === CONSTANT && ((from + size - 1) >>> 0) >>> LINE_SHIFT >= lines) return 0;
     let parts = 0;
     if (firstTouch) {
@@ -337,7 +331,7 @@ class AttributionPass implements ToolPass {
     const { hostIsReferenced } = this.#targets;
     if (callee < 0 ? hostIsReferenced : callee < module.importedFunctionCount) this.#noteKey(start);
     this.#frames?.call(callee, tail, start, end);
-    // Where an interval ends, everything is forgotten, and where a block is freed, its bytes are.
+    // All marks are gone at the end of an interval, and a block's marks when it is freed.
     if (this.#targets.freesBlocks || this.#targets.polls.mayPoll(callee)) this.#known.forgetAll();
   }
 
@@ -349,7 +343,7 @@ class AttributionPass implements ToolPass {
     this.#known.forgetAll();
   }
 
-  /** What the next bulk instruction or the host touches is charged to the place at `start`. */
+  /** Charges the touches of the next bulk instruction or call of the host to the instruction at `start`. */
   #noteKey(start: number): void {
     if (!this.#targets.firstTouch) return;
     const place = start - this.#codeStart;
@@ -380,7 +374,7 @@ class AttributionPass implements ToolPass {
     sink.indexed(Op.CALL, this.#accessed);
   }
 
-  /** If nobody has touched one of the lines in this interval, tells who does. */
+  /** Calls the runtime if one of the lines was not touched in this interval yet. */
   #touchLines(sink: SnippetSink, { parts, local, constant, size, place }: Touch): void {
     const { memory, touchers, touched } = this.#targets;
     const offsets = [];
@@ -409,7 +403,7 @@ class AttributionPass implements ToolPass {
     else writeLine(sink, memory64, local, constant >>> 0, lines);
   }
 
-  /** Ones for the bytes of an access. */
+  /** Stores ones for the bytes of an access. */
   #markBytes(sink: SnippetSink, { local, constant, size }: Touch): void {
     const { memory, bytes } = this.#targets;
     for (let done = 0; done < size; done += 8) {
@@ -425,7 +419,7 @@ class AttributionPass implements ToolPass {
     }
   }
 
-  /** The address, or the first one that is not followed for all that are not. */
+  /** Pushes the address, or the first address above the covered memory for all addresses above. */
   #pushCovered(sink: SnippetSink, local: number, constant: number): void {
     const { covered, isLimited } = this.#targets;
     if (local === NO_LOCAL) {
@@ -446,7 +440,7 @@ class AttributionPass implements ToolPass {
     sink.plain(SELECT);
   }
 
-  /** The address of a place in the frame of the function at hand. */
+  /** Pushes the address of an instruction in the frame of the current function. */
   #pushKey(sink: SnippetSink, place: number): void {
     const local = this.#frames?.local ?? NO_LOCAL;
     if (local === NO_LOCAL) {

@@ -6,16 +6,16 @@ import type { LinesOf } from "../../session.ts";
 import { innermostMembers } from "../../source-places.ts";
 import { HOST_FRAMES, type NotedFrame } from "./note-stack.ts";
 
-/** The noted stacks, each once, and their places by the numbers they were noted under. */
+/** Recorded call stacks, each once, and their indices by the numbers under which they were recorded. */
 export interface DescribedStacks {
   stacks: StackFrame[][];
   numbers: Map<number, number>;
 }
 
-/** Functions of the host have numbers from here on. */
+/** First number of functions of the host. */
 const FIRST_OF_HOST = 2 ** 31;
 
-/** Describes frames of the host; each of its functions has a number of its own. */
+/** Returns a function that describes frames of the host. Each function of the host has a number of its own. */
 export function hostFrameNumbers(): (frame: RunHostFrame) => StackFrame {
   const ofHost = new Map<string, number>();
   return (frame) => {
@@ -28,8 +28,8 @@ export function hostFrameNumbers(): (frame: RunHostFrame) => StackFrame {
 }
 
 /**
- * Gives the frames of noted stacks functions and, where there is debug information, lines. `original`: the plain module. `hostFramesOf`:
- * the frames of a stack of the host by its number, innermost first.
+ * Resolves the frames of recorded stacks to functions and, with debug information, lines. `original`: the module before
+ * instrumentation. `hostFramesOf`: the frames of a stack of the host by its number, innermost first.
  */
 export function describeStacks(
   noted: ReadonlyMap<number, readonly NotedFrame[]>,
@@ -54,9 +54,9 @@ export function describeStacks(
         known.push(...hostFramesOf(offset).map(hostFrame));
         continue;
       }
-      // A function that stands aside for another one has a new index, but its code has its place.
+      // The code of a function that was replaced keeps its offsets, although its index is new.
       const described = byOffset.get(offset) ?? byIndex.get(index);
-      // Functions that instrumentation added are nobody's business.
+      // Functions that instrumentation added are left out.
       if (described === undefined || known.at(-1)?.function === described.index) continue;
       const place = offset < 0 ? undefined : places?.(offset);
       known.push({

@@ -16,14 +16,14 @@ import { Kind } from "../layout.ts";
 import type { AttributionEntry } from "./open-attribution.ts";
 import type { AttributedPlace, AttributionTables } from "./read-attribution.ts";
 
-/** Contexts that a file has, and those that it lists per interval. */
+/** Most contexts in a file, and most that it lists per interval. */
 const MOST_CONTEXTS = 1024;
 const MOST_PER_INTERVAL = 16;
 
-/** A snapshot with its entries of one kind. */
+/** Snapshot with its entries of one kind. */
 type Attributed = Pick<SnapshotRecord, "scale" | "interval"> & { entries: AttributionEntry[] };
 
-/** What entries are told of: contexts that have one path are one. */
+/** Sums over the contexts that have one path. */
 interface Totals {
   place: AttributedPlace;
   total: number;
@@ -31,19 +31,21 @@ interface Totals {
   peak: number;
 }
 
-/** How many intervals there are at each scale, by their factors. */
+/** Number of intervals at each scale, by factor. */
 export type Scales = readonly { factor: number; intervals: number }[];
 
 type Attributions = Pick<AttributionTables, "snapshots" | "places">;
 
-/** `records`: the snapshots that entries belong to, in their order. */
+/**
+ * Builds the attribution of a file. `records` are the snapshots of the entries, in order, without the first `skipped`
+ * ones of the tables.
+ */
 export class AttributionDescriber {
   readonly #tables: Attributions;
   readonly #records: readonly SnapshotRecord[];
   readonly #skipped: number;
   readonly #scales: Scales;
 
-  /** `skipped`: snapshots of the tables before the first record. */
   constructor(tables: Attributions, records: readonly SnapshotRecord[], skipped: number, scales: Scales) {
     this.#tables = tables;
     this.#records = records;
@@ -81,7 +83,7 @@ export class AttributionDescriber {
     }));
   }
 
-  /** Weights by path and interval, at the scale of a factor. */
+  /** Returns the weights by path and interval, at the scale of a factor. */
   #series(snapshots: readonly Attributed[], factor: number, intervals: number): Map<string, number>[] {
     const last = snapshots[snapshots.length - 1]?.scale ?? 0;
     const series = Array.from({ length: intervals }, () => new Map<string, number>());
@@ -174,15 +176,15 @@ function levelOf(
   return { factor, intervals, others };
 }
 
-/** Shares are sums of fractions: what their order changes is cut off. */
+/** Rounds a sum of fractions, so that it does not depend on the order of its terms. */
 function round(weight: number): number {
   return Math.round(weight * 1e6) / 1e6 + 0;
 }
 
-/** The frames of a path of code offsets, innermost first. */
+/** Returns the frames of a path of code offsets, innermost first. */
 export type StackDescriber = (path: readonly number[]) => StackFrame[];
 
-/** Gives code offsets functions and, where there is debug information, lines. */
+/** Resolves code offsets to functions and, with debug information, lines. */
 export function stackDescriber(functions: ModuleFunctions, linesOf: ReturnType<LinesOf>): StackDescriber {
   const known = new Map<number, StackFrame | undefined>();
   const describe = (offset: number): StackFrame | undefined => {
