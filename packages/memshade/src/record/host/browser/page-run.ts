@@ -12,7 +12,7 @@ import type { CdpPipe } from "./cdp-pipe.ts";
 import { type AgentMessage, PIECE_BYTES } from "./messages.ts";
 import type { Images, LoadedFrom, ModuleService, PageSymbols, PageTexts } from "./module-service.ts";
 
-/** An answer that nobody has asked for by then will not be asked for. */
+/** Time after which an answer is not expected to be requested any more. */
 const REQUESTED_WITHIN_MS = 10_000;
 
 export interface PageRunParts {
@@ -22,28 +22,28 @@ export interface PageRunParts {
   modules: ModuleService;
   texts: PageTexts;
   symbols: PageSymbols;
-  /** Says a sentence that the profile has too. */
+  /** Prints a sentence and adds it to the profile. */
   note(sentence: string, isMissing?: boolean): void;
-  /** The last page was closed. */
+  /** Called when the last page was closed. */
   onEmpty(): void;
 }
 
-/** An answer that is waited for, whichever side comes first. */
+/** Answer that may be requested before or after it is ready. */
 interface Answer {
   bytes: Promise<Uint8Array>;
   give(bytes: Promise<Uint8Array>): void;
 }
 
-/** What a run does with what happens in the browser: modules are answered, tables become images. */
+/** Handles a run's events in the browser: answers requests for modules, and turns tables into images. */
 export class PageRun implements BrowserEvents {
   readonly #parts: PageRunParts;
   browser!: BrowserSession;
-  /** Bytes of modules that are coming, by context and number. */
+  /** Bytes of modules that are arriving, by context and number. */
   readonly #parcels = new Map<string, Buffer[]>();
-  /** Answers by the place that they are asked for at, and by context and number. */
+  /** Answers by the path of their request, and by context and number. */
   readonly #places = new Map<string, Answer>();
   readonly #answers = new Map<string, Promise<Uint8Array>>();
-  /** Contexts of workers, by the names that those who have made them gave them. */
+  /** Contexts of workers, by the names that their creators gave them. */
   readonly #workers = new Map<string, Context>();
   readonly #collector: TableCollector;
 
@@ -110,7 +110,7 @@ export class PageRun implements BrowserEvents {
         return;
       case "stacks":
         recorder.learnStacks(number, message.news);
-        // Later the page may be gone.
+        // The page may be gone later.
         for (const { file } of message.news.frames)
           if (file !== undefined) texts.load(file, loadedFrom(context.session));
         return;
@@ -198,7 +198,7 @@ export class PageRun implements BrowserEvents {
     await Promise.allSettled(calls);
   }
 
-  /** Answers an agent that waits in a loop: its session stands still meanwhile. */
+  /** Answers an agent that waits in a loop. Its session is paused meanwhile. */
   #interrupt(context: Context, id: number): void {
     const answer = this.#answers.get(`${context.number}:${id}`);
     void Promise.resolve(answer).then(() =>
@@ -210,7 +210,7 @@ export class PageRun implements BrowserEvents {
     this.#collector.paused(session);
   }
 
-  /** Reads the tables of a worker that its maker ends. */
+  /** Reads the tables of a worker that its creator terminates. */
   async #endWorker(maker: Context, name: string): Promise<void> {
     const worker = this.#workers.get(name);
     if (worker !== undefined) await this.#collector.collect([worker], { isEnd: true, resets: false });
@@ -218,7 +218,7 @@ export class PageRun implements BrowserEvents {
   }
 
   replacing(session: Session, requestId: string): void {
-    // The page itself has sent what it has, and takes no message now.
+    // The page has sent its own tables already, and accepts no message now.
     const below = this.browser.contexts.filter(
       (context) => context.session !== session && isBelow(context.session, session),
     );
@@ -242,7 +242,6 @@ export class PageRun implements BrowserEvents {
     this.#parts.onEmpty();
   }
 
-  /** Nobody waits for tables any more: says which instances nothing is known of. */
   giveUp(): void {
     for (const [name, count] of countsOf(this.#parts.images.unread))
       this.#parts.note(
@@ -251,7 +250,10 @@ export class PageRun implements BrowserEvents {
       );
   }
 
-  /** Reads the tables of all instances. `isEnd`: what is busy is made to stop; `resets`: what was recorded is forgotten then. */
+  /**
+   * Reads the tables of all instances. `isEnd`: busy contexts are stopped; `resets`: the recording starts anew
+   * afterwards.
+   */
   async collect(isEnd: boolean, resets = false): Promise<void> {
     const { images } = this.#parts;
     const known = new Set(
@@ -262,7 +264,7 @@ export class PageRun implements BrowserEvents {
   }
 }
 
-/** How often each text is there. */
+/** Counts how often each text occurs. */
 function countsOf(texts: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
@@ -273,18 +275,17 @@ function loadedFrom(session: Session): LoadedFrom {
   return { session: session.id, frame: session.isWorker ? undefined : session.target };
 }
 
-/** A context that does not answer for so long is busy. */
+/** Time without an answer after which a context counts as busy. */
 const BUSY_MS = 2000;
-/** One that sends a memory takes no longer for it. */
+/** Limit for sending one memory. */
 const SENDING_MS = 30_000;
-/** A context that was made to stop has so much time to send what it has. */
+/** Time for a stopped context to send its tables. */
 const STOPPED_MS = 10_000;
 
-/** How tables are read. */
 interface Collecting {
-  /** What is busy is made to stop. */
+  /** True if busy contexts are stopped. */
   isEnd: boolean;
-  /** What was recorded is forgotten then. */
+  /** True if the recording starts anew afterwards. */
   resets: boolean;
 }
 
@@ -292,21 +293,20 @@ interface CollectorParts {
   cdp: CdpPipe;
   images: Images;
   browser(): BrowserSession;
-  /** Says a sentence that the profile has too. */
   note(sentence: string, isMissing?: boolean): void;
 }
 
-/** Has contexts send their tables, busy ones too. */
+/** Makes contexts send their tables, also busy ones. */
 class TableCollector {
   readonly #parts: CollectorParts;
-  /** What to do with sessions that stand still, once they do. */
+  /** Actions for sessions once they are paused. */
   readonly #onPaused = new Map<Session, () => Promise<unknown>>();
 
   constructor(parts: CollectorParts) {
     this.#parts = parts;
   }
 
-  /** Lets a busy session stand still for a while. */
+  /** Pauses a busy session for a while. */
   pause(session: Session, act: () => Promise<unknown>): void {
     const { cdp } = this.#parts;
     this.#onPaused.set(session, act);
@@ -320,12 +320,14 @@ class TableCollector {
     this.#onPaused.delete(session);
     void Promise.resolve(act?.()).finally(() => {
       cdp.tell("Debugger.resume", {}, session.id);
-      // Code runs at less than half its speed where the debugger is on.
+      // Code runs at less than half its speed while the debugger is on.
       cdp.tell("Debugger.disable", {}, session.id);
     });
   }
 
-  /** Waits for what sessions have told already, as the first instance of one: an answer comes behind it. */
+  /**
+   * Waits until earlier messages of sessions have arrived, such as their first instance: an answer comes after them.
+   */
   async catchUp(sessions: readonly Session[]): Promise<void> {
     const { cdp } = this.#parts;
     const answers = sessions.map(({ id }) =>
@@ -341,7 +343,7 @@ class TableCollector {
     const alone = asked.filter(({ number }) => !images.hasGroups(number));
     const read: string[] = [];
     const inGroups = async (): Promise<void> => {
-      // Who came first, as a rule the one that started the others, may have the tables of all.
+      // The first context, usually the one that started the others, may have the tables of all.
       for (const context of asked)
         if (images.hasGroups(context.number) && images.has(context.number, read))
           read.push(...(await this.#collectOne(context, how, read)));
@@ -349,7 +351,6 @@ class TableCollector {
     await Promise.all([inGroups(), ...alone.map((context) => this.#collectOne(context, how))]);
   }
 
-  /** @returns the groups that were read */
   async #collectOne(
     context: Context,
     { isEnd, resets }: Collecting,
@@ -380,7 +381,7 @@ class TableCollector {
     return groups;
   }
 
-  /** Has the engine collect all garbage of a context, if it has objects that are followed. @returns whether it has done so */
+  /** Collects all garbage of a context, if it has objects that are recorded. @returns whether that was done */
   async #collectGarbage({ number, session }: Context, isEnd: boolean): Promise<boolean> {
     const { cdp, images } = this.#parts;
     if (!images.hasTool(number, "objects")) return false;
@@ -392,14 +393,14 @@ class TableCollector {
       () => {},
     );
     if (!(await within(answer, BUSY_MS)) && isEnd) {
-      // It comes to it between two tasks.
+      // The engine collects garbage between two tasks.
       cdp.tell("Runtime.terminateExecution", {}, session.id);
       await within(answer, STOPPED_MS);
     }
     return isCollected;
   }
 
-  /** Waits for a context, and longer when it has begun to send. @returns whether it has answered */
+  /** Waits for a context's answer, longer if it has begun to send. @returns whether it has answered */
   async #isAnswered(context: Context, answer: Promise<unknown>, ms: number): Promise<boolean> {
     for (let [seen, wait] = [context.begun, ms]; ; seen = context.begun, wait = SENDING_MS) {
       if (await within(answer, wait)) return true;
@@ -408,14 +409,14 @@ class TableCollector {
   }
 }
 
-/** A context as people know it. */
+/** Describes a context for users. */
 function describe({ url, session: { isWorker } }: Context): string {
   const address =
     url === undefined || url === "" ? "" : ` ${url.length > 100 ? `${url.slice(0, 100)}…` : url}`;
   return `${isWorker ? "the worker" : "the page"}${address}`;
 }
 
-/** @returns whether it came in time */
+/** @returns whether the promise resolved in time */
 async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((done) => {

@@ -5,7 +5,7 @@ import { isOwnedFolder, makeOwnedFolder, parentOfSocket, removeLeftFolders } fro
 const KIND = "control";
 const SOCKET = "control";
 
-/** Where a supervising process listens: a new address. */
+/** Returns a new address for a supervising process to listen on. */
 export function newControlAddress(): string {
   if (process.platform === "win32") return `\\\\.\\pipe\\memshade-${process.pid}`;
   return join(makeOwnedFolder(parentOfSocket(KIND, SOCKET), KIND), SOCKET);

@@ -33,8 +33,8 @@ interface Region {
 
 /**
  * Returns which accesses get inline code, a byte per site. The others are replaced by calls. The most frequent sites
- * come first, as long as the module and their function have room. @param frequencies runs of each site, see
- * `siteFrequencies`
+ * come first, as long as the module and their function have room.
+ * @param frequencies runs of each site, see `siteFrequencies`
  */
 export function inlinedSites(module: WasmModule, sites: SiteTable, frequencies: Float64Array): Uint8Array {
   const inlined = new Uint8Array(sites.length);

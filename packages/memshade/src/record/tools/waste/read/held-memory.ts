@@ -24,9 +24,9 @@ export function memoryBeyond(
 
 /**
  * Prevents JavaScript from growing a memory beyond the size that the waste tool covers: its `grow` fails as it does at
- * a memory's maximum. @returns a function to call with the exports of the instance, so that the profile reports refused
- * requests; undefined if
- *  the memory needs no limit.
+ * a memory's maximum.
+ * @returns a function to call with the exports of the instance, so that the profile reports refused requests;
+ *  undefined if the memory needs no limit.
  * @throws RangeError if the memory is too large already.
  */
 export function holdMemory(
