@@ -14,9 +14,14 @@ export interface Dump extends Omit<Profile, "siteRuns" | "warnings"> {
 /**
  * Returns the profile up to now, including blocks that are live: of the running `profile()` call, or of this program
  * when it runs under `memshade node`, which also writes it to a folder.
+ *
  * @returns undefined when nothing is being recorded.
+ *
  * @example
  * ```ts
+ * import assert from "node:assert";
+ * import { dump, profile } from "memshade";
+ *
  * const empty = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
  * const { value } = await profile(empty, async (instantiate) => {
  *   await instantiate();

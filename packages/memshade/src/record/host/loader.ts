@@ -70,14 +70,20 @@ export interface WatchedInstance {
   reset(): void;
 }
 
+/** Instrumented module as compiled code or as bytes. */
 export type InstrumentedSource = WebAssembly.Module | Uint8Array;
 
 /**
  * Connects an instance. Call it before the program runs: from then on full tables are emptied in time.
+ *
  * @param module the instrumented module, compiled or as bytes.
  * @throws TypeError when the instance or the module was not instrumented.
+ *
  * @example
  * ```ts
+ * import assert from "node:assert";
+ * import { instrument, watchInstance } from "memshade";
+ *
  * const { bytes } = instrument(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0));
  * const { instance } = await WebAssembly.instantiate(bytes);
  * const watched = watchInstance(instance, bytes);

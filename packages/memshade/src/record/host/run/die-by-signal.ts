@@ -110,7 +110,7 @@ export function isFromTerminal(signal: NodeJS.Signals): boolean {
   return (signal === "SIGINT" || signal === "SIGQUIT") && [0, 1, 2].some((fd) => isatty(fd));
 }
 
-/** Signals for which Node has an own action: it ignores the first, and starts a debugger on the second. */
+/** Signals with an action of Node's own: it ignores the first, and starts a debugger on the second. */
 const TAKEN_BY_NODE: readonly string[] = ["SIGPIPE", "SIGUSR1"];
 
 /** Signals with a core dump. Ours would be in the place of the program's: gigabytes of no use. */

@@ -5,7 +5,7 @@ import { quoteForShell } from "../../../profile/model/shell-words.ts";
 
 /**
  * Writes one line to stderr, at once and without `process.stderr`: a program that shares the terminal or pipe must not
- * find it switched to non-blocking mode. Unprintable characters are escaped.
+ * find it switched to non-blocking mode. Unprintable characters are replaced.
  */
 export function say(line: string): void {
   sayLines([line]);
