@@ -27,7 +27,6 @@ export interface WasteDescription extends WasteLayout {
    * contexts.
    */
   repeated?: string;
-  /** Start and end address of the table of loops. */
   loops: number;
   loopsEnd: number;
   /** Calls with slots as written by `encodeSlots`, in base 64. Absent without frames of contexts. */

@@ -13,7 +13,6 @@ export interface FramedSites {
   load: Int32Array;
   /** Index of each site's function among the defined functions. */
   functionOf: Int32Array;
-  /** Bytes of the records of each defined function. */
   recordBytes: Uint32Array;
 }
 

@@ -1,7 +1,6 @@
 // Layout of the waste tool's memory, for the code that writes it and the code that reads it. README.md has a drawing.
 // The addresses of the tables depend on the profiled module: see `memory-plan.ts`.
 
-/** Control block: offsets in bytes. */
 export const Control = {
   /** Sites of the current bulk instruction or host call. */
   storeSite: 0,
@@ -31,7 +30,6 @@ export const Control = {
   returnSite: 84,
   /** u64: number of accesses so far, counted only with objects. */
   clock: 88,
-  /** Context of the call at `allocationSite`. */
   allocationNode: 96,
   /** Refused requests for more memory than is covered. */
   refused: 116,
@@ -46,11 +44,8 @@ export const Control = {
   frameNext: 144,
   /** Size of the memory when an opaque host was last in control, bytes. */
   hostEnd: 160,
-  /** Address for the next fates of granules. */
   fatesNext: 164,
-  /** Code offsets of the current call path. */
   path: 192,
-  /** 12 streams of loops.ts. */
   streams: 512,
   /** Bytes of a data segment that memory.init is about to copy. */
   initBytes: 1024,
@@ -101,12 +96,10 @@ export const Load = {
   approximate: 56,
   node: 96,
   site: 100,
-  /** Memo of a redundant pair: see state.ts. */
   pair: 104,
   /** Number of times that the loop around it began. */
   begun: 112,
 } as const;
-/** Bytes of a record in precise mode. */
 export const RECORD_BYTES = 128;
 
 /** Bytes per id of the counts of reads; bytes per store of the words that hold its id four times. */
@@ -115,7 +108,6 @@ export const STORE_IDS_BYTES = 8;
 /** Bytes of program memory in a dirty line, as a shift. */
 export const DIRTY_LINE_SHIFT = 8;
 
-/** Largest number of streams of one loop. */
 export const MOST_STREAMS = 12;
 
 /**
@@ -135,7 +127,6 @@ export const Pair = {
   returned: 3,
   silent: 4,
   redundant: 5,
-  /** Writer of dead bytes, and the allocation site of their block. */
   into: 6,
   /** Site that reallocates, and `GREW` or `MOVED`. */
   reallocated: 7,
@@ -180,12 +171,10 @@ export const ObjectSite = {
   live: 40,
   peak: 48,
   ended: 56,
-  /** f64: sum over ended blocks. */
   usefulLifetime: 64,
   /** Bytes touched in ended blocks that were both read and written. */
   touched: 72,
   span: 80,
-  /** Sum of lifetimes of ended blocks, accesses. */
   lifetime: 88,
 } as const;
 export const OBJECT_SITE_HEADER_BYTES = 128;
@@ -199,7 +188,6 @@ export const OBJECT_SITE_BYTES = OBJECT_SITE_HEADER_BYTES + (OFFSETS + 1) * OFFS
 /** Value that a load found again: its bytes, its count, and the possible error of the count. */
 export const Value = { lower: 0, upper: 8, count: 16, error: 24 } as const;
 export const VALUE_BYTES = 32;
-/** Values that are counted per load. */
 export const VALUES_OF_LOAD = 8;
 export const VALUES_BYTES = VALUES_OF_LOAD * VALUE_BYTES;
 

@@ -1,7 +1,3 @@
-/*
- * Sentences about memories that are larger than the waste tool can cover.
- */
-
 const MIB = 2 ** 20;
 
 /**

@@ -75,7 +75,6 @@ export interface WasteLayout {
   storeIds: number;
   /** A u32 per id, the distance of its record from `stores`, and a byte per id. Summary mode only. */
   recordOf: number;
-  /** Last id that may be assigned. */
   lastId: number;
   sizes: number;
   /** Values that redundant loads find, `VALUES_BYTES` per load record. Precise mode only. */
@@ -133,13 +132,11 @@ export interface WasteWishes {
   opaque: boolean;
   /** Functions of the module, and bytes of one frame of each, in summary mode with contexts. */
   frames?: { functions: number; bytes: number } | undefined;
-  /** Limit on the ids that are assigned while the program runs. */
   mostIds?: number | undefined;
 }
 
 const CONTEXT_KEYS = 512 * KIB;
 const CONTEXT_NODES = 2 * MIB;
-/** Room for frames of contexts. */
 const FRAMES_BYTES = 1024 * MIB;
 /** Space for ids that are no stores, if records are in frames. */
 const NO_RECORDS_BYTES = 64;
@@ -179,7 +176,6 @@ export function wasteBytesPerByte({
   };
 }
 
-/** Returns the most bytes of these tables that a program can touch, per byte of its memory. */
 export function wasteBytesTouched(wishes: Pick<WasteWishes, "engine" | "objects">): number {
   const { bytes, words } = wasteBytesPerByte({ ...wishes, opaque: true });
   return wishes.engine === "full" ? bytes + words : bytes;
@@ -317,7 +313,6 @@ export function begunAt(
 /** Tables that may have a memory of their own, in the order of their memories. */
 export const WORD_TABLES = ["writers", "readers"] as const;
 
-/** Returns the number of tables that have a memory of their own. */
 export function ownMemories({ isSplit }: WasteLayout, { engine }: Pick<WasteWishes, "engine">): number {
   if (!isSplit) return 0;
   return engine === "brief" ? 1 : 2;
@@ -331,10 +326,8 @@ export function ownMemories({ isSplit }: WasteLayout, { engine }: Pick<WasteWish
  */
 export const ShadowIds = { init: 1, first: 2, overflow: 0xfffc, invalid: 0xfffe } as const;
 
-/** Id of bytes that were read since they were written. */
 export const READ_BYTE = 0xffff;
 
-/** Returns the values of the runtime's imported constants. */
 export function wasteConstants(
   layout: WasteLayout,
   wishes: WasteWishes,

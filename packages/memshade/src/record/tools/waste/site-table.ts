@@ -3,7 +3,6 @@ import * as Op from "../../../code/wasm/op.generated.ts";
 import { ByteReader } from "../../../ground/bytes/reader.ts";
 import { ByteWriter } from "../../../ground/bytes/writer.ts";
 
-/** Kind of instruction at an access site. */
 export const SiteClass = {
   Plain: 0,
   /** Atomic loads, stores, read-modify-writes, waits. */
@@ -26,11 +25,9 @@ export const HOST_CALL = -1;
 export const ZEROING_CALL = -2;
 const MOST_CALLS = 2;
 
-/** Offsets and instructions of the sites of a module. */
 interface SitePlaces {
   /** Offset of each instruction in the code section's payload. */
   offset: Int32Array;
-  /** Opcode id, `HOST_CALL` or `ZEROING_CALL`. */
   op: Int32Array;
   /** First site of each defined function, and the end of the last one's sites. */
   firstOfFunction: Int32Array;
@@ -129,7 +126,6 @@ export function encodeSites({ offset, op, firstOfFunction, zeroing }: SitePlaces
   return writer.finish();
 }
 
-/** Decodes the result of `encodeSites`. */
 export function decodeSites(bytes: Uint8Array): SiteTable {
   const reader = new ByteReader(bytes);
   const functions = reader.u32Leb();

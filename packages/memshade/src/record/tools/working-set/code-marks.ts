@@ -5,7 +5,6 @@ import type { CodePlaces } from "../../rewrite/write/function-writer.ts";
 
 /** Original offset of code between marked positions. */
 const NONE = -1;
-/** Bytes of two numbers. */
 const LONGEST_MARK = 10;
 
 /**
@@ -30,7 +29,6 @@ export class CodeMarks {
 
   constructor(encoded: string) {
     const bytes = bytesOfBase64(encoded);
-    // A mark has at least two bytes.
     this.#offsets = new Int32Array(bytes.length >>> 1);
     this.#originals = new Int32Array(bytes.length >>> 1);
     let at = 0;

@@ -5,7 +5,6 @@ import { BUCKETS } from "../../../profile/model/working-set/working-set-series.t
 
 export { BUCKETS, FRESH_BUCKET } from "../../../profile/model/working-set/working-set-series.ts";
 
-/** Indices of a snapshot's counters. */
 export const MeasureIndex = {
   lines: MEASURES.indexOf("lines"),
   read: MEASURES.indexOf("read"),
@@ -21,7 +20,6 @@ export const MEASURE_COUNT = MEASURES.length;
 /** Number of histories of a line: a bucket of its last read and one of its last write. */
 export const HISTORIES = BUCKETS * BUCKETS;
 
-/** Clock and counts of the open interval. */
 export const Control = {
   /** u64: units that passed up to the last poll that called the runtime. */
   total: 0,
@@ -31,11 +29,9 @@ export const Control = {
   scale: 12,
   /** Number of the open interval at that scale. */
   interval: 16,
-  /** Snapshots taken. */
   records: 20,
   /** u64: start of the open interval. */
   start: 24,
-  /** u64: time when it is due. */
   deadline: 32,
   /** Call stack of the current snapshot, plus one. */
   stack: 40,
@@ -43,9 +39,7 @@ export const Control = {
   flag: 44,
   /** u64: the real time at that moment. */
   now: 48,
-  /** Bytes used in STACKS. */
   stackNext: 56,
-  /** 1 while a snapshot is being taken. */
   busy: 60,
   /** i32: copy of the countdown for readers, from when the host last got control. */
   clock: 64,

@@ -4,7 +4,6 @@ import { CONTROL_BYTES, Control, SNAPSHOT_BYTES } from "./layout.ts";
 const LINE_BYTES = 64;
 /** Lines of 4 GiB, and one that stands for all addresses above. */
 const ADDRESSABLE_LINES = 2 ** 26 + LINE_BYTES;
-/** Lines touched, written, and both. */
 const PLANES = 3;
 const PAGE_BYTES = 65536;
 export const STACKS_BYTES = 1 << 20;
@@ -44,7 +43,6 @@ export interface WorkingSetLayout {
 }
 
 export interface WorkingSetWishes {
-  /** Largest size that the program's memory can reach, bytes. */
   memoryBytes: number;
   interval: number;
   maxIntervals: number;
@@ -129,12 +127,10 @@ export function accessesAt({ control, unit }: WorkingSetLayout): number {
   return unit === "accesses" ? control : control + Control.accesses;
 }
 
-/** Returns the address of the copy of the countdown. */
 export function clockAt({ control }: WorkingSetLayout): number {
   return control + Control.clock;
 }
 
-/** Returns the values of the runtime's imported constants. */
 export function workingSetConstants(layout: WorkingSetLayout): Record<string, number> {
   return {
     LINES: layout.lines,

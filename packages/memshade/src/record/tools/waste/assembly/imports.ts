@@ -58,7 +58,6 @@ export declare const OVERFLOW: u32;
 export declare const FRAMED: u32;
 @external("layout", "STORE_IDS")
 export declare const STORE_IDS: u32;
-// Last id that may be assigned.
 @external("layout", "LAST_ID")
 export declare const LAST_ID: u32;
 // A u32 per id: the distance of its record from STORES, 0 while it is free. A byte per id follows: 1 while it is in

@@ -54,7 +54,6 @@ export function siteOfZeros(zeroedBy: u32): u32 {
   return caller === 0 ? zeroedBy : caller;
 }
 
-/** Removes the block at an address and returns its size; 0 if there is none. */
 @inline
 export function takeBlockSize(address: u32): u32 {
   const size = takeSize(address);
@@ -104,13 +103,11 @@ export function showsZeros(): bool {
   return DIRTY !== 0 && ZERO_IS_VALID !== 0;
 }
 
-/** Returns the end of the memory whose zeros have been read. */
 @inline
 export function shownEnd(): u32 {
   return load<u32>(CONTROL, Control.hostEnd);
 }
 
-/** Takes a line off the dirty ones; `NO_LINE` if there is none. */
 export function takeDirty(): u32 {
   const count = load<u32>(CONTROL, Control.dirtyLines);
   if (count === 0) return NO_LINE;

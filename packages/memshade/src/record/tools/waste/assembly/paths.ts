@@ -17,7 +17,6 @@ export function pathAtHand(): u32 {
   const places: usize = CONTROL + Control.path;
   let hash: u32 = 0x811c9dc5;
   let frames: u32 = 0;
-  // A zero ends the stack.
   for (let at = newestFrame(); frames < PATH_FRAMES; at -= FRAME_BYTES) {
     const place = framesLoad(at);
     if (place === 0) break;

@@ -64,7 +64,6 @@ export class FixedRecords implements SiteRecords {
   idsBase = 0;
   firstStore = 0;
 
-  /** `memory`: index of the tool's memory. */
   constructor(layout: WasteLayout, memory: number) {
     this.#layout = layout;
     this.#memory = memory;
@@ -112,7 +111,6 @@ export class FixedRecords implements SiteRecords {
     return (site - this.first) * SITE_COUNTERS_BYTES;
   }
 
-  /** Called at the beginning of a function that stores. */
   computeIdsBase(sink: SnippetSink): void {
     sink.i32((this.#layout.storeIds + this.firstStore * STORE_IDS_BYTES) | 0);
     sink.local(Op.LOCAL_SET, this.idsBase);
@@ -138,10 +136,8 @@ export class FixedRecords implements SiteRecords {
 export class FramedRecords implements SiteRecords {
   readonly #layout: WasteLayout;
   readonly #memory: number;
-  /** Local with the address of the frame. */
   frame = 0;
 
-  /** `memory`: index of the tool's memory. */
   constructor(layout: WasteLayout, memory: number) {
     this.#layout = layout;
     this.#memory = memory;
@@ -228,7 +224,6 @@ export class FramedRecords implements SiteRecords {
  * `emscripten_asm_const_*` (any JavaScript).
  */
 const EMSCRIPTEN: Readonly<Record<string, string>> = {
-  // Clocks, which return a number.
   emscripten_get_now: "d",
   emscripten_date_now: "d",
   emscripten_get_now_res: "d",
@@ -239,7 +234,6 @@ const EMSCRIPTEN: Readonly<Record<string, string>> = {
   emscripten_get_heap_size: "p",
   emscripten_resize_heap: "ip",
   emscripten_notify_memory_growth: "vp",
-  // Functions that throw.
   abort: "v",
   _abort_js: "v",
   _emscripten_throw_longjmp: "v",
@@ -397,7 +391,6 @@ export function computeNear(body: BodyBuilder, displacement: number, address: nu
   body.op("local.get", 0).op("i32.lt_u").open("if").op("call", tooFar).end();
 }
 
-/** Returns a function that traps as a load beyond all memory does. */
 export function trapTooFar(): Uint8Array {
   return new BodyBuilder().i32(0).op("i32.load8_u", 0, OUT_OF_REACH).op("drop").finish();
 }

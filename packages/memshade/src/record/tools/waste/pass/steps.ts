@@ -42,7 +42,6 @@ export class SiteKeys {
   }
 }
 
-/** Parts that steps need. */
 export interface StepParts {
   sites: SiteTable;
   keys: SiteKeys;
@@ -99,7 +98,6 @@ export class Steps {
     };
   }
 
-  /** Stores a number in a word of the tool's memory. */
   note(word: number, value: number): Insertion {
     const { memory } = this.#parts;
     return {
@@ -111,7 +109,6 @@ export class Steps {
     };
   }
 
-  /** Copies a word of the tool's memory to a local. */
   keep(word: number, local: number): Insertion {
     const { memory } = this.#parts;
     return {
@@ -123,7 +120,6 @@ export class Steps {
     };
   }
 
-  /** Copies a local back to a word of the tool's memory. */
   putBack(word: number, local: number): Insertion {
     const { memory } = this.#parts;
     return {

@@ -31,7 +31,6 @@ export interface SummaryTargets {
   fresh: ReadonlyMap<number, number>;
   /** Functions by the size of the access, for a load that has been counted already. They take an address. */
   mixed: ReadonlyMap<number, number>;
-  /** Called for a store to a line that was not dirty. */
   markLineDirty: number;
 }
 
@@ -42,13 +41,11 @@ export interface Place {
   /** Key of the site for `SiteRecords`. */
   key: number;
   address: SnippetAddress;
-  /** Lane that is stored, if the instruction has one. */
   lane: number;
   /** i64 local that counts silent stores instead of the record, for a store in a loop that is handled as a whole. */
   silent: number | undefined;
   /** Local for a store's operand; `isHeld` is true if the local already has it. */
   value: { local: number; isHeld: boolean };
-  /** i64 local for a store's id. */
   ids: number;
 }
 
@@ -139,7 +136,6 @@ export class SummarySnippets {
     sink.indexed(Op.CALL, target);
   }
 
-  /** `site`: local with the operand of `SiteRecords.pushStore`. */
   #callOf(sink: SnippetSink, size: number, address: SnippetAddress, site: number, target: number): void {
     pushAddress(sink, address);
     sink.i32(size);
@@ -366,7 +362,6 @@ export class SummarySnippets {
     sink.local(Op.LOCAL_SET, silent);
   }
 
-  /** Counts a run of a block whose counter is at `at` from the base of counters. */
   countRun(sink: SnippetSink, at: number): void {
     this.#add(sink, at);
   }
@@ -415,12 +410,10 @@ compare("v128.store16_lane", "i32.load16_u", ["i16x8.extract_lane_u", "i32.eq"])
 compare("v128.store32_lane", "i32.load", ["i32x4.extract_lane", "i32.eq"]);
 compare("v128.store64_lane", "i64.load", ["i64x2.extract_lane", "i64.eq"]);
 
-/** True if a store can get inline code. */
 export function hasComparison(op: number): boolean {
   return COMPARISONS.has(op);
 }
 
-/** Returns the load of the bytes that a store is about to replace. */
 function loadBefore(store: number): number {
   return (COMPARISONS.get(store) as Comparison).load;
 }

@@ -100,12 +100,10 @@ class RepeatedAccesses {
     this.#open = [];
   }
 
-  /** Records a load or store whose address has this value number. */
   access(site: number, value: number): void {
     this.#open.at(-1)?.candidates.push({ site, value, loop: undefined });
   }
 
-  /** Begins a loop. Returns the insertion before it. */
   enter(): Insertion {
     const { last, time } = this.#state.values;
     const loop = new Loop(this.#counts, last, time);
@@ -143,7 +141,6 @@ class RepeatedAccesses {
     return local >= 0 && originTime[value] <= time && localTime[local] <= time;
   }
 
-  /** Encodes the groups of sites with one counter, for the reader. */
   encode(): Uint8Array {
     const writer = new ByteWriter(64).u32Leb(this.#groups.length);
     for (const sites of this.#groups) {
@@ -183,7 +180,6 @@ export class WastePass implements ToolPass {
   /** Position up to which a function was searched for instructions that make vectors. */
   #lastLooked = 0;
   readonly #exact: ReadonlySet<number>;
-  /** Largest size of the memory by its declaration, bytes. */
   readonly #declaredBytes: number;
   readonly followedGlobal: number;
   readonly inline: Uint8Array;
@@ -204,7 +200,6 @@ export class WastePass implements ToolPass {
   readonly #nodeCalls: NodeCalls | undefined;
   readonly #keys: SiteKeys;
   readonly #steps: Steps;
-  /** Loops of the current function that may be handled as a whole. */
   #streams: LoopStreams | undefined;
   /**
    * Locals with the site and the context that called the current function, which only passes requests on. NO_LOCAL: not
@@ -212,9 +207,7 @@ export class WastePass implements ToolPass {
    */
   #asker = NO_LOCAL;
   #askerNode = NO_LOCAL;
-  /** Start of the block that was opened last. */
   #opened = 0;
-  /** First site with inline code in the current block. */
   #leader = 0;
   readonly #extraLocals = new Map<number, number>();
   readonly #scratch = (type: ValType, number: number): number => this.#extraLocal(type, number + 1);
@@ -440,7 +433,6 @@ export class WastePass implements ToolPass {
     return ACCESS_KIND[op] === AccessKind.Load || hasComparison(op);
   }
 
-  /** Replaces the instruction by a call. The memarg's displacement and the site's ids become operands. */
   #replace({ op, at, displacement, start, end, site }: Access): void {
     const bytes = this.#around.module.bytes;
     const immediates = skipOpcode(bytes, start);
@@ -573,7 +565,6 @@ export class WastePass implements ToolPass {
   }
 }
 
-/** Returns the size of the lanes of a result made of floats; 0 for others. */
 function laneBytes(name: string): number {
   const [, shape, operation = ""] = /^(f32x4|f64x2)\.(?:relaxed_)?([a-z]+)/.exec(name) ?? [];
   if (shape === undefined || /^(eq|ne|lt|gt|le|ge|extract)/.test(operation)) return 0;

@@ -57,7 +57,6 @@ import { inFrameOfZeroing, planWeaving, refusal, type WeavingPlan } from "./weav
 
 const ACCESS_SIZES = [1, 2, 4, 8, 16];
 
-/** Adds the waste tool to a module. Returns a sentence if that is not possible. */
 export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   const plan = planWeaving(around);
   return refusal(plan) ?? new WasteWeaver(plan).weave();
@@ -400,17 +399,14 @@ function i32Global(value: number): { type: ValType; initial: Uint8Array } {
   return { type: I32, initial: encodeConstantExpression(I32, value | 0) };
 }
 
-/** Returns code that pushes the current context node. */
 function nodeAtHand(global: number): Uint8Array {
   return new ByteWriter(8).u8(Op.GLOBAL_GET).u32Leb(global).finish();
 }
 
-/** Most imports that a sentence names. */
 const NAMED_IMPORTS = 10;
 /** Longest name of an import in a sentence, characters. Component adapters use whole signatures as names. */
 const LONGEST_IMPORT = 48;
 
-/** Returns sentences on what the tool cannot record in a module. */
 function unseenBy({ around, isVisible, exact, wishes: { opaque } }: WeavingPlan): string[] {
   const { module, memory, allocator } = around;
   const sentences: string[] = [];
@@ -439,7 +435,6 @@ function unseenBy({ around, isVisible, exact, wishes: { opaque } }: WeavingPlan)
   return sentences;
 }
 
-/** Returns the names of the first imported functions whose reads and writes are not known. */
 function unknownImports(module: WasmModule, exact: ReadonlySet<number>): string[] {
   const unknown = importsOf(module, "function").filter((_, index) => !exact.has(index));
   const names = unknown.slice(0, NAMED_IMPORTS).map(({ module: from, field }) => {
@@ -470,7 +465,6 @@ function isQuiet({ module, scan, stackPointer }: ToolSurroundings, index: number
   return true;
 }
 
-/** Returns the compiled runtime of a mode, a WebAssembly module built from `tools/waste/assembly`. */
 function runtimeBytes(engine: "brief" | "full"): Uint8Array {
   return bytesOfBase64(engine === "full" ? WASTE_PRECISE_BASE64 : WASTE_SUMMARY_BASE64);
 }

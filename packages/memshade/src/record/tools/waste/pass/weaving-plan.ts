@@ -78,7 +78,6 @@ export function findSites(module: WasmModule, zeroing: readonly number[]): SiteT
   });
 }
 
-/** Plan for the tool in one module, made before anything is added to the module. */
 export interface WeavingPlan {
   around: ToolSurroundings;
   /** True if writers, readers and values are recorded per byte, instead of one id. */
@@ -91,7 +90,6 @@ export interface WeavingPlan {
   contexts: FramePlan | undefined;
   /** Frames of contexts; undefined without contexts, and in precise mode, which uses nodes. */
   framed: PlannedFrames | undefined;
-  /** True if the host can access the memory. */
   isVisible: boolean;
   /** Indices of imported functions whose reads and writes are known. */
   exact: ReadonlySet<number>;
@@ -194,9 +192,7 @@ function framesOf({ module }: ToolSurroundings, plan: FramePlan, sites: SiteTabl
   return { plan, calls, sites: framed, shapes: frameShapes(module, calls, plan, framed.recordBytes) };
 }
 
-/** Sites of the functions that hand out zeroed blocks. */
 interface ZeroingSites {
-  /** First of the sites. */
   first: number;
   /** Values that hooks pass for them, in order. */
   ids: readonly number[];

@@ -16,7 +16,6 @@ interface Fates {
   path: readonly number[];
   size: number;
   smallest: number;
-  /** `GranuleFate` per byte. */
   bytes: Uint8Array;
   /** True if the blocks have more bytes than these. */
   tail: boolean;
@@ -93,7 +92,6 @@ export function blocksOfObjects(
   };
 }
 
-/** Most parts of a block that are reported as fields. */
 const MOST_FIELDS = 64;
 
 /**
@@ -177,7 +175,6 @@ function isAnyWritten(bytes: Uint8Array, offset: number, size: number): boolean 
 const CERTAIN: ReadonlySet<BlockType["by"]> = new Set([
   ...(["constructor", "container", "variable", "result", "member"] as const),
 ]);
-/** Calls on the way to the allocator whose function may tell the type. */
 const CALLS = 3;
 
 /** Returns the type of the blocks, from the call of the allocator or from a call that leads there. */
@@ -291,11 +288,9 @@ function addCounts(a: Float64Array, b: Float64Array): Float64Array {
  */
 interface BlockParts {
   counts: Float64Array;
-  /** Offsets at which the blocks of a path end. */
   ends: Set<number>;
 }
 
-/** Returns the parts of the blocks of each call of the allocator. */
 export function blockParts(sites: readonly ObjectFigures[]): Map<number | undefined, BlockParts> {
   const parts = new Map<number | undefined, BlockParts>();
   for (const { path, counts } of sites) {
@@ -306,7 +301,6 @@ export function blockParts(sites: readonly ObjectFigures[]): Map<number | undefi
   return parts;
 }
 
-/** Returns a site for the file. */
 export function objectsOf(
   figures: ObjectFigures,
   ips: WasteIp[],
@@ -361,7 +355,6 @@ function mean(sum: number, count: number): number {
   return count === 0 ? 0 : Math.round((sum / count) * 1e6) / 1e6;
 }
 
-/** Sums the counts of `size` offsets from `offset` on, over all elements of `step` bytes. */
 function fieldAt(counts: Float64Array, offset: number, size: number, step: number): WasteField {
   const sums = new Float64Array(COLUMNS);
   let most = 0;

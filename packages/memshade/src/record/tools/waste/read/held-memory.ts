@@ -53,7 +53,6 @@ export function holdMemory(
   };
 }
 
-/** `refuse` is called with the pages that the memory would have had. */
 function hold(memory: WebAssembly.Memory, most: number, refuse: (pages: number) => void): void {
   // Another module may limit it already, to another size.
   const { grow } = memory;

@@ -19,7 +19,6 @@ export interface ObjectFigures {
   path: number[];
   objects: number;
   bytes: number;
-  /** Largest and smallest size of its blocks. */
   size: number;
   smallest: number;
   peak: number;
@@ -34,9 +33,7 @@ export interface ObjectFigures {
   lifetime: number;
   touched: number;
   span: number;
-  /** Dead bytes by the path of the store. */
   deadBy: Map<string, number>;
-  /** Bytes stored to the blocks, and loaded from them, by path. */
   writtenBy: ReadonlyMap<string, number>;
   readBy: ReadonlyMap<string, number>;
 }
@@ -49,7 +46,6 @@ const ACCESSED = BlockFlag.read | BlockFlag.written;
 const READ = BlockFlag.read | BlockFlag.carriedOn;
 const WRITTEN = BlockFlag.written | BlockFlag.carriedIn;
 
-/** Sources of objects besides the tables. */
 interface ObjectSources {
   tables: WasteTables;
   words: WasteWords;
@@ -101,7 +97,6 @@ export function readObjects(
 
 type KeyBytes = ReadonlyMap<number, number> | undefined;
 
-/** `by`: bytes by the keys of stores and loads. */
 function readSite(
   { tables: { view }, places, paths }: ObjectSources,
   at: number,

@@ -30,7 +30,6 @@ export function wordsOf(tables: WasteTables): WasteWords {
   return { writers: table("writers"), readers: description.engine === "full" ? table("readers") : NO_WORDS };
 }
 
-/** Counts the unread bytes per store key. */
 export function unreadBytes(tables: WasteTables): Map<number, number> {
   return tables.description.engine === "full" ? unreadWords(tables) : unreadIds(tables);
 }
@@ -94,7 +93,6 @@ function idsOf(tables: WasteTables): Uint16Array {
   return new Uint16Array(tables.view.buffer, 0, coveredNow(tables));
 }
 
-/** Returns the key of the store that has an id. */
 function keyOfId({ view, description: { recordOf, recordShift } }: WasteTables, id: number): number {
   return view.getUint32(recordOf + id * 4, true) / 2 ** recordShift;
 }
@@ -131,12 +129,10 @@ export interface PairFigures {
   operations: number;
 }
 
-/** Reallocations at one site. */
 export interface ReallocationFigures {
   /** Code offsets, innermost first; empty if the site is unknown. */
   path: number[];
   calls: number;
-  /** Bytes by which blocks grew. */
   grown: number;
   /** Number of moves to another address, and bytes that they copied. */
   moves: number;

@@ -105,7 +105,6 @@ function inlineCounts({ view, description }: WasteTables): (site: number) => typ
   };
 }
 
-/** Blocks that one call path allocated. */
 export interface PathBlocksFigures {
   /** Code offsets, innermost first; empty if the host allocated directly. */
   path: number[];
@@ -113,12 +112,10 @@ export interface PathBlocksFigures {
   bytes: number;
   size: number;
   smallest: number;
-  /** Blocks that were stored to and never read, and their bytes. */
   unread: number;
   unreadBytes: number;
   /** Bytes of granules that were stored to and never read, in all blocks. */
   neverRead: number;
-  /** `GranuleFate` per granule. */
   fates: Uint8Array;
   /** True if blocks have more granules than these. */
   tail: boolean;
@@ -144,7 +141,6 @@ export function readPathBlocks(tables: WasteTables, exitVisible: boolean): PathB
   return [...found.values()].filter(({ blocks }) => blocks > 0);
 }
 
-/** Returns the code offsets of the calls of a path, innermost first. */
 export function readPathPlaces({ view, description }: WasteTables, path: number): number[] {
   const at = description.paths + path * PATH_BYTES;
   return Array.from({ length: view.getUint32(at + Path.frames, true) }, (_, i) =>
@@ -241,7 +237,6 @@ function fateOf(ids: readonly number[], bytes: number): boolean | "unread" {
   return stored.some((id) => id !== READ_BYTE) ? "unread" : stored.length > 0;
 }
 
-/** Extends the fates for a larger block. */
 function growFates(figures: PathBlocksFigures, all: number): void {
   const granules = Math.min(all, MOST_GRANULES);
   figures.tail = granules < all;

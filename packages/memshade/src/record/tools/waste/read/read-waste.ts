@@ -44,7 +44,6 @@ import {
 } from "./read-path-blocks.ts";
 import { controlWord, has, readCount, type WasteTables } from "./tables.ts";
 
-/** Most values that are reported per load. */
 const MOST_VALUES = 3;
 
 /** Returns the most frequent values that a redundant load found. `op` is its opcode. */
@@ -93,7 +92,6 @@ function floatText(value: number): string {
   return Object.is(value, -0) ? "-0" : String(value);
 }
 
-/** Figures of a store site in one context. */
 export interface StoreFigures {
   /** Code offsets, innermost first. */
   path: number[];
@@ -140,7 +138,6 @@ export interface LoadFigures {
   values: WasteValue[];
 }
 
-/** Sources of figures besides records. */
 interface FigureSources {
   tables: WasteTables;
   sites: SiteTable;
@@ -271,7 +268,6 @@ export interface WasteContents {
   pairs: PairFigures[];
   reallocations: ReallocationFigures[];
   objects: ObjectFigures[];
-  /** Blocks by call path, in summary mode. */
   blocks: PathBlocksFigures[];
   /** Loops with runs that did not end. */
   openLoops: OpenLoop[];
@@ -290,7 +286,6 @@ export interface WasteContents {
   refused: { times: number; pages: number; covered: number } | undefined;
 }
 
-/** Reads the waste tool's memory of one instance. */
 export class WasteReader {
   readonly description: WasteDescription;
   readonly #tables: WasteTables;
@@ -375,12 +370,10 @@ function pathsOf(sites: readonly SiteInContext[]): Map<number, string> {
 
 /** Loop with runs that have begun and not ended. Accesses in these runs are not counted. */
 export interface OpenLoop {
-  /** Code offsets of its accesses. */
   path: number[];
   runs: number;
 }
 
-/** Returns the loops that were cut short, or are running now. */
 export function readOpenLoops({ view, description }: WasteTables, sites: SiteTable): OpenLoop[] {
   const loops: OpenLoop[] = [];
   for (let at = description.loops; at < description.loopsEnd; ) {
@@ -421,7 +414,6 @@ export function resetTables(tables: WasteTables): void {
     if (description.engine === "brief") clear(from, size);
     else for (let at = from; at < from + size; at += RECORD_BYTES) clearCounts(bytes, at);
   };
-  // All stores lose their ids.
   if (description.recordOf !== 0) clear(description.recordOf, (description.lastId + 1) * 4);
   clearRecords(description.stores, description.storeCapacity * 2 ** description.recordShift);
   clearRecords(description.loads, description.loadCapacity * 2 ** description.loadShift);
@@ -461,7 +453,6 @@ interface FramedContents {
   accessesLeft: number;
 }
 
-/** Reads the frames of the contexts of one instance. */
 class FrameReader {
   readonly #description: WasteDescription;
   readonly #sites: SiteTable;

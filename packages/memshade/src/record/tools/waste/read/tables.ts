@@ -15,12 +15,10 @@ export function controlWord({ view, description }: WasteTables, field: number): 
   return view.getUint32(description.control + field, true);
 }
 
-/** Returns the current bytes of the program's memory that the tool covers. */
 export function coveredNow(tables: WasteTables): number {
   return Math.min(controlWord(tables, Control.pages) * PAGE_BYTES, tables.description.covered);
 }
 
-/** True if a set with a bit per site has the site. */
 export function has(set: Uint8Array, index: number): boolean {
   return (set[index >>> 3] & (1 << (index & 7))) !== 0;
 }

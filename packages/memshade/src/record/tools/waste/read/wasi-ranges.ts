@@ -14,7 +14,6 @@ export interface ObservedImports {
   connect(exports: WebAssembly.Exports): void;
 }
 
-/** Tools that record the host's accesses. */
 const LISTENERS = ["heap", "waste", "workingset"] as const;
 
 /**
@@ -100,13 +99,10 @@ export interface TouchedRanges {
 type Effect =
   /** Reads as many bytes as the parameter `length` has. */
   | { in: number; length: number }
-  /** Writes a fixed number of bytes. */
   | { out: number; bytes: number }
-  /** Writes as many bytes as a parameter has. */
   | { out: number; length: number }
   /** Writes as many bytes as the call stored at another pointer, which it writes as well. */
   | { out: number; used: number }
-  /** Reads from buffers as many bytes as the call stored at `done`. */
   | { gathers: number; count: number; done: number }
   /** Writes to buffers as many bytes as the call stored at `done`. */
   | { scatters: number; count: number; done: number };
@@ -261,7 +257,6 @@ export class WasiRanges {
   }
 }
 
-/** Bytes of a range of memory before a call of the host. */
 interface Kept {
   address: number;
   bytes: Uint8Array;

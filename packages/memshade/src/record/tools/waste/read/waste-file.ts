@@ -142,7 +142,6 @@ export function wasteFile(
   };
 }
 
-/** Returns a function that calls `make` at its first call only. */
 function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
   return () => {
@@ -151,7 +150,6 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-/** Most loops that a sentence names. */
 const NAMED_LOOPS = 5;
 
 /** Collects runs of loops that did not end before the figures were taken, by the loop's first access. */
@@ -280,7 +278,6 @@ function comparePaths(a: readonly number[], b: readonly number[]): number {
   return a.length - b.length;
 }
 
-/** Returns a function that resolves code offsets to functions, files and lines. */
 function locator(
   module: number,
   original: Uint8Array,
@@ -373,7 +370,6 @@ function refusedGrowth(contents: readonly WasteContents[]): string | undefined {
   return refusedSentence(times, Math.max(...all.map(({ pages }) => pages)), all[0].covered);
 }
 
-/** Returns which figures are bounds instead of exact counts. */
 function boundsOfWaste(contents: readonly WasteContents[]): Bound[] {
   const sum = (figure: (of: WasteContents) => number): number =>
     contents.reduce((total, of) => total + figure(of), 0);
@@ -469,13 +465,11 @@ export const WASTE_FILE = "waste.json";
 
 interface Instance {
   module: number;
-  /** Undefined once the instance is gone. */
   reader: WasteReader | undefined;
   exitVisible: boolean;
   contents: WasteContents | undefined;
 }
 
-/** Recording of the waste tool in one run. */
 export class WasteSession implements ToolSession {
   readonly tool = "waste";
   /**

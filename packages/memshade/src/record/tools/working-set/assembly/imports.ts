@@ -32,7 +32,6 @@ export declare const MOST_INTERVALS: u32;
 export declare const STACK_FROM: u32;
 @external("host", "STACK_TO")
 export declare const STACK_TO: u32;
-/** First line of the heap. */
 @external("host", "HEAP_FROM")
 export declare const HEAP_FROM: u32;
 /** Largest start value of the countdown. */
@@ -52,7 +51,6 @@ export declare function programPages(): u32;
 export declare function clock(): i32;
 @external("host", "setClock")
 export declare function setClock(countdown: i32): void;
-/** Called at each poll that is due. */
 @external("host", "beforePoll")
 export declare function beforePoll(): void;
 /** Called before an interval's marks are cleared and its stamps renewed. */

@@ -87,7 +87,6 @@ function noteEntry(): void {
     store<u32>(CONTROL, load<u32>(CONTROL, Control.traps) + 1, Control.traps);
 }
 
-/** Called when the host enters the program. */
 export function entered(): void {
   noteEntry();
   const left = clock();
@@ -278,7 +277,6 @@ function marksOf(at: usize): v128 {
   return v128.or(v128.or(v128.load(at), v128.load(at, 16)), v128.or(v128.load(at, 32), v128.load(at, 48)));
 }
 
-/** Returns a bit for each line of a page: 1 if it is marked. */
 @inline
 function maskOf(at: usize): u64 {
   return maskOf16(at) | (maskOf16(at + 16) << 16) | (maskOf16(at + 32) << 32) | (maskOf16(at + 48) << 48);
@@ -298,7 +296,6 @@ function clearMarks(at: usize): void {
   v128.store(at, none, 48);
 }
 
-/** True if a region begins inside of a page. */
 @inline
 function isInside(page: u32, boundary: u32): bool {
   return boundary > page && boundary - page < LINES_PER_PAGE;

@@ -63,7 +63,6 @@ export function touchPages(line: u32): u32 {
   return FRESH_BUCKET - touchPage(PAGES + ((line >>> 6) << 1), now, MeasureIndex.pages4K);
 }
 
-/** Returns the bucket of the page's previous touch. */
 @inline
 function touchPage(at: usize, now: u32, measure: u32): u32 {
   const bucket = bucketOf(now, load<u16>(at));
@@ -84,7 +83,6 @@ export function bucketOfLine(line: u32): u32 {
   return max(FRESH_BUCKET - max(history & 15, history >>> 4), since);
 }
 
-/** Marks lines `[first, last]` of a plane. */
 function markLines(first: u32, last: u32, writes: u32): void {
   const plane: usize = writes ? WRITTEN : 0;
   let line = first;
@@ -112,13 +110,11 @@ export function hostWrote(address: u32, size: u32): void {
   touchRange(address, size, 1);
 }
 
-/** Called before `memory.copy`. */
 export function copied(destination: u32, source: u32, size: u32): void {
   touchRange(source, size, 0);
   touchRange(destination, size, 1);
 }
 
-/** Called before `memory.fill`. */
 export function filled(destination: u32, _value: u32, size: u32): void {
   touchRange(destination, size, 1);
 }

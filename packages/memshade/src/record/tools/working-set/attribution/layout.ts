@@ -5,35 +5,23 @@ export const State = {
   key: 0,
   /** Slot of the call that allocates, 0: unknown. */
   request: 4,
-  /** Block numbers used so far. */
   blockNext: 8,
-  /** List of free block numbers. */
   blockFree: 12,
-  /** Entries of FREED in use. */
   freed: 16,
-  /** Bytes of LISTS in use. */
   lists: 20,
-  /** Entries of TABLE in use. */
   used: 24,
-  /** Last node of the calling context tree. */
   nodeNext: 28,
-  /** Address for the next frame. */
   frameNext: 32,
   /** Two words of `contexts/layout.ts`: host word. */
   hostWord: 40,
   /** `Slot` of frames for calls from outside. */
   rootSlot: 48,
-  /** Blocks without room. */
   blocksLost: 64,
-  /** Pieces of freed blocks without room. */
   freedLost: 68,
-  /** Snapshots without room for their entries. */
   listsLost: 72,
-  /** Touches without room for their own entry. */
   keysLost: 76,
   /** Entries of OWNED, after the first ones of the lines, that were ever in use. */
   ownedNext: 80,
-  /** List of free entries of OWNED. */
   ownedFree: 84,
   /** Pieces of lines without room in OWNED. */
   ownedLost: 88,
@@ -64,14 +52,12 @@ export const Key = {
   unknownSite: 7,
 } as const;
 
-/** Kinds of entries. */
 export const Kind = { touch: 1, share: 2, fill: 3 } as const;
 
 /** Entry of the open interval's sums, and of a snapshot's list. A tag is kind << 8 | bucket, 0 for an empty entry. */
 export const Entry = {
   key: 0,
   tag: 4,
-  /** f64. */
   weight: 8,
 } as const;
 export const ENTRY_BYTES = 16;
@@ -80,7 +66,6 @@ export const Block = {
   address: 0,
   size: 4,
   key: 8,
-  /** Next in the list of free numbers. */
   next: 12,
 } as const;
 export const BLOCK_BYTES = 16;
@@ -103,7 +88,6 @@ export const OWNED_BYTES = 24;
 /** Touched bytes of a block that was freed in the open interval. */
 export const Freed = {
   key: 0,
-  /** Entry of the same line, 0 for none. */
   next: 4,
   /** u64: bytes of the line. Different entries have different bytes. */
   mask: 8,

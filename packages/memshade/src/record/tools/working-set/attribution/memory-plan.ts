@@ -76,12 +76,10 @@ export interface AttributionLayout {
 }
 
 export interface AttributionWishes extends Record<keyof AttributionOptions, boolean> {
-  /** Start of the tables. */
   from: number;
   /** Largest size that the program's memory can reach, bytes; and its lines, with one for all addresses beyond. */
   memoryBytes: number;
   lines: number;
-  /** Most snapshots. */
   snapshots: number;
   /** Functions of the module, and bytes of one frame of each. */
   functions: number;
@@ -178,7 +176,6 @@ export function keyWord({ state }: AttributionLayout): number {
   return state + State.key;
 }
 
-/** Returns the values of the runtime's imported constants, besides those of the working set. */
 export function attributionConstants(layout: AttributionLayout): Record<string, number> {
   return {
     FIRST_TOUCH: layout.firstTouch ? 1 : 0,
@@ -213,7 +210,6 @@ export function attributionConstants(layout: AttributionLayout): Record<string, 
 
 export const PREFIX = "attribution.";
 
-/** Returns the attribution's layout from a module's description; undefined if the module has no attribution. */
 export function attributionLayoutOf(
   described: Readonly<Record<string, number | string | boolean>>,
 ): AttributionLayout | undefined {

@@ -172,7 +172,6 @@ function planFrames(around: ToolSurroundings, firstTouch: boolean, owners: boole
   return { plan, calls, shapes: frameShapes(module, calls, plan, places) };
 }
 
-/** Returns the functions that access memory or call the host. */
 function touchingFunctions(
   module: WasmModule,
   scan: ModuleScan,
@@ -195,7 +194,6 @@ function hostIsReferenced(module: WasmModule, { entries }: FramePlan): boolean {
   return false;
 }
 
-/** Targets and facts for the inserted code. */
 interface AttributionTargets {
   memory64: boolean;
   memory: number;
@@ -214,7 +212,6 @@ interface AttributionTargets {
   touched: number;
   /** (address, bytes, key) */
   accessed(): number;
-  /** Positions where intervals may end. */
   polls: PollPlan;
   /** True if the state of a block's bytes is removed when it is freed. */
   freesBlocks: boolean;
@@ -230,7 +227,6 @@ interface AttributionTargets {
 const Part = { FirstLine: 1, LastLine: 2, Bytes: 4 } as const;
 
 interface Touch {
-  /** `Part` bits. */
   parts: number;
   size: number;
   /** Local with the address before `constant` is added; `NO_LOCAL`: the address is constant. */
@@ -304,7 +300,6 @@ class AttributionPass implements ToolPass {
     insertions.add(end, { write: (sink) => this.#write(sink, touch) });
   }
 
-  /** Returns the parts that an access may touch first. */
   #partsOf(base: number, from: number, size: number, isAligned: boolean): number {
     const { firstTouch, bytesToo, lines, covered } = this.#targets;
     // A constant address above the lines traps, or the memory is larger than is covered.
@@ -403,7 +398,6 @@ class AttributionPass implements ToolPass {
     else writeLine(sink, memory64, local, constant >>> 0, lines);
   }
 
-  /** Stores ones for the bytes of an access. */
   #markBytes(sink: SnippetSink, { local, constant, size }: Touch): void {
     const { memory, bytes } = this.#targets;
     for (let done = 0; done < size; done += 8) {

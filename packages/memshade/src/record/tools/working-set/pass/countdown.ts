@@ -2,7 +2,6 @@ import * as Op from "../../../../code/wasm/op.generated.ts";
 import { NO_LOCAL } from "../../../rewrite/walk/value-numbers.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 
-/** Targets of the countdown's code. */
 export interface CountdownTargets {
   memory: number;
   /** Global with the countdown; −1: accesses are not counted. */
@@ -29,7 +28,6 @@ export class Countdown {
   readonly #targets: CountdownTargets;
   /** Local with the countdown; `NO_LOCAL`: it stays in its global. */
   local = NO_LOCAL;
-  /** Local for a value within one snippet. */
   scratch = NO_LOCAL;
 
   constructor(targets: CountdownTargets) {
@@ -80,7 +78,6 @@ export class Countdown {
     sink.access(Op.I32_STORE, WORD, this.#targets.memory, this.#targets.published + WORD_BYTES);
   }
 
-  /** Sets the countdown to the value on the stack. */
   take(sink: SnippetSink): void {
     this.#set(sink);
   }
@@ -92,7 +89,6 @@ export class Countdown {
     this.#set(sink);
   }
 
-  /** Ends the interval if it is due. */
   poll(sink: SnippetSink): void {
     const { flag, memory, pollFlag } = this.#targets;
     if (flag >= 0) {

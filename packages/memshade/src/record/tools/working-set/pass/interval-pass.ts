@@ -14,7 +14,6 @@ import { LINE_SHIFT, writeLine } from "./marks/line-of-address.ts";
 import { Kind, type Mark, PlaceGroup, type TestedMarks } from "./marks/place-group.ts";
 import type { PollPlan } from "./poll-plan.ts";
 
-/** Inserts the code that marks a group's lines. */
 type InsertMarks = (group: PlaceGroup, marks: Mark[], tested: TestedMarks | undefined) => void;
 
 /** Most groups of one basic block that are open at once. A further one closes the others early. */
@@ -132,12 +131,10 @@ export interface IntervalTargets extends CountdownTargets, MarkTargets {
   carriers: { has(index: number): boolean };
 }
 
-/** Open loop; the innermost one is last. */
 interface OpenLoop {
   poll: OptionalInsertion;
   calls: number;
   accesses: number;
-  /** True if each trip calls a function that polls at its start. */
   pollsInCall: boolean;
 }
 
@@ -158,7 +155,6 @@ export class IntervalPass implements ToolPass {
   readonly #countdown: Countdown;
   #state!: WalkState;
   #loops: OpenLoop[] = [];
-  /** Calls of functions that may access memory. */
   #calls = 0;
   #accesses = 0;
   /** Counter of the current basic block, once it has an access. */
@@ -248,7 +244,6 @@ export class IntervalPass implements ToolPass {
     group.end = end;
   }
 
-  /** Counts one more access in this block. */
   #count(start: number): void {
     this.#accesses++;
     if (!this.#countdown.isVirtual) return;
@@ -424,7 +419,6 @@ export class IntervalPass implements ToolPass {
   }
 }
 
-/** Targets of the marks' code. */
 interface MarkTargets {
   memory: number;
   memory64: boolean;
@@ -440,7 +434,6 @@ class MarkWriter {
     this.#targets = targets;
   }
 
-  /** Marks the line of the address in a local plus a constant. */
   mark(sink: SnippetSink, local: number, displacement: number, kinds: number): void {
     writeLine(sink, this.#targets.memory64, local, displacement, this.#targets.lines);
     this.#store(sink, kinds);

@@ -68,7 +68,6 @@ export class PollPlan {
     return callee < 0 || this.#mayExit[callee] === 1;
   }
 
-  /** True if the function, or one that it calls, may access memory. */
   mayAccess(callee: number): boolean {
     return callee < 0 || this.#mayAccess[callee] === 1;
   }

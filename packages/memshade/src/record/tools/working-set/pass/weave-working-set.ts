@@ -61,7 +61,6 @@ class WorkingSetWeaver {
   readonly #countdown: CountdownGlobal;
   readonly #locality: WovenLocality | undefined;
   readonly #attribution: WovenAttribution | undefined;
-  /** Globals before those of the runtime. */
   readonly #globals: NonNullable<WovenTool["globals"]>;
   readonly #runtime: MergedRuntime;
   /** Condition that polls check. Sampled references need the number of accesses until then. */
@@ -167,7 +166,6 @@ class WorkingSetWeaver {
     return this.#runtime.functions.get(name) as number;
   }
 
-  /** Returns the attribution's function of a name; empty without an attribution or such a function. */
   #attributed(name: string): number[] {
     const index = this.#attribution?.functions.get(name);
     return index === undefined ? [] : [index];
@@ -263,7 +261,6 @@ function callAll(
   });
 }
 
-/** Returns code for the size of the program's memory in 64 KiB pages. */
 function programPages(memory: number, memory64: boolean): Uint8Array {
   const body = new BodyBuilder().op("memory.size", memory);
   if (memory64) body.op("i32.wrap_i64");
@@ -274,11 +271,9 @@ function programPages(memory: number, memory64: boolean): Uint8Array {
 export interface CountdownGlobal {
   index: number;
   globals: readonly { type: ValType; initial: Uint8Array }[];
-  /** Functions that give runtimes access to it. */
   hosts: { clock: number; setClock: number };
 }
 
-/** Creates the global with index `index`, and the functions to access it. */
 export function placeCountdown(appended: AppendedFunctions, index: number): CountdownGlobal {
   const zero = encodeConstantExpression(I32, 0);
   return {
@@ -299,7 +294,6 @@ const LINE_BYTES = 64;
 /** End of the lines of a memory of 4 GiB. */
 const LINES_OF_ALL_MEMORY = 2 ** 32 / LINE_BYTES;
 
-/** Lines of a program's stack, and start of its heap. */
 interface Regions {
   stackFrom: number;
   stackTo: number;
@@ -379,7 +373,6 @@ function linkedRegions(module: WasmModule): Regions["code"] {
  */
 const LARGEST_BODY_BYTES = 500_000;
 const MOST_LOCALS = 40_000;
-/** Limit of engines. */
 const MOST_PARAMETERS = 1000;
 /** Types of numbers and vectors, which take one byte. */
 const SMALLEST_NUMERIC = 0x7b;

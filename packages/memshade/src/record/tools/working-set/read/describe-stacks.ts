@@ -12,7 +12,6 @@ export interface DescribedStacks {
   numbers: Map<number, number>;
 }
 
-/** First number of functions of the host. */
 const FIRST_OF_HOST = 2 ** 31;
 
 /** Returns a function that describes frames of the host. Each function of the host has a number of its own. */
@@ -56,7 +55,6 @@ export function describeStacks(
       }
       // The code of a function that was replaced keeps its offsets, although its index is new.
       const described = byOffset.get(offset) ?? byIndex.get(index);
-      // Functions that instrumentation added are left out.
       if (described === undefined || known.at(-1)?.function === described.index) continue;
       const place = offset < 0 ? undefined : places?.(offset);
       known.push({

@@ -3,7 +3,6 @@ import type { WorkingSetLayout } from "../memory-plan.ts";
 
 const LINES_PER_PAGE = 64;
 
-/** Returns the interval of a page's stamp; undefined if it has none. */
 export function intervalOf(stamp: number): number | undefined {
   return stamp === 0 ? undefined : stamp - 1;
 }

@@ -28,11 +28,9 @@ export type HostStackOf = (above: number, below: unknown) => number | undefined;
 export interface NotedStacks {
   /** u32: position of the stack recorded last, plus one; 0: unknown. */
   readonly stack: number;
-  /** u32: bytes used in the table. */
   readonly used: number;
   readonly stacks: number;
   readonly stacksEnd: number;
-  /** Marks of calls, as written by `encodeCodeMarks`. */
   readonly calls: string;
 }
 

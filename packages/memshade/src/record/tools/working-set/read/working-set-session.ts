@@ -45,7 +45,6 @@ export interface WorkingSetTables {
   records: SnapshotRecord[];
   /** Per record: offset of its call stack in the stacks' table plus one, 0 for none. */
   stacks: number[];
-  /** Units that passed. */
   duration: number;
   /** Accesses that passed, if they are counted: in virtual time, or with a sampled locality. */
   accesses: number;
@@ -55,11 +54,9 @@ export interface WorkingSetTables {
    * Number of times that the module's code is known to have been stopped before its end. Its last counts are missing.
    */
   cutShort: number;
-  /** Snapshots without room. */
   lost: number;
   /** Size of the program's memory at the last check, or of all touched memory if that is more, bytes. */
   memoryBytes: number;
-  /** Bytes of the call stacks' table in use. */
   stackBytes: number;
 }
 
@@ -305,13 +302,11 @@ interface SessionInstance {
 }
 
 interface Readings extends WorkingSetTables {
-  /** Frames of the recorded stacks by their number. */
   frames: Map<number, NotedFrame[]>;
   locality: LocalityTables | undefined;
   attribution: AttributionTables | undefined;
 }
 
-/** Working sets of the instances of one run. */
 export class WorkingSetSession implements ToolSession {
   readonly tool = "workingset";
   readonly #instances: SessionInstance[] = [];
@@ -499,7 +494,6 @@ function untracked({ attribution: layout }: SessionInstance, readings: Readings)
   return sentences;
 }
 
-/** Returns the options of the locality. */
 function describeOptions(layout: LocalityLayout | undefined) {
   if (layout === undefined) return undefined;
   const { exact, limit, cacheLines } = layout;

@@ -99,7 +99,6 @@ function loadBytes(address: u32, size: u32, site: u32, float: u32): void {
   endRun(Pair.redundant, key);
 }
 
-/** Called after a load by site `site`. */
 export function loaded(address: u32, size: u32, site: u32, float: u32): void {
   if (!outside(address, size)) loadBytes(address, size, site, float);
 }
@@ -198,7 +197,6 @@ export function stored(address: u32, size: u32, site: u32, float: u32): void {
 
 export function copying(destination: u32, source: u32, size: u32): void {
   if (outside(destination, size) || outside(source, size)) return;
-  // Traps as the copy would, before anything is counted.
   if (size !== 0) {
     programLoad8(destination + size - 1);
     programLoad8(source + size - 1);
@@ -245,7 +243,6 @@ export function initialized(address: u32, size: u32): void {
   endRange(address, size);
 }
 
-/** Records a data segment that was placed here before the program ran. */
 export function segment(address: u32, size: u32): void {
   if (outside(address, size)) return;
   markDirty(address, size);
@@ -269,7 +266,6 @@ export function hostWrote(address: u32, size: u32): void {
   endRange(address, size);
 }
 
-/** Records zeros that the allocator handed out for the store site `site`. */
 export function zeroed(address: u32, size: u32, site: u32): void {
   store<u32>(CONTROL, site, Control.storeSite);
   beginStore(address, 0);

@@ -109,7 +109,6 @@ export function allocated(address: u32, size: u32, zeroedBy: u32): void {
 
 export function released(address: u32): void {
   const known = takeSize(address);
-  // Dead bytes are counted before the block is removed.
   if (known !== 0) releaseBlock(address, known - 1);
   store<u32>(CONTROL, 0, Control.allocationSite);
 }

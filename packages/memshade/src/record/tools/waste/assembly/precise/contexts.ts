@@ -77,7 +77,6 @@ export function loadKey(site: u32): u32 {
     : keyOf(site, IndexKind.load, Control.loadKeys, LOAD_SITES, LOAD_CAPACITY, LOADS, Load.node, Load.site);
 }
 
-/** Returns the key of the site that ends the current frame. */
 export function returnKey(): u32 {
   return placeKey(load<u32>(CONTROL, Control.returnSite), NODE);
 }

@@ -33,7 +33,6 @@ function add(at: usize, by: u64): void {
   store<u64>(at, load<u64>(at) + by);
 }
 
-/** Advances the clock, which counts accesses. */
 @inline
 export function tick(): void {
   if (BLOCKS !== 0) add(CONTROL + Control.clock, 1);
@@ -161,7 +160,6 @@ export function blockCarriedIn(address: u32): void {
   if (at !== 0) store<u32>(at, load<u32>(at) | BlockFlag.carriedIn);
 }
 
-/** True if the byte was read or written since its block was handed out. */
 function isTouched(address: u32, zeroedBy: u32): bool {
   if (readerAt(address) !== 0) return true;
   const word = wordAt(address);
@@ -169,7 +167,6 @@ function isTouched(address: u32, zeroedBy: u32): bool {
   return state !== INVALID && isReal(word & KEY) && (state !== UNREAD || (word & KEY) !== zeroedBy);
 }
 
-/** Records an access that begins at `address`. */
 @inline
 export function blockAccessed(address: u32, size: u32, kind: u32): void {
   if (BLOCKS !== 0 && size !== 0) touchBlock(address, size, kind);
@@ -209,7 +206,6 @@ function pairWithSite(address: u32, size: u32, key: u32, kind: u32): void {
   if (offset < length) addPair(kind, key, load<u32>(at, Block.site), min(size, length - offset));
 }
 
-/** Adds one to a count of the offset at which `address` lies in its block. */
 @inline
 function count(address: u32, which: u32): void {
   if (BLOCKS !== 0) countField(address, which);
@@ -285,7 +281,6 @@ function countAllDead(address: u32, size: u32, writer: u32): void {
   }
 }
 
-/** Counts a dead byte. `writer` is the key of its store. */
 function countDead(address: u32, which: u32, writer: u32): void {
   const site = countField(address, which);
   if (site === 0) return;

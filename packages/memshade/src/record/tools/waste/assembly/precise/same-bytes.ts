@@ -93,7 +93,6 @@ function areWrittenBy(address: u32, size: u32, word: u32): bool {
   return !v128.any_true(other);
 }
 
-/** True if the readers of all bytes are `reader`. */
 @inline
 function areReadBy(address: u32, size: u32, reader: u32): bool {
   if (size <= 2) return size === 1 || readerAt(address + 1) === reader;
@@ -133,7 +132,6 @@ function hasUsualSize(size: u32): bool {
   return size <= 8 && size !== 0 && (size & (size - 1)) === 0;
 }
 
-/** Counts the bytes in which two operands are equal. */
 @inline
 function equalBytes(a: u64, b: u64, size: u32): u32 {
   const equal = i8x16.bitmask(i8x16.eq(i64x2.splat(a), i64x2.splat(b)));
@@ -246,7 +244,6 @@ function noteValue(key: u32, value: u64, upper: u64): void {
   else countValue(table, value, upper);
 }
 
-/** Counts a value that differs from the one in the first counter. */
 function countValue(table: usize, value: u64, upper: u64): void {
   let rarest = table;
   for (let i: u32 = 0; i < VALUES_OF_LOAD; i++) {
@@ -324,12 +321,10 @@ export function lanesNear(address: u32, size: u32, float: u32): u32 {
   return lanes;
 }
 
-/** True if the loaded floats are exactly or nearly those that the previous loads saw. */
 export function seenIsNear(address: u32, size: u32, float: u32): bool {
   return areNear(SEEN + address, address, size, float);
 }
 
-/** True if the stored floats are exactly or nearly those that `storing` kept. */
 export function keptIsNear(address: u32, size: u32, float: u32): bool {
   return areNear(CONTROL + Control.scratch, address, size, float);
 }

@@ -61,7 +61,6 @@ export function setReader(address: u32, key: u32): void {
   readersStore(READERS + (address << 2), key);
 }
 
-/** Returns the state of a writer's word, also of a byte that was never written. */
 @inline
 export function stateOf(word: u32): u32 {
   return word !== 0 ? word & STATE : ZERO_IS_VALID !== 0 ? UNREAD : INVALID;
@@ -107,7 +106,6 @@ export function addPair(kind: u32, first: u32, second: u32, bytes: u32): void {
   findPair(kind, first, second, bytes);
 }
 
-/** Adds bytes to an existing pair. */
 @inline
 function extendPair(at: usize, bytes: u32): void {
   store<u64>(at, load<u64>(at, 16) + bytes, 16);

@@ -133,7 +133,6 @@ export function writeRange(address: u32, size: u32, site: u32, equal: bool): voi
   overwrite(address, size, site);
 }
 
-/** True if two ranges of the program's memory have equal bytes. */
 function holdSame(one: u32, other: u32, size: u32): bool {
   for (; size >= 8; size -= 8, one += 8, other += 8)
     if (programLoad64(one) !== programLoad64(other)) return false;
@@ -141,7 +140,6 @@ function holdSame(one: u32, other: u32, size: u32): bool {
   return true;
 }
 
-/** True if all bytes of a range of the program's memory are `value`. */
 function holds(address: u32, value: u32, size: u32): bool {
   const values = <u64>value * 0x0101010101010101;
   for (; size >= 8; size -= 8, address += 8) if (programLoad64(address) !== values) return false;

@@ -148,21 +148,18 @@ function invalidate(address: u32, size: u32): void {
     at += 8;
   }
   if ((size & 3) === 0) return;
-  // Ids after the end of the range stay.
   const behind: u64 = (<u64>-1) << ((size & 3) << 4);
   const ids = load<u64>(at);
   if (!areNobodys(ids | behind)) chargeWord(ids | behind);
   store<u64>(at, (ids & behind) | (gone() & ~behind));
 }
 
-/** Ends the 4 bytes whose words are at `at`. */
 @inline
 function invalidateWord(at: usize): void {
   if (!areNobodys(load<u64>(at))) chargeWord(load<u64>(at));
   store<u64>(at, gone());
 }
 
-/** Ends the 16 bytes whose words are at `at`. */
 @inline
 function invalidateHalf(at: usize): void {
   if (!areNobodys(load<u64>(at) & load<u64>(at, 8) & load<u64>(at, 16) & load<u64>(at, 24)))
@@ -179,7 +176,6 @@ function notGone(at: usize): v128 {
   return v128.or(v128.xor(v128.load(at), all), v128.xor(v128.load(at, 16), all));
 }
 
-/** True if 64 bytes are invalid. */
 @inline
 function isPieceGone(at: usize): bool {
   const low = v128.or(notGone(at), notGone(at + 32));
@@ -225,7 +221,6 @@ function invalidatePieces(at: usize, size: u32): usize {
   return end;
 }
 
-/** Charges `bytes` bytes of the shadow memory, which are about to become invalid, to their writers. */
 function chargeWords(at: usize, bytes: u32): void {
   for (const end = at + bytes; at < end; at += 8) if (!areNobodys(load<u64>(at))) chargeWord(load<u64>(at));
 }

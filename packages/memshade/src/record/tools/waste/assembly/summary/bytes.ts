@@ -26,7 +26,6 @@ export function isReal(id: u32): bool {
 export function isInvalid(id: u32): bool {
   return id === INVALID || (ZERO_IS_VALID === 0 && id === 0);
 }
-/** Returns the ids of four invalid bytes. */
 @inline
 export function gone(): u64 {
   return <u64>INVALID * LOWEST;
@@ -54,7 +53,6 @@ export function readRange(address: u32, size: u32): bool {
     if (ids !== -1 && !readIds(at, ids, 4)) stale = false;
   }
   if ((size & 3) === 0) return stale;
-  // Ids after the end of the range stay.
   const behind: u64 = (<u64>-1) << ((size & 3) << 4);
   const ids = load<u64>(at);
   if ((ids | behind) === -1) return stale;
@@ -63,7 +61,6 @@ export function readRange(address: u32, size: u32): bool {
   return stale;
 }
 
-/** Does the work of `readRange` for the 32 bytes whose words are at `at`. */
 @inline
 function readLine(at: usize): bool {
   const low = v128.and(v128.load(at), v128.load(at, 16));
@@ -158,7 +155,6 @@ function readWord(at: usize, ids: u64, bytes: u32): void {
   storeIds(at, left, bytes);
 }
 
-/** Stores the first `bytes` bytes of some words. */
 @inline
 function storeIds(at: usize, ids: u64, bytes: u32): void {
   if (bytes === 2) store<u16>(at, <u16>ids);
@@ -175,7 +171,6 @@ function creditRun(id: u32, isLast: bool, number: u32, count: u64): void {
   bump(select<usize>(readsOf(id), STORES + (number << 3), u32(isLast) & u32(id < INVALID)), count);
 }
 
-/** Returns the lowest bit of each lane in which two groups of ids are equal. */
 @inline
 function equalLanes(ids: u64, others: u64): u64 {
   const other = ids ^ others;
@@ -185,7 +180,6 @@ function equalLanes(ids: u64, others: u64): u64 {
   return (~differs >>> 15) & LOWEST;
 }
 
-/** True if `bytes` bytes of the shadow memory (a power of two from 2 to 32) have one id only. */
 @inline
 function isUniform(at: usize, bytes: u32, id: u32): bool {
   if (bytes === 2) return true;
@@ -208,7 +202,6 @@ function setRead(at: usize, bytes: u32): void {
   else for (let i: u32 = 0; i < bytes; i += 16) v128.store(at + i, i8x16.splat(-1));
 }
 
-/** True if some lane of the ids is zero. */
 @inline
 function hasZero(ids: u64): bool {
   return ((ids - 0x0001000100010001) & ~ids & 0x8000800080008000) !== 0;
@@ -225,7 +218,6 @@ function idsAt(at: usize, size: u32): v128 {
   return size === 2 ? v128.load32_zero(at) : size === 4 ? v128.load64_zero(at) : v128.load(at);
 }
 
-/** True if none of 1, 2, 4, 8 or 16 bytes is invalid. */
 @inline
 export function fewAreValid(address: u32, size: u32): bool {
   const at: usize = address << 1;
@@ -238,7 +230,6 @@ export function fewAreValid(address: u32, size: u32): bool {
   return areValid(address, size);
 }
 
-/** True if no byte of a range is invalid. */
 export function areValid(address: u32, size: u32): bool {
   let at: usize = address << 1;
   for (const end = at + ((size & ~3) << 1); at !== end; at += 8)
@@ -275,7 +266,6 @@ export function setRange(address: u32, size: u32, id: u32): void {
   if ((size & 1) !== 0) store<u16>(at, <u16>ids);
 }
 
-/** True if all of 1, 2, 4, 8 or 16 bytes were read. */
 @inline
 export function fewAreRead(address: u32, size: u32): bool {
   const at: usize = address << 1;
@@ -297,7 +287,6 @@ export function differ(address: u32, size: u32, id: v128): v128 {
   return size === 8 ? low : v128.or(low, v128.xor(v128.load(at, 16), id));
 }
 
-/** Sets the ids of as many bytes to an id that fills a vector. */
 @inline
 export function setAlike(address: u32, size: u32, id: v128): void {
   const at: usize = address << 1;
@@ -307,7 +296,6 @@ export function setAlike(address: u32, size: u32, id: v128): void {
   else for (let i: u32 = 0; i < size << 1; i += 16) v128.store(at + i, id);
 }
 
-/** Makes the store `key` the writer of 1, 2, 4, 8 or 16 bytes (a constant). */
 @inline
 export function writeFew(address: u32, size: u32, key: u32): void {
   const id = idOfKey(key);
@@ -320,7 +308,6 @@ export function setFew(address: u32, size: u32, id: u32): void {
   setAlike(address, size, i16x8.splat(<i16>id));
 }
 
-/** Makes the store `key` the writer of a range. */
 @inline
 export function overwrite(address: u32, size: u32, key: u32): void {
   const id = idOfKey(key);
@@ -328,7 +315,6 @@ export function overwrite(address: u32, size: u32, key: u32): void {
   else setRange(address, size, id);
 }
 
-/** Records a data segment. */
 export function setInit(address: u32, size: u32): void {
   setRange(address, size, INIT);
 }
@@ -359,7 +345,6 @@ export function resolveZeros(low: u32, high: u32): void {
   }
 }
 
-/** Counts a range of whole vectors as read by a host whose reads are unknown. */
 export function hostReadsAll(from: u32, end: u32): void {
   resolveOverflow(from, end - from, Store.hostRead);
   const invalid = i16x8.splat(<i16>INVALID);
@@ -388,7 +373,6 @@ export function hostReadsAll(from: u32, end: u32): void {
   }
 }
 
-/** True if 128 bytes of the shadow memory have one id only. */
 @inline
 export function isFilled(at: usize, id: u32): bool {
   const all = i16x8.splat(<i16>id);
@@ -436,7 +420,6 @@ export function moveBytes(to: u32, from: u32, size: u32): void {
   setRange(from, size, INVALID);
 }
 
-/** True if all bytes of a range were read. */
 export function areRead(address: u32, size: u32): bool {
   return readUntil(address, address + size) === address + size;
 }

@@ -38,7 +38,6 @@ const BYTES_PER_OVERFLOW: u32 = 256;
 
 /** Number of ids that were tried so far. Globals of the runtime must begin with constants. */
 let tried: u32 = 0;
-/** True if bytes overflowed. */
 let overflows: bool = false;
 let patience: u32 = 0;
 
@@ -53,7 +52,6 @@ export function storeRecord(key: u32): usize {
 export function recordOfStore(site: u32): usize {
   return FRAMED !== 0 ? site : storeRecord(site);
 }
-/** Returns the address of the ids of a store, given the store's record. */
 @inline
 function idsOf(record: usize): usize {
   return FRAMED !== 0
@@ -72,7 +70,6 @@ export function readsOf(id: u32): usize {
 export function isNone(id: u32): bool {
   return id === NONE;
 }
-/** True if an id was assigned to a store. */
 @inline
 export function isAssigned(id: u32): bool {
   return id - (INIT + 1) < LAST_ID - INIT;
@@ -111,7 +108,6 @@ function takeNext(): u32 {
   return NONE;
 }
 
-/** Takes back the ids that no byte has. */
 function takeBack(): void {
   notePages();
   const bytes = <u32>min<u64>((<u64>load<u32>(CONTROL, Control.pages)) << 16, COVERED);

@@ -33,7 +33,6 @@ const VARIABLE: u32 = 64;
 const KEY_SHIFT: u32 = 7;
 const END_STRIDE: usize = 4;
 
-// Streams of the current loop.
 const STREAM_BYTES: usize = 32;
 const S_NEXT: usize = 0; // address in the next trip
 const S_STRIDE: usize = 4;
@@ -167,7 +166,6 @@ function run(count: u32, trips: u32): u32 {
   return apart + turns;
 }
 
-// Address range of all stores in the current trips.
 let storesLow: u32 = 0;
 let storesHigh: u32 = 0;
 // Address range that is known to be read.
@@ -268,7 +266,6 @@ function trim(at: usize): bool {
   if (isStore(at) || magnitude(strideOf(at)) > DENSE || (from < storesHigh && storesLow < to)) return false;
   let low = from;
   let high = to;
-  // The range usually overlaps with the one before.
   if (low < readHigh && readLow <= low) low = min(high, readHigh);
   else if (readLow < high && high <= readHigh) high = max(low, readLow);
   low = readUntil(low, high);
@@ -299,7 +296,6 @@ function isUpdate(one: usize, other: usize): bool {
   );
 }
 
-/** Processes trips of a stream, or of a load and the store that follows it. */
 function pass(first: usize, last: usize, trips: u32): void {
   const size = sizeOf(first);
   if (isIdle(first)) advance(first, trips);
@@ -390,7 +386,6 @@ function countAlike<T>(address: u32, stride: u32, trips: u32, id: u32): u32 {
   return count;
 }
 
-/** Sets the ids of all bytes of some trips. */
 function fill<T>(address: u32, stride: u32, trips: u32, id: u32): void {
   if (stride === sizeof<T>()) {
     setRange(address, stride * trips, id);
@@ -418,7 +413,6 @@ function access(at: usize, address: u32): void {
   } else loadOne(address, size, key);
 }
 
-// One call per size, so that sizes are constants.
 @inline
 function storeOne(address: u32, size: u32, key: u32): void {
   if (size === 4) writeFew(address, 4, key);

@@ -17,7 +17,6 @@ import {
 import { pathAtHand } from "../paths";
 import { bump, gone, isInvalid } from "./bytes";
 
-/** Granules that are processed together. */
 const GROUP: u32 = 16;
 
 @inline
@@ -37,7 +36,6 @@ export function markRead(address: u32, size: u32): void {
   for (let granule = address >>> GRANULE_SHIFT; granule <= last; granule++) store<u8>(MARKS + granule, 1);
 }
 
-/** Does the work of `markRead` for a constant size: 1, 2, 4, 8 or 16. */
 @inline
 export function markFewRead(address: u32, size: u32): void {
   if (MARKS === 0) return;
@@ -49,7 +47,6 @@ export function markFewRead(address: u32, size: u32): void {
   if (size !== 1) store<u8>(MARKS + ((address + size - 1) >>> GRANULE_SHIFT), 1);
 }
 
-/** Does the work of `markRead` for a range, which may be long or empty. */
 export function markRangeRead(address: u32, size: u32): void {
   if (MARKS === 0 || size === 0) return;
   const first = address >>> GRANULE_SHIFT;
@@ -69,7 +66,6 @@ function clearMarks(address: u32, size: u32): void {
   memory.fill(MARKS + (address >>> GRANULE_SHIFT), 0, (size + 3) >>> GRANULE_SHIFT);
 }
 
-/** Clears the marks of the bytes by which a block grows in place. */
 export function blockGrows(address: u32, before: u32, size: u32): void {
   if (MARKS !== 0 && size > before) clearMarks((address + before + 3) & ~3, size - before);
 }
@@ -112,7 +108,6 @@ export function blockEnds(address: u32, size: u32): void {
   if (size !== 0) noteFates(blocksOf(path & ~CARRIED_ON), address, size, (path & CARRIED_ON) !== 0);
 }
 
-// Sums over the current block.
 let wereRead: bool = false;
 let wereWritten: bool = false;
 let unread: u32 = 0;
@@ -189,7 +184,6 @@ function noteGroup(address: u32, count: u32, fates: usize): void {
   if (v128.any_true(v128.xor(before, after))) v128.store(fates, after);
 }
 
-/** Adds the last bytes, which are no whole granule. */
 function notePart(address: u32, size: u32, fates: usize): void {
   let isStored = false;
   for (let i = size & ~3; i < size; i++) if (!isInvalid(load<u16>((address + i) << 1))) isStored = true;

@@ -44,7 +44,6 @@ export function allocated(address: u32, size: u32, zeroedBy: u32): void {
   if (zeroedBy === 0) touchedBefore(address, <u32>end);
 }
 
-/** Called before a block is released. */
 export function released(address: u32): void {
   const number = blockAt(address);
   if (number === 0) return;
@@ -177,7 +176,6 @@ export function touchedBytes(line: u32): u64 {
   );
 }
 
-/** Returns the bytes of a line that were touched in their current block. */
 @inline
 export function touchedInBlock(line: u32): u64 {
   const at: usize = BYTES + (line << 6);
@@ -224,7 +222,6 @@ function forgetInBlock(address: u32, end: u32): void {
   for (; at < last; at++) if (load<u8>(at) === 1) store<u8>(at, 0);
 }
 
-/** Clears the marks of a line. */
 @inline
 export function clearLine(line: u32): void {
   const at: usize = BYTES + (line << 6);
@@ -235,7 +232,6 @@ export function clearLine(line: u32): void {
   v128.store(at, none, 48);
 }
 
-/** Returns bits `from` to `to - 1` of a line; `from` < `to` ≤ 64. */
 @inline
 function bitsBetween(from: u32, to: u32): u64 {
   return (u64.MAX_VALUE >>> (64 - <u64>(to - from))) << (<u64>from);

@@ -55,7 +55,6 @@ function find(key: u32, tag: u32): usize {
   return entry;
 }
 
-/** Moves the entries to the list of one snapshot. */
 export function list(): void {
   memory.fill(STATE + State.last, 0, LAST_BYTES * 4);
   const used = load<u32>(STATE, State.used);

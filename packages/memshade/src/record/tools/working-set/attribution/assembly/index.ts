@@ -8,7 +8,6 @@ export { enterFrame } from "../../../../contexts/assembly/frames";
 export { allocated, reallocated, released, requested } from "./blocks";
 export { attribute, merged } from "./snapshot";
 
-/** Records that the lines from `first` to `last` were touched by `key`. */
 export function touched(first: u32, last: u32, key: u32): void {
   if (last >= LINES) return;
   for (let line = first; line <= last; line++) {
@@ -35,14 +34,12 @@ export function accessed(address: u32, size: u32, key: u32): void {
     for (let i: u32 = 0; i < size && address + i < COVERED; i++) store<u8>(BYTES + address + i, 1);
 }
 
-/** Called before `memory.copy`. */
 export function copied(destination: u32, source: u32, size: u32): void {
   const key = load<u32>(STATE, State.key);
   touchRange(source, size, key);
   touchRange(destination, size, key);
 }
 
-/** Called before `memory.fill`. */
 export function filled(destination: u32, _value: u32, size: u32): void {
   touchRange(destination, size, load<u32>(STATE, State.key));
 }

@@ -174,7 +174,6 @@ function divide(line: u32, parts: u32, region: u32, scale: u32, now: u32, sign: 
   if ((touched & ~owned) !== 0) weigh(region, <f64>popcnt(touched & ~owned) * one);
 }
 
-/** True if the interval of an entry is part of the current one at a scale. */
 @inline
 function isInside(entry: usize, now: u32, scale: u32): bool {
   return load<u64>(entry, Owned.mask) !== 0 && bucketOf(now, load<u32>(entry, Owned.stamp)) <= scale;

@@ -17,7 +17,6 @@ import { halveOwned, regionOfLine, share } from "./owned";
  */
 const LINES_PER_LINE: u32 = 8;
 
-/** Attributes the lines of the interval that ends now. */
 export function attribute(): void {
   const end = load<u32>(CONTROL, Control.highLines);
   let lines: u32 = 0;

@@ -20,7 +20,6 @@ import type { AttributedPlace, AttributionTables } from "./read-attribution.ts";
 const MOST_CONTEXTS = 1024;
 const MOST_PER_INTERVAL = 16;
 
-/** Snapshot with its entries of one kind. */
 type Attributed = Pick<SnapshotRecord, "scale" | "interval"> & { entries: AttributionEntry[] };
 
 /** Sums over the contexts that have one path. */
@@ -83,7 +82,6 @@ export class AttributionDescriber {
     }));
   }
 
-  /** Returns the weights by path and interval, at the scale of a factor. */
   #series(snapshots: readonly Attributed[], factor: number, intervals: number): Map<string, number>[] {
     const last = snapshots[snapshots.length - 1]?.scale ?? 0;
     const series = Array.from({ length: intervals }, () => new Map<string, number>());

@@ -12,7 +12,6 @@ import type { AttributionLayout } from "../memory-plan.ts";
 const GRANULE_BYTES = 8;
 /** Mark of a byte that was touched in its current block. */
 const TOUCHED = 1;
-/** More than the largest kind of entry. */
 const KINDS = 4;
 
 /** Sum over the lines of one interval: by key, kind, and the number of time scales at which the lines are new. */
@@ -115,7 +114,6 @@ class OpenInterval {
     });
   }
 
-  /** Sets the keys of the bytes of a line. */
   #findOwners(line: number): void {
     const { bytes, owners, starts, firsts, heads, freed } = this.#layout;
     const base = line * LINE_BYTES;
@@ -161,7 +159,6 @@ class OpenInterval {
 }
 
 const LINE_BYTES = 64;
-/** Smaller differences are rounding errors. */
 const LEAST_WEIGHT = 1e-9;
 /** Key of a byte that was not touched; no owner has it. */
 const UNTOUCHED = 0;
@@ -203,7 +200,6 @@ class OpenShares {
     add: (key: number, bucket: number, weight: number) => void,
   ): void {
     const earlier = this.#earlier(line);
-    // Nearly all lines have one owner, now and before.
     const sole = soleOwner(owners, region);
     if (sole !== undefined && areOf(sole, bucket, earlier)) {
       add(sole, bucket, 1);

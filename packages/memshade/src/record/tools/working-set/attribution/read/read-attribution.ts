@@ -20,7 +20,6 @@ export interface AttributedPlace {
   of?: string | undefined;
 }
 
-/** Attribution's tables of one instance. */
 export interface AttributionTables {
   /** Entries of each snapshot, and of the open interval. */
   snapshots: AttributionEntry[][];
@@ -30,7 +29,6 @@ export interface AttributionTables {
   listsLost: number;
   ownedLost: number;
   keysLost: number;
-  /** Bytes of the frames and lists in use. */
   usedBytes: number;
 }
 

@@ -19,7 +19,6 @@ interface KnownPlace {
  * that code, and nothing resets the marks on the way.
  */
 export class KnownPlaces {
-  /** Ranges in program order. */
   readonly #order: KnownPlace[] = [];
   readonly #byBase = new Map<number, KnownPlace[]>();
 
@@ -46,7 +45,6 @@ export class KnownPlaces {
     else places.push(place);
   }
 
-  /** True if one range contains all of `[from, to)`. */
   covers(base: number, from: number, to: number): boolean {
     return this.#newest(base).some((place) => place.from <= from && place.to >= to);
   }

@@ -28,7 +28,6 @@ export class PlaceGroup {
   /** Local with the address of the first access, and the offset of that address from the base. */
   local = 0;
   held = 0;
-  /** Start and end of the first access in the module. */
   position = 0;
   end = 0;
   count = 0;
