@@ -104,7 +104,6 @@ export function siteFrequencies(module: WasmModule, sites: SiteTable): Float64Ar
   return frequencies;
 }
 
-/** Sets the frequencies of a function's sites per call of it, and adds those of its callees to `calls`. */
 function readBody(
   module: WasmModule,
   defined: number,
@@ -148,7 +147,6 @@ function readBody(
   }
 }
 
-/** Runs of a module's sites, an entry per site. */
 interface RunsPerSite {
   runs: Float64Array;
 }

@@ -63,13 +63,11 @@ export class LoopTable {
   readonly #room: number;
   readonly #words: number[] = [];
 
-  /** Creates a table of up to `room` bytes at an address. */
   constructor(address: number, room: number) {
     this.#address = address;
     this.#room = room;
   }
 
-  /** Adds words and returns their address; undefined if there is no room. */
   add(words: readonly number[]): number | undefined {
     const at = this.endBytes;
     if (at + words.length * WORD_BYTES > this.#address + this.#room) return undefined;
@@ -81,7 +79,6 @@ export class LoopTable {
     return this.#address;
   }
 
-  /** End address of the table. */
   get endBytes(): number {
     return this.#address + this.#words.length * WORD_BYTES;
   }
@@ -110,9 +107,7 @@ interface StreamLoop {
   /** Stores. Locals count the silent ones while the loop runs. */
   stores: Place[];
   streams: Progression[];
-  /** Address of the loop in the table. */
   at: number;
-  /** Local with the number of its trips. */
   trips: number;
 }
 
@@ -145,7 +140,6 @@ interface StreamTargets {
   followsStores: boolean;
   looped: number;
   table: LoopTable;
-  /** Address where loops store the ends of their streams. */
   ends: number;
   memory: number;
 }
@@ -277,7 +271,6 @@ function storesAreApart(accesses: readonly LoopAccess[], streams: readonly Progr
   return last.offset + last.place.size - first.offset <= Math.abs(first.stride.constant);
 }
 
-/** Pushes a sum of locals times constants, plus a constant. */
 function pushForm(sink: SnippetSink, { terms, constant }: LinearForm): void {
   sink.i32(constant);
   for (const { local, factor } of terms) {
@@ -292,7 +285,6 @@ function pushForm(sink: SnippetSink, { terms, constant }: LinearForm): void {
 
 interface NodeTargets {
   plan: FramePlan;
-  /** Global with the current context node. */
   nodeGlobal: number;
   memory: number;
   /** Function of the runtime: (code offset of a call) → node of the callee. */
@@ -314,7 +306,6 @@ export class NodeCalls {
   #codeStart = 0;
   #local = NO_LOCAL;
 
-  /** `catches`: true if functions of the module may catch exceptions. */
   constructor(targets: NodeTargets, catches: boolean) {
     this.#targets = targets;
     this.#catches = catches;
@@ -413,7 +404,6 @@ export class SummaryFunctions {
   readonly #made = new Map<number, number>();
   #tooFar = -1;
 
-  /** `memory64`: addresses are i64. */
   constructor(appended: AppendedFunctions, snippets: SummarySnippets, memory64: boolean) {
     this.#appended = appended;
     this.#snippets = snippets;
@@ -491,11 +481,9 @@ export class SummaryFunctions {
   }
 }
 
-/** Parts for inline code of plain accesses. */
 export interface SummaryParts {
   snippets: SummarySnippets;
   functions: SummaryFunctions;
-  /** 1 for each site that gets inline code. */
   inlined: Uint8Array;
   streams: StreamTargets;
   /** Frames of contexts; undefined if records are per site. */
@@ -510,11 +498,9 @@ interface FramedParts {
 }
 
 export interface PassTargets {
-  /** Bytes of the program's memory that the tool covers. */
   covered: number;
   /** Keys of sites, also used by functions that replace accesses. */
   records: SiteRecords;
-  /** Id of the first store. */
   firstId: number;
   notePages: number;
   /**
@@ -522,9 +508,7 @@ export interface PassTargets {
    * it.
    */
   growing: number;
-  /** Takes the result of memory.grow and returns it. */
   grown: number;
-  /** Indices of imported functions whose reads and writes are known. */
   exactImports: ReadonlySet<number>;
   /** Function that records the possible reads of an opaque host; −1 if the host is not opaque. */
   hostMayRead: number;

@@ -24,7 +24,6 @@ const LONGEST_DISPLACEMENT = 1 << 24;
 /** Address in a snippet: a local, or a constant if `local` is −1, plus a displacement. */
 export interface SnippetAddress {
   local: number;
-  /** Constant address, else 0. */
   constant: number;
   displacement: number;
   /** True if the local is an i64. The accessed address is below 4 GiB. */
@@ -61,7 +60,6 @@ export class ShadowWords {
     this.#memory = memory;
   }
 
-  /** Requests all locals that an access of this size may need. */
   reserve(size: number, scratch: Scratch): void {
     const bytes = size << ID_SHIFT;
     scratch(I32, 1);
@@ -197,7 +195,6 @@ export class ShadowWords {
     }
   }
 
-  /** Marks all bytes of an access as read. */
   fillRead(sink: SnippetSink, size: number, address: SnippetAddress): void {
     const bytes = size << ID_SHIFT;
     const step = Math.min(bytes, 8);
