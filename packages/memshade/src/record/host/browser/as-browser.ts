@@ -13,7 +13,6 @@ import { BrowserRecording, newToken } from "./run-browser.ts";
 
 export interface ClientRun {
   browser: string;
-  /** Arguments from the client, unchanged. */
   args: readonly string[];
   /** Origins whose pages are profiled; empty: all. */
   origins: readonly string[];
@@ -80,7 +79,6 @@ class Relay {
   #browserQueue: Promise<unknown> = Promise.resolve();
   /** Targets that are being attached to: the next event about one of them is not for the client. */
   readonly #attaching = new Set<string>();
-  /** Targets of the client's sessions. */
   readonly #targets = new Map<string, string>();
   #end!: () => void;
   readonly #ended = new Promise<void>((done) => {

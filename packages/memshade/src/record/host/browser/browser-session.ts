@@ -12,17 +12,14 @@ export interface SessionSettings extends Omit<AgentSettings, "isWorker"> {
   bypassesPolicies: boolean;
 }
 
-/** Events in the browser. */
 export interface BrowserEvents {
   message(context: Context, message: AgentMessage, contents: Buffer): void;
-  /** Called when a context is gone for any reason. */
   gone(context: Context, isCrash: boolean): void;
   /** Called when an agent requests an answer over an address. `place` is the part after the token. */
   requested(place: string, session: Session, request: string): void;
   /** Called when a document is about to be replaced. `continueRequest` must follow. */
   replacing(session: Session, request: string): void;
   paused(session: Session): void;
-  /** Called when the last page was closed. */
   empty(): void;
 }
 
@@ -93,7 +90,6 @@ export class BrowserSession {
     return first;
   }
 
-  /** Handles an event of the browser. */
   readonly take = ({ method, params, sessionId }: CdpEvent): void => {
     if (method === "Target.attachedToTarget") {
       this.#attached(params, sessionId);
@@ -131,7 +127,6 @@ export class BrowserSession {
     }
   };
 
-  /** Adds the table reader to an agent. */
   extend(context: Context): void {
     if (context.isExtended) return;
     context.isExtended = true;
@@ -294,7 +289,6 @@ export class BrowserSession {
   }
 }
 
-/** Connection to a page, frame, worker or worklet. */
 export interface Session {
   id: string;
   type: string;
@@ -316,7 +310,6 @@ export interface Context {
   executionContext: number;
   agent: string | undefined;
   url: string | undefined;
-  /** Number of times that it has begun to send a memory. */
   begun: number;
   isExtended: boolean;
 }

@@ -52,7 +52,6 @@ const FIRST_ID = 1_000_000_000;
 export interface CdpListener {
   /** Called in the order of the browser's messages; answers to commands are in the same order. */
   onEvent(event: CdpEvent): void;
-  /** Called when the browser has closed its end. */
   onGone(): void;
   /**
    * Handles messages for a client that shares the pipe: an event, or without one an answer. Returns false if the
@@ -61,7 +60,6 @@ export interface CdpListener {
   takeForeign?(text: string, event: CdpEvent | undefined): boolean;
 }
 
-/** Chrome DevTools Protocol over a pair of pipes. */
 export class CdpPipe {
   readonly #to: Writable;
   readonly #listener: CdpListener;

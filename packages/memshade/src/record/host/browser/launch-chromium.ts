@@ -11,7 +11,6 @@ import { type CdpListener, CdpPipe } from "./cdp-pipe.ts";
 /** First version that supports several memories per module. */
 const FIRST_VERSION = 120;
 
-/** Kind of the folder for a browser's profile. */
 const PROFILE = "chromium";
 
 /** Socket that Chromium creates in its temporary folder, which is its profile. */
@@ -37,7 +36,6 @@ export interface LaunchOptions {
   browser?: string | undefined;
   headless: boolean;
   browserArgs: readonly string[];
-  /** URL of the first page. */
   url: string;
 }
 
@@ -93,7 +91,6 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** True if windows can be shown. */
 export function hasDisplay(environment = process.env): boolean {
   if (process.platform !== "linux") return true;
   return Boolean(environment.DISPLAY || environment.WAYLAND_DISPLAY);
@@ -181,7 +178,6 @@ function argumentsOf({ headless, browserArgs, url }: LaunchOptions, profile: str
   ];
 }
 
-/** Ends the browser and all processes that it has started. */
 function killGroup(child: ChildProcess): void {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   try {

@@ -48,7 +48,6 @@ export type AnswerWay = "push" | "request";
  */
 export type AgentMessage =
   | { kind: "hello"; url: string | undefined; isWorker: boolean }
-  /** Part of the bytes of a module. */
   | { kind: "part"; id: number }
   | {
       kind: "rewrite";
@@ -59,7 +58,6 @@ export type AgentMessage =
       /** Path of the answer after the run's own part of the address; undefined: the answer is not requested. */
       place: string | undefined;
       beside: ShadowLayout | undefined;
-      /** Reason for leaving the waste tool out. */
       reason?: string | undefined;
     }
   /** Request to push an answer, since it did not arrive over the address. */
@@ -73,7 +71,6 @@ export type AgentMessage =
       info: InstrumentedInfo;
       path: string | null;
       place: SharedPlace | undefined;
-      /** Names of its shadow memories, and their sizes in bytes. */
       memories: Readonly<Record<string, number>>;
     }
   /**
@@ -89,7 +86,6 @@ export type AgentMessage =
   | { kind: "released"; id: number }
   /** Name that another context has given to this worker. */
   | { kind: "named"; worker: string }
-  /** Announces that a worker is about to be terminated by its creator. */
   | { kind: "ending"; worker: string }
   | { kind: "stacks"; news: HostStackNews }
   | { kind: "note"; sentence: string };

@@ -107,12 +107,10 @@ export class Images {
     this.#originals = originals;
   }
 
-  /** Number of instances that are recorded now. */
   get count(): number {
     return this.#instances.size;
   }
 
-  /** True if a tool records instances of a context. */
   hasTool(context: number, tool: keyof ShadowMemories): boolean {
     return [...this.#instances.values()].some((one) => one.context === context && one.images.has(tool));
   }
@@ -202,7 +200,6 @@ export class Images {
     );
   }
 
-  /** True if a context has instances that share their tables with others. */
   hasGroups(context: number): boolean {
     return [...this.#instances.values()].some(
       (instance) => instance.context === context && instance.group !== undefined,
@@ -231,11 +228,9 @@ function keyOf(context: number, id: number): string {
   return `${context}:${id}`;
 }
 
-/** Request of a context, with the bytes of its module. */
 export type ModuleRequest = Omit<AgentMessage & { kind: "rewrite" }, "kind" | "id" | "way" | "place">;
 
 export interface ModuleAsker {
-  /** Returns the text of a script, empty if it is not available. */
   textOf(url: string): Promise<string>;
   /** Called with a module that was rewritten for the first time. */
   onNew(module: PageModule): void;
@@ -244,7 +239,6 @@ export interface ModuleAsker {
 /** Longest script that is searched for names. */
 const GLUE_LIMIT_BYTES = 8 << 20;
 
-/** Empty answer: the module stays as it is. */
 const NONE = new Uint8Array(0);
 
 /** Rewrites the modules of pages. A module that was rewritten for one context is reused for all. */
@@ -268,7 +262,6 @@ export class ModuleService {
   /** Returns the bytes of a module before it was rewritten, by `moduleKey`. */
   readonly original = (key: string): Uint8Array | undefined => this.#originals.get(key);
 
-  /** Returns the answer to a context's request. */
   async answer(bytes: Uint8Array, request: ModuleRequest, asker: ModuleAsker): Promise<Uint8Array> {
     if (describePreambleProblem(bytes) !== undefined) return NONE;
     const { beside, reason } = request;
@@ -405,10 +398,8 @@ export class PageTexts {
     await Promise.all(this.#loading.splice(0));
   }
 
-  /** Returns the text of a loaded file, or of a file on disk. */
   readonly read = (place: string): string | undefined => this.#texts.get(place) ?? readText(place);
 
-  /** Loads an address; undefined if that fails. */
   #bytesOf(url: string, from: LoadedFrom, largest: number, withinMs: number): Promise<Buffer | undefined> {
     const known = this.#files.get(url);
     if (known !== undefined) return known;

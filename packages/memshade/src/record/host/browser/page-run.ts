@@ -24,7 +24,6 @@ export interface PageRunParts {
   symbols: PageSymbols;
   /** Prints a sentence and adds it to the profile. */
   note(sentence: string, isMissing?: boolean): void;
-  /** Called when the last page was closed. */
   onEmpty(): void;
 }
 
@@ -181,7 +180,6 @@ export class PageRun implements BrowserEvents {
     });
   }
 
-  /** Sends an answer in pieces. */
   async #push(context: Context, id: number): Promise<void> {
     const key = `${context.number}:${id}`;
     const bytes = await this.#answers.get(key);
@@ -264,7 +262,6 @@ export class PageRun implements BrowserEvents {
   }
 }
 
-/** Counts how often each text occurs. */
 function countsOf(texts: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
@@ -283,7 +280,6 @@ const SENDING_MS = 30_000;
 const STOPPED_MS = 10_000;
 
 interface Collecting {
-  /** True if busy contexts are stopped. */
   isEnd: boolean;
   /** True if the recording starts anew afterwards. */
   resets: boolean;
@@ -299,14 +295,12 @@ interface CollectorParts {
 /** Makes contexts send their tables, also busy ones. */
 class TableCollector {
   readonly #parts: CollectorParts;
-  /** Actions for sessions once they are paused. */
   readonly #onPaused = new Map<Session, () => Promise<unknown>>();
 
   constructor(parts: CollectorParts) {
     this.#parts = parts;
   }
 
-  /** Pauses a busy session for a while. */
   pause(session: Session, act: () => Promise<unknown>): void {
     const { cdp } = this.#parts;
     this.#onPaused.set(session, act);
@@ -336,7 +330,6 @@ class TableCollector {
     await within(Promise.all(answers), BUSY_MS);
   }
 
-  /** Reads the tables of contexts. */
   async collect(contexts: readonly Context[], how: Collecting): Promise<void> {
     const { images } = this.#parts;
     const asked = contexts.filter((context) => context.agent !== undefined && images.has(context.number));
@@ -409,7 +402,6 @@ class TableCollector {
   }
 }
 
-/** Describes a context for users. */
 function describe({ url, session: { isWorker } }: Context): string {
   const address =
     url === undefined || url === "" ? "" : ` ${url.length > 100 ? `${url.slice(0, 100)}…` : url}`;

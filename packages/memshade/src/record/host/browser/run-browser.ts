@@ -29,7 +29,6 @@ export interface BrowserRun {
   browser?: string | undefined;
   browserArgs: readonly string[];
   headless?: boolean | undefined;
-  /** Milliseconds after which the run ends. */
   forMs?: number | undefined;
   /** Origins whose pages are profiled besides that of `url`. */
   origins: readonly string[];
@@ -86,7 +85,6 @@ function pageName(address: string): string {
   return last.replace(/\.[^.]*$/, "") || "page";
 }
 
-/** Opens the page, and waits for the end of the run. */
 class BrowserSupervisor {
   readonly #run: BrowserRun;
   readonly #url: string;
@@ -193,12 +191,10 @@ class BrowserSupervisor {
 
 const ENDED: RunEnd = { kind: "exit", exitCode: 0 };
 
-/** Returns a secret name for this run in pages. */
 export function newToken(): string {
   return `memshade${randomBytes(16).toString("hex")}`;
 }
 
-/** Returns the origin of the pages at an address, in their own notation. */
 function originOf(address: string): string {
   return new URL(address).origin;
 }
@@ -240,7 +236,6 @@ export class BrowserRecording {
     this.#modules = new ModuleService(tools, (sentence) => this.#note(sentence));
   }
 
-  /** Number of instances created so far. */
   get instanceCount(): number {
     return this.#recorder.instanceCount;
   }
@@ -285,14 +280,12 @@ export class BrowserRecording {
     say(sentence);
   }
 
-  /** Starts the recording anew. */
   async reset(): Promise<void> {
     await this.#pageRun.collect(false, true);
     this.#recorder.reset();
     this.#say("what was recorded so far is forgotten; blocks that live now stay known");
   }
 
-  /** Writes a dump to a folder of its own. */
   async dump(): Promise<void> {
     await this.collect(false);
     if (this.#recorder.instanceCount === 0) {

@@ -18,7 +18,6 @@ export class FileLines {
     this.#note = note;
   }
 
-  /** Sets the path of a module; null: unknown. */
   learn(original: Uint8Array, path: string | null): void {
     if (path !== null) this.#paths.set(original, path);
   }

@@ -3,9 +3,7 @@ import { nameOfBuild } from "../../tools/module-names.ts";
 
 /** Origin of a module's bytes, as far as it is known. */
 export interface ModuleOrigin {
-  /** File with these bytes. */
   path?: string | null | undefined;
-  /** Address from which they were fetched. */
   address?: string | undefined;
   /** Scripts that led to its compilation, innermost first. */
   scripts?: readonly string[] | undefined;

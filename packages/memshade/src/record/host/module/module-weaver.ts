@@ -15,12 +15,9 @@ import { initialMemory } from "./initial-memory.ts";
 import { type ModuleOrigin, moduleName } from "./module-name.ts";
 import { nativeSha256 } from "./native-sha256.ts";
 
-/** Facts about a module besides its bytes. */
 export interface ModuleFacts {
-  /** Key of the module within a run. */
   key: string;
   path: string | null;
-  /** Source text of the scripts around it. */
   glue: string;
   /** Script that compiles it, if no file with its bytes is known. */
   script?: string | undefined;
@@ -45,7 +42,6 @@ export class ModuleWeaver {
     return moduleName(bytes, origin, nativeSha256);
   }
 
-  /** Rewrites a module for the first time. @throws UserError, FormatError */
   first(bytes: Uint8Array, name: string, facts: ModuleFacts): RewrittenModule {
     if (customSectionsOf(bytes, "memshade").length > 0)
       throw new Error("it is instrumented already; read its profile with the loader");

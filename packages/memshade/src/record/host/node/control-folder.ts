@@ -17,7 +17,6 @@ export function removeControlFolder(address: string): void {
   if (isOwnedFolder(basename(folder), KIND)) rmSync(folder, { recursive: true, force: true });
 }
 
-/** Removes the folders of supervising processes that were killed. */
 export function removeLeftControlFolders(): void {
   if (process.platform !== "win32") removeLeftFolders(parentOfSocket(KIND, SOCKET), KIND);
 }

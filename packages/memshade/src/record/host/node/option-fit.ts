@@ -11,7 +11,6 @@ export class OptionFit {
     else this.#firstMismatch ??= mismatch;
   }
 
-  /** Mistake in one line; undefined if there is none. */
   get mistake(): string | undefined {
     if (this.#fits || this.#firstMismatch === undefined) return undefined;
     return `${this.#firstMismatch}. It fits no module of the program: the allocator was searched for instead.`;

@@ -76,7 +76,6 @@ function takeForProgram(env: NodeJS.ProcessEnv): Record<string, string> {
   return found;
 }
 
-/** True if the process that started this one wants a signal to be ignored. */
 export function isIgnored(signal: NodeJS.Signals): boolean {
   if (taken === undefined || !IGNORABLE.includes(signal)) return false;
   return ((taken.ignored >> BigInt(constants.signals[signal] - 1)) & 1n) === 1n;
@@ -129,7 +128,6 @@ export function closeInherited(): void {
     }
 }
 
-/** Returns the descriptors after the standard streams. */
 function otherDescriptors(): number[] {
   return [...(taken?.descriptors.keys() ?? [])].filter((descriptor) => descriptor >= STANDARD_STREAMS);
 }

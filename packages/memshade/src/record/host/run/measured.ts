@@ -42,7 +42,6 @@ export function measuredFile(what: ProcessCost | { memory: ProcessMemory }): Pro
   return { name: MEASURED_FILE, contents: `${JSON.stringify(measured, null, 2)}\n` };
 }
 
-/** Returns the peak memory of this process, bytes. */
 function peakBytes(): number {
   try {
     const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync("/proc/self/status", "latin1"))!;

@@ -28,7 +28,6 @@ export function parentOfSocket(kind: string, socket: string): string {
   return isDeep && process.platform !== "win32" ? "/tmp" : tmpdir();
 }
 
-/** True if the name is that of such a folder. */
 export function isOwnedFolder(name: string, kind: string): boolean {
   return new RegExp(`^memshade-${kind}-\\w{6}$`).test(name);
 }

@@ -58,7 +58,6 @@ export function isSeenFromHere(identity: string): boolean {
 
 let known: string | undefined;
 
-/** Returns the namespace of this process's id; "" if there are no namespaces. */
 export function ownNamespace(): string {
   if (known === undefined)
     try {
@@ -96,7 +95,6 @@ function bootId(): string {
   return readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();
 }
 
-/** True if there is a process with this id that has not ended. */
 export function isProcess(pid: number): boolean {
   try {
     process.kill(pid, 0);

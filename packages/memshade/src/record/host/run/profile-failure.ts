@@ -11,7 +11,6 @@ export function sayNotWritten(folder: string, cwd: string, error: unknown): stri
   return reason;
 }
 
-/** Prints that a second signal has ended the writing of a profile. */
 export function sayInterrupted(folder: string, cwd: string): void {
   say(
     `interrupted: the profile was not written to ${fromHere(folder, cwd)}, and what was written of it is removed`,

@@ -8,7 +8,6 @@ export function describeEnd(error: unknown): RunEnd {
   return { kind: "exception", message: describeThrown(error) };
 }
 
-/** Describes a thrown value in one line. */
 export function describeThrown(error: unknown): string {
   if (error instanceof WebAssembly.Exception) return "uncaught WebAssembly exception";
   const text = error instanceof Error ? `${error.name}: ${error.message}` : safeString(error);

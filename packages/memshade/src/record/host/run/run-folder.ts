@@ -56,7 +56,6 @@ export function defaultOutTemplate(cwd: string, program: string): string {
   return `${join(cwd, DEFAULT_RUNS_FOLDER).replaceAll("%", "%%")}/${program.replaceAll("%", "%%")}.%p`;
 }
 
-/** True if a template has the place holder `%letter`. */
 export function hasPlaceHolder(template: string, letter: string): boolean {
   return new RegExp(`^(?:[^%]|%[^${letter}])*%${letter}`, "s").test(template);
 }

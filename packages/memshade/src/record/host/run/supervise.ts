@@ -6,7 +6,6 @@ import { defaultOutTemplate, RunFolders } from "./run-folder.ts";
 export interface SupervisedRun {
   /** Template of the run folder, see `expandOutTemplate`; undefined: the folder is named after the program. */
   out?: string | undefined;
-  /** short name of the program */
   program: string;
   /** True if the run claims the folder before the start, so that no other run can write there meanwhile. */
   isHeld: boolean;
@@ -22,7 +21,6 @@ export interface RunPlace {
   readonly claim: FolderClaim | undefined;
 }
 
-/** End of a run. */
 export interface RunOutcome {
   /** exit code for this process, if no signal ends it */
   readonly code: number;

@@ -7,7 +7,6 @@ import type { ShadowMemories } from "../instance/host-calls.ts";
 export interface WasiProgram {
   module: WebAssembly.Module;
   info: InstrumentedInfo;
-  /** Module before it was rewritten. */
   original: Uint8Array;
   version: "preview1" | "unstable";
   /** Name of the program, then its arguments. */
@@ -19,7 +18,6 @@ export interface WasiProgram {
   invoke: { name: string; values: (number | bigint)[] } | undefined;
 }
 
-/** Messages from the program's thread to the supervising thread. */
 export type WasiMessage =
   | { kind: "instance"; memories: ShadowMemories }
   | { kind: "flush"; answer: Int32Array }

@@ -131,7 +131,6 @@ class WasiSupervisor {
       if (this.#handle === undefined) say(beforeRecording(signal));
       else await this.#write({ kind: "signal", signal });
     } else {
-      // Without an instance nothing was recorded.
       const shortage =
         end.kind === "exception" && this.#handle === undefined
           ? addressShortage(end.message ?? "")
@@ -276,7 +275,6 @@ interface WasiModule {
   module: WebAssembly.Module;
   info: InstrumentedInfo;
   original: Uint8Array;
-  /** Processor time of the rewriting. */
   rewritingMs: number;
   version: "preview1" | "unstable";
   /** Value type bytes of the parameters of the function to invoke, if one was named. */

@@ -63,7 +63,6 @@ export interface ModuleQuestion {
   address: string | undefined;
   caller: readonly string[];
   beside: ShadowLayout | undefined;
-  /** Reason for leaving the waste tool out. */
   reason?: string | undefined;
 }
 
@@ -170,7 +169,6 @@ export class ModuleAnswers {
     return pushed;
   }
 
-  /** Requests an answer and blocks until it arrives; undefined if that is not possible. */
   #request(id: number): Uint8Array | undefined {
     if (XMLHttpRequest === undefined) return undefined;
     try {
@@ -193,7 +191,6 @@ export class ModuleAnswers {
   }
 }
 
-/** True if a service worker of the program would see the requests of this context. */
 function isServed(): boolean {
   try {
     return !!(globalThis as { navigator?: Navigator }).navigator?.serviceWorker?.controller;

@@ -46,7 +46,6 @@ export class PageRecorder implements InstantiationObserver {
   readonly #gone: FinalizationRegistry<number>;
   readonly #anew = new WeakMap<TrackedModule, RewrittenModule>();
   #last = 0;
-  /** Number of instances that are kept for the search of live blocks. */
   #looked = 0;
   #reader: TableReader | undefined;
   /** Tables of the last instantiated module, for libraries that are loaded into its memory. */
@@ -281,7 +280,6 @@ interface Pair {
 
 /** Message from one agent to another, in a property with a unique name. */
 interface Sent {
-  /** Name of the worker that receives the message. */
   worker?: string;
   pairs?: readonly Pair[];
 }
@@ -292,11 +290,9 @@ const ENDED_WITHIN_MS = 5000;
 const { addEventListener, setTimeout } = globalThis as Partial<typeof globalThis>;
 const { apply } = Reflect;
 
-/** State that the threads of a page share: memories, and the workers that receive them. */
 export class Threads {
   readonly #mark: string;
   readonly #link: ProcessLink;
-  /** Shared memories that this context has created. */
   readonly #memories: WeakRef<WebAssembly.Memory>[] = [];
   /** Modules whose instances share their tables, by `keyOf`. */
   readonly #modules = new Map<string, InstrumentedInfo>();
@@ -441,7 +437,6 @@ function keyOf({ buildId, originalBytes }: InstrumentedInfo): string {
 }
 
 const PAGE_BYTES = 4096;
-/** Most runs of one message. */
 const MOST_RUNS = 4096;
 
 /** Contents of a memory: pairs of address and length, and the bytes one after the other. */

@@ -18,7 +18,6 @@ export type RecordingMessage =
       info: InstrumentedInfo;
       path: string | null;
       place?: SharedPlace | undefined;
-      /** Number of the stack that made it. */
       maker?: number | undefined;
     }
   /** Requests the shadow memory of a shared memory. It is sent over the channel `to`, its group in the reply. */
@@ -30,7 +29,6 @@ export type RecordingMessage =
       to: string;
       reply: SharedArrayBuffer;
     }
-  /** Stacks by which a thread has entered modules. */
   | { kind: "stacks"; thread: number; news: HostStackNews }
   /** Reachability of an instance's live blocks. A new one replaces it at a dump or at the program's end. */
   | { kind: "reach"; id: string; reach: KnownReach | undefined }
@@ -43,7 +41,6 @@ export type RecordingMessage =
   /** Reports whether `--allocator` fits a module; if not, why. */
   | { kind: "allocator-option"; mismatch?: string }
   | { kind: "killed"; pid: number; signal: string }
-  /** The program has started another process, which is not recorded. */
   | { kind: "child-started" }
   | { kind: "flush"; id: string; reply: SharedArrayBuffer }
   | { kind: "dump"; reply: SharedArrayBuffer }

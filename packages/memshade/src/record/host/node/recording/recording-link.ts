@@ -34,7 +34,6 @@ abstract class Link implements RecordingLink {
   readonly thread = threadId;
   /** Determines which live blocks of this thread's instances are reachable. */
   lookThrough: () => void = () => {};
-  /** Words shared with the recording thread. */
   protected readonly state: Int32Array;
   #asked = 0;
 
@@ -165,7 +164,6 @@ export class MainThreadLink extends Link {
   }
 }
 
-/** Link of a worker thread of the program. */
 export class WorkerThreadLink extends Link {
   readonly #channel: BroadcastChannel;
 

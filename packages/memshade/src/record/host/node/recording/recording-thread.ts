@@ -288,7 +288,6 @@ function tellWritten(folder: string, what: "profile" | "dump"): void {
   });
 }
 
-/** Writes the final profile, once. */
 function finish(end: RunEnd): Reply {
   if (finished) return { ok: true, text: "" };
   finished = true;
