@@ -69,11 +69,11 @@ export function siteTable(places: SitePlaces): SiteTable {
   const table = { bytes: column(), siteClass: column(), store: column(), load: column() };
   let [stores, loads] = [0, 0];
   for (let site = 0; site < length; site++) {
-    const of = op[site];
-    table.bytes[site] = ACCESS_BYTES[of] ?? 0;
-    table.siteClass[site] = classOf(of);
-    if (isStore(of)) table.store[site] = ++stores;
-    if (isLoad(of)) table.load[site] = ++loads;
+    const opcode = op[site];
+    table.bytes[site] = ACCESS_BYTES[opcode] ?? 0;
+    table.siteClass[site] = classOf(opcode);
+    if (isStore(opcode)) table.store[site] = ++stores;
+    if (isLoad(opcode)) table.load[site] = ++loads;
   }
   return { ...places, ...table, length, stores, loads };
 }
@@ -140,7 +140,7 @@ export function decodeSites(bytes: Uint8Array): SiteTable {
   };
   for (let defined = 0; defined < functions; defined++) {
     firstOfFunction[defined] = site;
-    for (let left = reader.u32Leb(); left > 0; left--) read();
+    for (let remaining = reader.u32Leb(); remaining > 0; remaining--) read();
   }
   firstOfFunction[functions] = site;
   const zeroing: number[] = [];

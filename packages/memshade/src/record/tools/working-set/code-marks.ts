@@ -53,8 +53,8 @@ export class CodeMarks {
    */
   originalOf(offset: number): number {
     const offsets = this.#offsets;
-    const behind = partitionPoint(0, this.#count, (index) => offsets[index] <= offset);
-    return behind === 0 ? NONE : this.#originals[behind - 1];
+    const end = partitionPoint(0, this.#count, (index) => offsets[index] <= offset);
+    return end === 0 ? NONE : this.#originals[end - 1];
   }
 }
 

@@ -57,8 +57,8 @@ export class AccessFunctions {
    */
   get(op: number, alignment: number, lane: number, lanes = 0): number {
     const key = `${op} ${alignment} ${lane} ${lanes}`;
-    const known = this.#made.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#made.get(key);
+    if (existing !== undefined) return existing;
     const operands = operandsAbove(op);
     const results = PUSH_COUNT[op] === 1 ? [RESULT_TYPE[op]] : [];
     const type = this.#appended.typeIndex([this.#memory64 ? I64 : I32, ...operands, I32, I32, I32], results);
@@ -94,7 +94,7 @@ export class AccessFunctions {
       else body.op(name, alignment, 0, lane);
       if (results.length > 0) body.op("local.set", result);
     };
-    const tell = (target: number, id: number): void => {
+    const callRuntime = (target: number, id: number): void => {
       body.op("local.get", address).i32(size);
       if (target === this.#targets.storing || target === this.#targets.touched) body.op("call", target);
       else body.op("local.get", id).i32(float).op("call", target);
@@ -111,33 +111,33 @@ export class AccessFunctions {
     const { loaded, storing, stored, touched } = this.#targets;
     switch (kind) {
       case AccessKind.Store:
-        tell(storing, storeId);
+        callRuntime(storing, storeId);
         access();
-        tell(stored, storeId);
+        callRuntime(stored, storeId);
         break;
       case AccessKind.Rmw:
       case AccessKind.Cmpxchg:
         if (!this.#countsAtomics) {
-          tell(storing, storeId);
-          tell(touched, 0);
+          callRuntime(storing, storeId);
+          callRuntime(touched, 0);
           access();
           break;
         }
-        tell(storing, storeId);
+        callRuntime(storing, storeId);
         // The load reads the bytes from before the store.
-        tell(loaded, loadId);
+        callRuntime(loaded, loadId);
         access();
-        if (kind === AccessKind.Rmw) tell(stored, storeId);
+        if (kind === AccessKind.Rmw) callRuntime(stored, storeId);
         else {
           this.#compareExpected(body, results[0], size, result);
           body.open("if");
-          tell(stored, storeId);
+          callRuntime(stored, storeId);
           body.end();
         }
         break;
       default:
         access();
-        tell(loaded, loadId);
+        callRuntime(loaded, loadId);
     }
     if (results.length > 0) body.op("local.get", result);
     return body.finish();

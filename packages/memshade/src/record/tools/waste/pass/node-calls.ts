@@ -411,8 +411,8 @@ export class SummaryFunctions {
   }
 
   get(op: number): number {
-    const known = this.#made.get(op);
-    if (known !== undefined) return known;
+    const existing = this.#made.get(op);
+    if (existing !== undefined) return existing;
     const isStore = ACCESS_KIND[op] === AccessKind.Store;
     const record: ValType[] = Array(this.#snippets.records.coldOperands).fill(I32);
     const type = this.#appended.typeIndex(

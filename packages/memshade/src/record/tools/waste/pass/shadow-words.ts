@@ -210,10 +210,10 @@ export class ShadowWords {
   /** Marks the granules of an access as read. `marks` is the address of the marks, 0 if they are not recorded. */
   markRead(sink: SnippetSink, size: number, address: SnippetAddress, marks: number): void {
     if (marks === 0) return;
-    const mark = (behind: number, granules: number): void => {
+    const mark = (distance: number, granules: number): void => {
       pushAddress(sink, address);
-      if (behind > 0) {
-        sink.i32(behind);
+      if (distance > 0) {
+        sink.i32(distance);
         sink.plain(Op.I32_ADD);
       }
       sink.i32(GRANULE_SHIFT);

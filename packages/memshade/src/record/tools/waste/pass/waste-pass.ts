@@ -166,7 +166,7 @@ interface Access {
 /** Inserts code for each access: inline if possible, else a function that replaces the instruction. */
 export class WastePass implements ToolPass {
   readonly everywhere = "wrappers";
-  readonly #around: ToolSurroundings;
+  readonly #surroundings: ToolSurroundings;
   readonly #sites: SiteTable;
   readonly #functions: AccessFunctions;
   readonly #summary: SummaryParts | undefined;
@@ -214,40 +214,43 @@ export class WastePass implements ToolPass {
 
   /** Without `summary` every access becomes a call. */
   constructor(
-    around: ToolSurroundings,
+    surroundings: ToolSurroundings,
     sites: SiteTable,
     functions: AccessFunctions,
     summary: SummaryParts | undefined,
     targets: PassTargets,
   ) {
-    this.#around = around;
-    this.followedGlobal = around.stackPointer;
+    this.#surroundings = surroundings;
+    this.followedGlobal = surroundings.stackPointer;
     this.#sites = sites;
     this.#functions = functions;
     this.#summary = summary;
     this.#targets = targets;
     const framed = summary?.framed;
     if (framed !== undefined) this.#callFrames = new CallFrames(framed.frames);
-    const { module } = around;
-    this.#declaredBytes = declaredBytes(memoryType(module, around.memory));
+    const { module } = surroundings;
+    this.#declaredBytes = declaredBytes(memoryType(module, surroundings.memory));
     if (targets.nodes !== undefined)
       this.#nodeCalls = new NodeCalls(targets.nodes, module.importedTagCount + module.tags.length > 0);
-    this.#wrappers = new Set(around.allocator.wrappers);
-    this.#allocating = new Set([...this.#wrappers, ...around.allocator.functions.map(({ index }) => index)]);
-    this.#callsOut = targets.hostMayRead >= 0 && importsOf(around.module, "table").length > 0;
-    this.#zeroing = new Set(zeroingFunctions(around.allocator.functions));
+    this.#wrappers = new Set(surroundings.allocator.wrappers);
+    this.#allocating = new Set([
+      ...this.#wrappers,
+      ...surroundings.allocator.functions.map(({ index }) => index),
+    ]);
+    this.#callsOut = targets.hostMayRead >= 0 && importsOf(surroundings.module, "table").length > 0;
+    this.#zeroing = new Set(zeroingFunctions(surroundings.allocator.functions));
     this.#exact = targets.exactImports;
     this.#keys = new SiteKeys(sites, framed?.sites, targets);
     const { loopsOf } = targets;
     if (loopsOf !== undefined)
       this.repeated = new RepeatedAccesses({
-        memory: around.shadowMemory,
+        memory: surroundings.shadowMemory,
         of: (site) =>
           sites.store[site] === 0
             ? loopsOf(this.#keys.load(site), false)
             : loopsOf(this.#keys.store(site), true),
       });
-    this.#steps = new Steps({ sites, keys: this.#keys, targets, memory: around.shadowMemory });
+    this.#steps = new Steps({ sites, keys: this.#keys, targets, memory: surroundings.shadowMemory });
     this.inline = new Uint8Array((sites.length + 7) >>> 3);
     this.leaders = new Uint8Array((sites.length + 7) >>> 3);
     this.frames = new Uint8Array((sites.length + 7) >>> 3);
@@ -256,13 +259,14 @@ export class WastePass implements ToolPass {
 
   begin(state: WalkState, codeStart: number): void {
     this.#state = state;
-    this.#cursor = this.#sites.firstOfFunction[state.function - this.#around.module.importedFunctionCount];
+    this.#cursor =
+      this.#sites.firstOfFunction[state.function - this.#surroundings.module.importedFunctionCount];
     this.#beginBlock();
     this.repeated?.begin(state);
     this.#codeStart = codeStart;
     this.#nodeCalls?.begin(state, codeStart);
     this.#streams =
-      this.#summary !== undefined && state.hasLoops && !this.#around.memory64
+      this.#summary !== undefined && state.hasLoops && !this.#surroundings.memory64
         ? new LoopStreams(state, this.#summary.streams)
         : undefined;
     this.#extraLocals.clear();
@@ -288,7 +292,7 @@ export class WastePass implements ToolPass {
   access(op: number, at: number, displacement: number, start: number, end: number): void {
     const site = this.#siteAt(start);
     const { stack, values } = this.#state;
-    const { memory64, module } = this.#around;
+    const { memory64, module } = this.#surroundings;
     const isLong = memory64 && hasLongDisplacement(module.bytes, start);
     // The address is beyond every memory that the tool covers. The access is left as it is, so that engines report the
     // trap of the original.
@@ -359,21 +363,21 @@ export class WastePass implements ToolPass {
   }
 
   setGlobal(global: number, start: number): number {
-    if (global !== this.#around.stackPointer) return -1;
+    if (global !== this.#surroundings.stackPointer) return -1;
     this.#streams?.abandon();
     if (this.#targets.notesPlaces)
-      this.#note(start, this.#targets.returnSite, start - this.#around.module.codePayloadStart);
+      this.#note(start, this.#targets.returnSite, start - this.#surroundings.module.codePayloadStart);
     return this.#targets.stackMoved;
   }
 
   grow(memory: number, start: number, end: number): void {
-    if (memory !== this.#around.memory) return;
+    if (memory !== this.#surroundings.memory) return;
     if (this.#targets.growing >= 0) this.#add(start, callOf(this.#targets.growing));
     this.#add(end, callOf(this.#targets.grown));
   }
 
   call(callee: number, tail: boolean, start: number, end: number): void {
-    const { importedFunctionCount, codePayloadStart } = this.#around.module;
+    const { importedFunctionCount, codePayloadStart } = this.#surroundings.module;
     const offset = start - codePayloadStart;
     if (callee >= 0 && callee < importedFunctionCount) {
       this.#noteKey(start, this.#targets.storeSite, this.#keys.store(this.#siteAt(start)));
@@ -423,7 +427,7 @@ export class WastePass implements ToolPass {
 
   /** Returns the site at a position. Sites are in the order of the walk; unreachable ones are skipped. */
   #siteAt(start: number): number {
-    const offset = start - this.#around.module.codePayloadStart;
+    const offset = start - this.#surroundings.module.codePayloadStart;
     while (this.#sites.offset[this.#cursor] < offset) this.#cursor++;
     return this.#cursor;
   }
@@ -434,7 +438,7 @@ export class WastePass implements ToolPass {
   }
 
   #replace({ op, at, displacement, start, end, site }: Access): void {
-    const bytes = this.#around.module.bytes;
+    const bytes = this.#surroundings.module.bytes;
     const immediates = skipOpcode(bytes, start);
     const flags = bytes[immediates];
     const lane = IMMEDIATE_KIND[op] === ImmediateKind.MemargLane ? bytes[end - 1] : -1;
@@ -474,10 +478,10 @@ export class WastePass implements ToolPass {
         local: isConstant ? -1 : keepAddress(this.#state, at, op, start),
         constant: isConstant ? stack.offset[at] : 0,
         displacement,
-        isWide: this.#around.memory64,
+        isWide: this.#surroundings.memory64,
       },
       value: { local: 0, isHeld: false },
-      lane: IMMEDIATE_KIND[op] === ImmediateKind.MemargLane ? this.#around.module.bytes[end - 1] : 0,
+      lane: IMMEDIATE_KIND[op] === ImmediateKind.MemargLane ? this.#surroundings.module.bytes[end - 1] : 0,
       silent: undefined,
       ids: NO_LOCAL,
     };
@@ -514,7 +518,7 @@ export class WastePass implements ToolPass {
   #lanesOf(op: number, at: number): number {
     if (op !== Op.V128_STORE) return 0;
     const produced = this.#state.stack.produced[at + 1];
-    const bytes = this.#around.module.bytes;
+    const bytes = this.#surroundings.module.bytes;
     let pos = Math.max(this.#lastLooked, this.#codeStart);
     for (let next = pos; next < produced; pos = next) {
       const id = opcodeIdAt(bytes, pos);
@@ -545,8 +549,8 @@ export class WastePass implements ToolPass {
 
   #extraLocal(type: ValType, number: number): number {
     const key = type * 8 + number;
-    const known = this.#extraLocals.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#extraLocals.get(key);
+    if (existing !== undefined) return existing;
     const local = extraLocal(this.#state.temporaries, type);
     this.#extraLocals.set(key, local);
     return local;

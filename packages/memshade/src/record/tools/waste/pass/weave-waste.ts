@@ -57,15 +57,15 @@ import { inFrameOfZeroing, planWeaving, refusal, type WeavingPlan } from "./weav
 
 const ACCESS_SIZES = [1, 2, 4, 8, 16];
 
-export function weaveWaste(around: ToolSurroundings): WovenTool | string {
-  const plan = planWeaving(around);
+export function weaveWaste(surroundings: ToolSurroundings): WovenTool | string {
+  const plan = planWeaving(surroundings);
   return refusal(plan) ?? new WasteWeaver(plan).weave();
 }
 
 /** Adds the runtime to a module as planned, and makes the pass that calls it. */
 class WasteWeaver {
   readonly #plan: WeavingPlan;
-  readonly #around: ToolSurroundings;
+  readonly #surroundings: ToolSurroundings;
   readonly #runtime: MergedRuntime;
   /** Shadow stack for the call paths of allocations. Its frames are those of another tool, or the tool's own. */
   readonly #stack: ShadowStack | undefined;
@@ -77,24 +77,24 @@ class WasteWeaver {
   readonly #loopTable: LoopTable;
 
   constructor(plan: WeavingPlan) {
-    const { around, framed, layout } = plan;
+    const { surroundings, framed, layout } = plan;
     this.#plan = plan;
-    this.#around = around;
+    this.#surroundings = surroundings;
     this.#stackPlan = plan.wishes.ownStack
-      ? new StackPlan(around.module, around.scan, around.allocator)
+      ? new StackPlan(surroundings.module, surroundings.scan, surroundings.allocator)
       : undefined;
-    this.#stack = this.#stackPlan === undefined ? around.stack : this.#ownStack();
+    this.#stack = this.#stackPlan === undefined ? surroundings.stack : this.#ownStack();
     this.#runtime = this.#mergeRuntime();
-    this.#framedRecords = new FramedRecords(layout, around.shadowMemory);
-    this.#fixedRecords = new FixedRecords(layout, around.shadowMemory);
+    this.#framedRecords = new FramedRecords(layout, surroundings.shadowMemory);
+    this.#fixedRecords = new FixedRecords(layout, surroundings.shadowMemory);
     this.#frameTargets = this.#findFrameTargets();
     this.#frames = framed && { ...framed, snippets: new FrameSnippets(this.#frameTargets) };
     this.#loopTable = new LoopTable(layout.endBytes, LARGEST_MEMORY_BYTES - layout.endBytes);
   }
 
   weave(): WovenTool {
-    const { around, isCompatible, contexts, wishes, layout } = this.#plan;
-    const { shadowMemory } = around;
+    const { surroundings, isCompatible, contexts, wishes, layout } = this.#plan;
+    const { shadowMemory } = surroundings;
     const target = this.#target;
     const pass = this.#makePass();
     const allocations = this.#allocations();
@@ -107,7 +107,11 @@ class WasteWeaver {
       ...(stack === undefined || stackPlan === undefined
         ? {}
         : {
-            beside: new ShadowStackPass(stackPlan, stack, new HostFrameFunctions(around.appended, stack)),
+            beside: new ShadowStackPass(
+              stackPlan,
+              stack,
+              new HostFrameFunctions(surroundings.appended, stack),
+            ),
             followedStack: { ...stack, entries: stackPlan.entries },
             stack,
           }),
@@ -122,8 +126,8 @@ class WasteWeaver {
       data: () => loopTable.segments(shadowMemory),
       tableBytes: Array(ownMemories(layout, wishes)).fill(layout.covered * 4),
       describe: () => this.#describe(pass),
-      start: starter(around, isCompatible ? -1 : target("segment"), target("notePages")),
-      memoryLimit: layout.covered < around.memoryBytes ? layout.covered : undefined,
+      start: starter(surroundings, isCompatible ? -1 : target("segment"), target("notePages")),
+      memoryLimit: layout.covered < surroundings.memoryBytes ? layout.covered : undefined,
       globals: this.#globals(),
       exports: {
         hostRead: target("hostRead"),
@@ -139,7 +143,7 @@ class WasteWeaver {
         released: target("released"),
       },
       entered: wishes.opaque ? target("hostMayRead") : -1,
-      isQuiet: (index) => isQuiet(around, index),
+      isQuiet: (index) => isQuiet(surroundings, index),
       notTracked: unseenBy(this.#plan),
     };
   }
@@ -156,24 +160,24 @@ class WasteWeaver {
   #ownStack(): ShadowStack {
     const { stackWord } = this.#plan.layout;
     return {
-      shadowMemory: this.#around.shadowMemory,
-      stackGlobal: this.#around.firstGlobal,
+      shadowMemory: this.#surroundings.shadowMemory,
+      stackGlobal: this.#surroundings.firstGlobal,
       frames: fixedFrameBase({ stack: stackWord + STACK_BASE_BYTES, hostWord: stackWord }),
     };
   }
 
   /** Index of the first global after that of the stack. */
   get #firstGlobal(): number {
-    return this.#around.firstGlobal + (this.#stackPlan === undefined ? 0 : 1);
+    return this.#surroundings.firstGlobal + (this.#stackPlan === undefined ? 0 : 1);
   }
 
   #mergeRuntime(): MergedRuntime {
-    const { around, layout, wishes, isCompatible } = this.#plan;
-    const { shadowMemory } = around;
+    const { surroundings, layout, wishes, isCompatible } = this.#plan;
+    const { shadowMemory } = surroundings;
     const firstGlobal = this.#firstGlobal;
     const hasNodes = this.#hasNodes;
     return mergeRuntime(runtimeBytes(wishes.engine), {
-      appended: around.appended,
+      appended: surroundings.appended,
       shadowMemory,
       firstGlobal: firstGlobal + (hasNodes ? 1 : 0),
       constants: {
@@ -181,9 +185,9 @@ class WasteWeaver {
         NODE: hasNodes ? nodeAtHand(firstGlobal) : 0,
       },
       hosts: {},
-      programMemory: around.memory,
-      programMemory64: around.memory64,
-      stackPointer: around.stackPointer,
+      programMemory: surroundings.memory,
+      programMemory64: surroundings.memory64,
+      stackPointer: surroundings.stackPointer,
       frames: this.#stack && { memory: this.#stack.shadowMemory, global: this.#stack.stackGlobal },
       tables: Object.fromEntries(
         WORD_TABLES.slice(0, ownMemories(layout, wishes)).map((table, i) => [table, shadowMemory + 1 + i]),
@@ -195,10 +199,10 @@ class WasteWeaver {
    * Returns the targets of frames. In precise mode the slot's global has the context's node itself, with 0 as the root.
    */
   #findFrameTargets(): FrameTargets {
-    const { around, framed, layout } = this.#plan;
+    const { surroundings, framed, layout } = this.#plan;
     const hasNodes = this.#hasNodes;
     return {
-      memory: around.shadowMemory,
+      memory: surroundings.shadowMemory,
       slotGlobal: this.#firstGlobal + (hasNodes ? 0 : this.#runtime.globals.length),
       enterFrame: framed === undefined ? -1 : this.#target("enterFrame"),
       hostWord: layout.control + Control.hostWord,
@@ -220,10 +224,10 @@ class WasteWeaver {
   }
 
   #makePass(): WastePass {
-    const { around, sites, isPrecise, isCompatible } = this.#plan;
+    const { surroundings, sites, isPrecise, isCompatible } = this.#plan;
     const target = this.#target;
     const functions = new AccessFunctions(
-      around.appended,
+      surroundings.appended,
       {
         loaded: target("loaded"),
         storing: target("storing"),
@@ -231,25 +235,25 @@ class WasteWeaver {
         touched: target("hostRead"),
       },
       !isCompatible,
-      around.memory64,
+      surroundings.memory64,
     );
     const summary = isPrecise ? undefined : this.#summaryParts();
-    return new WastePass(around, sites, functions, summary, this.#passTargets());
+    return new WastePass(surroundings, sites, functions, summary, this.#passTargets());
   }
 
   #summaryParts(): SummaryParts {
-    const { around, framed, isCompatible, layout } = this.#plan;
+    const { surroundings, framed, isCompatible, layout } = this.#plan;
     const snippets = this.#summarySnippets();
     return {
       snippets,
-      functions: new SummaryFunctions(around.appended, snippets, around.memory64),
+      functions: new SummaryFunctions(surroundings.appended, snippets, surroundings.memory64),
       inlined: this.#inlinedSites(),
       streams: {
         followsStores: !isCompatible,
         looped: this.#target("looped"),
         table: this.#loopTable,
         ends: layout.control + Control.ends,
-        memory: around.shadowMemory,
+        memory: surroundings.shadowMemory,
       },
       framed:
         framed === undefined || this.#frames === undefined
@@ -260,12 +264,12 @@ class WasteWeaver {
   }
 
   #summarySnippets(): SummarySnippets {
-    const { around, framed, isCompatible, layout } = this.#plan;
+    const { surroundings, framed, isCompatible, layout } = this.#plan;
     const target = this.#target;
     const bySize = (name: string) => new Map(ACCESS_SIZES.map((size) => [size, target(`${name}${size}`)]));
     return new SummarySnippets(
       layout,
-      around.shadowMemory,
+      surroundings.shadowMemory,
       {
         same: target("same"),
         fresh: bySize("fresh"),
@@ -279,26 +283,26 @@ class WasteWeaver {
   }
 
   #inlinedSites(): Uint8Array {
-    const { around, sites } = this.#plan;
-    const { siteRuns } = around.options.waste ?? {};
-    const guessed = siteFrequencies(around.module, sites);
+    const { surroundings, sites } = this.#plan;
+    const { siteRuns } = surroundings.options.waste ?? {};
+    const guessed = siteFrequencies(surroundings.module, sites);
     const frequencies =
       siteRuns === undefined ? guessed : knownFrequencies(sites, runsPerSite(sites, siteRuns), guessed);
-    return inlinedSites(around.module, sites, frequencies);
+    return inlinedSites(surroundings.module, sites, frequencies);
   }
 
   #passTargets(): PassTargets {
-    const { around, contexts, exact, framed, isPrecise, layout, wishes } = this.#plan;
+    const { surroundings, contexts, exact, framed, isPrecise, layout, wishes } = this.#plan;
     const target = this.#target;
     const { control, covered } = layout;
     return {
       exactImports: exact,
       covered,
       notePages: target("notePages"),
-      growing: this.#isHeldByPass() ? onPages(around, target("growing")) : -1,
-      grown: onPages(around, target("grown")),
+      growing: this.#isHeldByPass() ? onPages(surroundings, target("growing")) : -1,
+      grown: onPages(surroundings, target("grown")),
       hostMayRead: wishes.opaque ? target("hostMayRead") : -1,
-      stackMoved: onStackMoved(around, target),
+      stackMoved: onStackMoved(surroundings, target),
       records: framed === undefined ? this.#fixedRecords : this.#framedRecords,
       firstId: isPrecise ? 1 : ShadowIds.first,
       nodes:
@@ -307,7 +311,7 @@ class WasteWeaver {
           : {
               plan: contexts,
               nodeGlobal: this.#frameTargets.slotGlobal,
-              memory: around.shadowMemory,
+              memory: surroundings.shadowMemory,
               enter: target("enter"),
               snippets: new FrameSnippets(this.#frameTargets),
             },
@@ -325,7 +329,7 @@ class WasteWeaver {
 
   /** True if the pass must limit the memory's growth. An imported memory has the maximum that its creator gave it. */
   #isHeldByPass(): boolean {
-    const { module, memory, memoryBytes } = this.#around;
+    const { module, memory, memoryBytes } = this.#surroundings;
     return memoryType(module, memory).pageSizeLog2 === 16 && this.#plan.layout.covered < memoryBytes;
   }
 
@@ -334,21 +338,21 @@ class WasteWeaver {
    * allocates.
    */
   #allocations(): { allocated: number; zeroedBy(index: number): number } | undefined {
-    const { around, framed, isPrecise, layout, sites, zeroing } = this.#plan;
+    const { surroundings, framed, isPrecise, layout, sites, zeroing } = this.#plan;
     const first = sites.stores - zeroing.length + (isPrecise ? 1 : ShadowIds.first);
     const zeroedBy = new Map(zeroing.map((index, i) => [index, first + i]));
-    const told = this.#target("allocated");
+    const runtimeAllocated = this.#target("allocated");
     const allocated =
       this.#frames === undefined || framed === undefined
-        ? told
-        : inFrameOfZeroing(around, this.#frames, framed.sites, {
+        ? runtimeAllocated
+        : inFrameOfZeroing(surroundings, this.#frames, framed.sites, {
             first: sites.length - zeroing.length,
             ids: [...zeroedBy.values()],
             zeroedSite: layout.control + Control.zeroedSite,
             records: this.#framedRecords,
-            allocated: told,
+            allocated: runtimeAllocated,
           });
-    if (around.allocator.functions.length === 0) return undefined;
+    if (surroundings.allocator.functions.length === 0) return undefined;
     return { allocated, zeroedBy: (index) => zeroedBy.get(index) ?? 0 };
   }
 
@@ -362,7 +366,7 @@ class WasteWeaver {
       init: target("initialized"),
       arrivingPiece: target("initializing"),
       pieceBuffer: {
-        memory: this.#around.shadowMemory,
+        memory: this.#surroundings.shadowMemory,
         address: this.#plan.layout.control + Control.initBytes,
         bytes: INIT_BUFFER_BYTES,
       },
@@ -370,13 +374,13 @@ class WasteWeaver {
   }
 
   #describe(pass: WastePass): ReturnType<WovenTool["describe"]> {
-    const { around, contexts, framed, isVisible, layout, sites, wishes } = this.#plan;
+    const { surroundings, contexts, framed, isVisible, layout, sites, wishes } = this.#plan;
     return {
       ...layout,
       engine: wishes.engine,
       contexts: wishes.contexts,
       objects: wishes.objects,
-      compat: around.options.waste?.compat ?? "",
+      compat: surroundings.options.waste?.compat ?? "",
       siteTable: base64Of(encodeSites(sites)),
       inline: base64Of(pass.inline),
       leaders: base64Of(pass.leaders),
@@ -389,7 +393,7 @@ class WasteWeaver {
       ...(contexts === undefined ? {} : { hostWord: this.#frameTargets.hostWord }),
       exportsMemory: isVisible,
       opaque: wishes.opaque,
-      limited: layout.covered < around.memoryBytes,
+      limited: layout.covered < surroundings.memoryBytes,
       mostPages: wishes.mostPages,
     };
   }
@@ -407,17 +411,17 @@ const NAMED_IMPORTS = 10;
 /** Longest name of an import in a sentence, characters. Component adapters use whole signatures as names. */
 const LONGEST_IMPORT = 48;
 
-function unseenBy({ around, isVisible, exact, wishes: { opaque } }: WeavingPlan): string[] {
-  const { module, memory, allocator } = around;
+function unseenBy({ surroundings, isVisible, exact, wishes: { opaque } }: WeavingPlan): string[] {
+  const { module, memory, allocator } = surroundings;
   const sentences: string[] = [];
   if (allocator.functions.length === 0)
     sentences.push("No allocator was found: freed memory counts as memory that is still in use.");
   sentences.push(...otherMemoriesNote(module));
   const names = unknownImports(module, exact);
   if (opaque) {
-    const which = names.length === 0 ? "" : ` (imports: ${names.join(", ")})`;
+    const importList = names.length === 0 ? "" : ` (imports: ${names.join(", ")})`;
     sentences.push(
-      `The host does not say what it reads: whatever is unread when it is in control counts as read by it${which}.`,
+      `The host does not say what it reads: whatever is unread when it is in control counts as read by it${importList}.`,
     );
   } else if (names.length > 0 && isVisible)
     sentences.push(`What these imports read and write is not seen: ${names.join(", ")}.`);

@@ -41,9 +41,9 @@ export function findSites(module: WasmModule, zeroing: readonly number[]): SiteT
   const { bytes, bodies, codePayloadStart, importedFunctionCount } = module;
   const [offset, op]: [number[], number[]] = [[], []];
   const firstOfFunction = new Int32Array(bodies.length + 1);
-  const add = (pos: number, what: number): void => {
+  const add = (pos: number, opcode: number): void => {
     offset.push(pos - codePayloadStart);
-    op.push(what);
+    op.push(opcode);
   };
   const siteOf = (opcode: number, immediates: number): number | undefined => {
     const kind = ACCESS_KIND[opcode];
@@ -79,7 +79,7 @@ export function findSites(module: WasmModule, zeroing: readonly number[]): SiteT
 }
 
 export interface WeavingPlan {
-  around: ToolSurroundings;
+  surroundings: ToolSurroundings;
   /** True if writers, readers and values are recorded per byte, instead of one id. */
   isPrecise: boolean;
   /** True if the tool counts as the Valgrind tool deadstores does. */
@@ -97,17 +97,17 @@ export interface WeavingPlan {
   layout: WasteLayout;
 }
 
-export function planWeaving(around: ToolSurroundings): WeavingPlan {
-  const { module, memory, memoryBytes, allocator } = around;
-  const { waste = {} } = around.options;
+export function planWeaving(surroundings: ToolSurroundings): WeavingPlan {
+  const { module, memory, memoryBytes, allocator } = surroundings;
+  const { waste = {} } = surroundings.options;
   const { contexts, objects, compat, mostIds } = waste;
   const isPrecise = isPreciseMode(waste);
   const zeroing = zeroingFunctions(allocator.functions);
   const sites = findSites(module, zeroing);
-  const plan = contexts === true ? contextPlan(around, sites, isPrecise) : undefined;
-  const framed = plan === undefined || isPrecise ? undefined : framesOf(around, plan, sites);
+  const plan = contexts === true ? contextPlan(surroundings, sites, isPrecise) : undefined;
+  const framed = plan === undefined || isPrecise ? undefined : framesOf(surroundings, plan, sites);
   const isVisible = isMemoryVisible(module, memory);
-  const exact = exactImports(module, around.options.glue);
+  const exact = exactImports(module, surroundings.options.glue);
   // In precise mode contexts are call paths already.
   const keepsPaths = allocator.functions.length > 0 && !(isPrecise && contexts === true);
   const wishes: WasteWishes = {
@@ -121,12 +121,12 @@ export function planWeaving(around: ToolSurroundings): WeavingPlan {
     objects: objects === true,
     opaque: isVisible && !isCommand(module, exact),
     paths: keepsPaths,
-    ownStack: keepsPaths && around.stack === undefined,
+    ownStack: keepsPaths && surroundings.stack === undefined,
     frames: framed && { functions: module.bodies.length, bytes: allFrameBytes(framed.shapes) },
     mostIds,
   };
   return {
-    around,
+    surroundings,
     isPrecise,
     isCompatible: compat === "deadstores",
     sites,
@@ -146,8 +146,8 @@ function mostPages({ maximum = Number.POSITIVE_INFINITY, index64 }: MemoryType):
 }
 
 /** Returns a sentence why the tool cannot record a module; undefined if it can. */
-export function refusal({ around, layout }: WeavingPlan): string | undefined {
-  const { minimum, pageSizeLog2 } = memoryType(around.module, around.memory);
+export function refusal({ surroundings, layout }: WeavingPlan): string | undefined {
+  const { minimum, pageSizeLog2 } = memoryType(surroundings.module, surroundings.memory);
   const bytes = minimum * 2 ** pageSizeLog2;
   if (bytes <= layout.covered) return undefined;
   return tooLargeSentence("The module's memory begins with", bytes, layout.covered);

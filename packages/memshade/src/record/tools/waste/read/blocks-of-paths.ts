@@ -31,9 +31,9 @@ export function blocksOf(
   header: number,
 ): WasteBlocks {
   const { path, blocks, bytes, size, smallest, unread, unreadBytes, neverRead, fates, tail } = figures;
-  const each = new Uint8Array(Math.min(size, fates.length * GRANULE_BYTES));
+  const byteFates = new Uint8Array(Math.min(size, fates.length * GRANULE_BYTES));
   fates.forEach((fate, i) => {
-    each.fill(fate, i * GRANULE_BYTES, (i + 1) * GRANULE_BYTES);
+    byteFates.fill(fate, i * GRANULE_BYTES, (i + 1) * GRANULE_BYTES);
   });
   return {
     ips,
@@ -44,7 +44,10 @@ export function blocksOf(
     unread_blocks: unread,
     unread_bytes: unreadBytes,
     never_read: neverRead,
-    ...unreadParts({ path, size, smallest, bytes: each.fill(GranuleFate.read, 0, header), tail }, typesOnce),
+    ...unreadParts(
+      { path, size, smallest, bytes: byteFates.fill(GranuleFate.read, 0, header), tail },
+      typesOnce,
+    ),
   };
 }
 
@@ -57,16 +60,16 @@ export function blocksOfObjects(
 ): WasteBlocks {
   const { path, objects, bytes, size, smallest, counts } = figures;
   const length = counts.length / COLUMNS;
-  const each = Uint8Array.from(
+  const byteFates = Uint8Array.from(
     { length },
     (_, i) =>
       (counts[i * COLUMNS + Column.reads] > 0 ? GranuleFate.read : 0) |
       (counts[i * COLUMNS + Column.writes] > 0 ? GranuleFate.written : 0),
   );
   const isUnread =
-    each.some((fate) => fate === GranuleFate.written) &&
-    each.every((fate) => (fate & GranuleFate.read) === 0);
-  const neverRead = each.reduce((sum, fate, i) => {
+    byteFates.some((fate) => fate === GranuleFate.written) &&
+    byteFates.every((fate) => (fate & GranuleFate.read) === 0);
+  const neverRead = byteFates.reduce((sum, fate, i) => {
     const writes = counts[i * COLUMNS + Column.writes];
     return fate === GranuleFate.written ? sum + Math.min(writes, objects) : sum;
   }, 0);
@@ -84,7 +87,7 @@ export function blocksOfObjects(
         path,
         size,
         smallest,
-        bytes: each.slice(0, OFFSETS).fill(GranuleFate.read, 0, header),
+        bytes: byteFates.slice(0, OFFSETS).fill(GranuleFate.read, 0, header),
         tail: size > OFFSETS,
       },
       typesOnce,
@@ -141,22 +144,22 @@ const RESERVED = /^(__|_[A-Z]|_vptr)/;
  * members that only a library declares are left out.
  */
 function ownMembers(members: readonly BlockMember[]): BlockMember[] {
-  const own = new Map<string, BlockMember>();
+  const ownByName = new Map<string, BlockMember>();
   for (const member of members) {
     const parts = member.name.split(".");
     const reserved = parts.findIndex((part) => RESERVED.test(part));
     const name = reserved < 0 ? member.name : parts.slice(0, reserved).join(".");
     if (name === "") continue;
-    const known = own.get(name);
+    const earlier = ownByName.get(name);
     const end = member.offset + member.size;
-    own.set(
+    ownByName.set(
       name,
-      known === undefined
+      earlier === undefined
         ? { ...member, name }
-        : { ...known, size: Math.max(known.offset + known.size, end) - known.offset },
+        : { ...earlier, size: Math.max(earlier.offset + earlier.size, end) - earlier.offset },
     );
   }
-  return [...own.values()];
+  return [...ownByName.values()];
 }
 
 function isRead(fate: number): boolean {
@@ -193,11 +196,11 @@ function typeOfBlocks(
 /** Combines the fates of consecutive elements of some bytes into those of one element. */
 function folded(bytes: Uint8Array, element: number): Uint8Array {
   if (element >= bytes.length) return bytes;
-  const all = new Uint8Array(element);
+  const fates = new Uint8Array(element);
   bytes.forEach((fate, i) => {
-    all[i % element] |= fate;
+    fates[i % element] |= fate;
   });
-  return all;
+  return fates;
 }
 
 /** Fewest elements that make a period, and largest period in bytes. */
@@ -240,8 +243,8 @@ export function mergeObjects(instances: readonly (readonly ObjectFigures[])[]): 
   const merged = new Map<string, ObjectFigures>();
   for (const figures of instances.flat()) {
     const key = pathKey(figures.path);
-    const known = merged.get(key);
-    merged.set(key, known === undefined ? figures : addSites(known, figures));
+    const earlier = merged.get(key);
+    merged.set(key, earlier === undefined ? figures : addSites(earlier, figures));
   }
   return [...merged.values()].sort((a, b) => b.dead - a.dead || b.bytes - a.bytes);
 }
@@ -275,8 +278,8 @@ function addPaths(a: ReadonlyMap<string, number>, b: ReadonlyMap<string, number>
 
 function addCounts(a: Float64Array, b: Float64Array): Float64Array {
   const sums = new Float64Array(Math.max(a.length, b.length));
-  for (const some of [a, b])
-    some.forEach((count, i) => {
+  for (const counts of [a, b])
+    counts.forEach((count, i) => {
       sums[i] += count;
     });
   return sums;
@@ -294,9 +297,9 @@ interface BlockParts {
 export function blockParts(sites: readonly ObjectFigures[]): Map<number | undefined, BlockParts> {
   const parts = new Map<number | undefined, BlockParts>();
   for (const { path, counts } of sites) {
-    const known = parts.get(path[0]);
-    const ends = (known?.ends ?? new Set()).add(counts.length / COLUMNS);
-    parts.set(path[0], { ends, counts: known === undefined ? counts : addCounts(known.counts, counts) });
+    const earlier = parts.get(path[0]);
+    const ends = (earlier?.ends ?? new Set()).add(counts.length / COLUMNS);
+    parts.set(path[0], { ends, counts: earlier === undefined ? counts : addCounts(earlier.counts, counts) });
   }
   return parts;
 }
@@ -388,12 +391,13 @@ function fieldAt(counts: Float64Array, offset: number, size: number, step: numbe
 /** Returns maximal runs of equal counts in all parts, cut at natural alignment: 16, 8, 4, 2 or 1 bytes. */
 function fieldsOf(counts: Float64Array, parts: BlockParts = { counts, ends: new Set() }): WasteField[] {
   const length = counts.length / COLUMNS;
-  const all = parts.counts;
+  const partCounts = parts.counts;
   const equal = (a: number, b: number): boolean =>
-    all[a * COLUMNS] === all[b * COLUMNS] && all[a * COLUMNS + 1] === all[b * COLUMNS + 1];
+    partCounts[a * COLUMNS] === partCounts[b * COLUMNS] &&
+    partCounts[a * COLUMNS + 1] === partCounts[b * COLUMNS + 1];
   const fields: WasteField[] = [];
   for (let offset = 0; offset < length; ) {
-    const isHole = all[offset * COLUMNS] === 0 && all[offset * COLUMNS + 1] === 0;
+    const isHole = partCounts[offset * COLUMNS] === 0 && partCounts[offset * COLUMNS + 1] === 0;
     let end = offset + 1;
     while (end < length && equal(offset, end) && !parts.ends.has(end)) end++;
     let size = end - offset;

@@ -22,10 +22,10 @@ export function wordsOf(tables: WasteTables): WasteWords {
   const { view, further, description } = tables;
   const count = coveredNow(tables);
   const table = (name: (typeof WORD_TABLES)[number]): Uint32Array => {
-    const own = description.isSplit ? further[WORD_TABLES.indexOf(name)] : undefined;
-    return own === undefined
+    const ownMemory = description.isSplit ? further[WORD_TABLES.indexOf(name)] : undefined;
+    return ownMemory === undefined
       ? new Uint32Array(view.buffer, description[name], count)
-      : new Uint32Array(own.buffer, 0, count);
+      : new Uint32Array(ownMemory.buffer, 0, count);
   };
   return { writers: table("writers"), readers: description.engine === "full" ? table("readers") : NO_WORDS };
 }
@@ -187,8 +187,8 @@ export function readPairs(
   places: ReadonlyMap<number, number[]>,
 ): PairFigures[] {
   const pairs: PairFigures[] = [];
-  for (const { first, second, kind: of, bytes, operations } of entriesOf(tables)) {
-    const kind = PAIR_KINDS.get(of);
+  for (const { first, second, kind: kindNumber, bytes, operations } of entriesOf(tables)) {
+    const kind = PAIR_KINDS.get(kindNumber);
     if (kind === undefined) continue;
     const paths = kind === "redundant" ? loadPaths : storePaths;
     const isEnd = kind === "deallocated" || kind === "returned";
@@ -211,13 +211,13 @@ export function readReallocations(
   places: ReadonlyMap<number, number[]>,
 ): ReallocationFigures[] {
   const found = new Map<number, ReallocationFigures>();
-  for (const { first: place, second: what, kind, bytes, operations } of entriesOf(tables)) {
+  for (const { first: place, second: change, kind, bytes, operations } of entriesOf(tables)) {
     if (kind !== Pair.reallocated) continue;
     const path = places.get(place) ?? [];
     const figures = found.get(place) ?? { path, calls: 0, grown: 0, moves: 0, moved: 0 };
     found.set(place, figures);
-    if (what === GREW) Object.assign(figures, { grown: bytes, calls: operations });
-    else if (what === MOVED) Object.assign(figures, { moved: bytes, moves: operations });
+    if (change === GREW) Object.assign(figures, { grown: bytes, calls: operations });
+    else if (change === MOVED) Object.assign(figures, { moved: bytes, moves: operations });
   }
   return [...found.values()];
 }
@@ -230,17 +230,17 @@ type SiteBytes = ReadonlyMap<number, ReadonlyMap<number, number>>;
  * loads.
  */
 export function readSitePairs(tables: WasteTables): Record<"dead" | "written" | "read", SiteBytes> {
-  const of = { dead: new Map(), written: new Map(), read: new Map() };
+  const accesses = { dead: new Map(), written: new Map(), read: new Map() };
   const kinds = new Map<number, Map<number, Map<number, number>>>([
-    [Pair.into, of.dead],
-    [Pair.writesInto, of.written],
-    [Pair.readsFrom, of.read],
+    [Pair.into, accesses.dead],
+    [Pair.writesInto, accesses.written],
+    [Pair.readsFrom, accesses.read],
   ]);
   for (const { first: key, second: site, kind, bytes } of entriesOf(tables)) {
     const into = kinds.get(kind);
     if (into === undefined) continue;
-    const known = into.get(site) ?? new Map<number, number>();
-    into.set(site, known.set(key, bytes));
+    const siteBytes = into.get(site) ?? new Map<number, number>();
+    into.set(site, siteBytes.set(key, bytes));
   }
-  return of;
+  return accesses;
 }

@@ -55,17 +55,17 @@ export function readSitePaths(
 ): Record<"stores" | "loads", SiteInContext[]> {
   const { description } = tables;
   const isSummary = description.engine === "brief";
-  const read = (which: "store" | "load", firstKey: number): SiteInContext[] => {
+  const read = (access: "store" | "load", firstKey: number): SiteInContext[] => {
     const [table, shift, used] =
-      which === "store"
+      access === "store"
         ? [description.stores, description.recordShift, Control.storeKeys]
         : [description.loads, description.loadShift, Control.loadKeys];
     const paths: SiteInContext[] = [];
     const countsOf = isSummary ? inlineCounts(tables) : undefined;
-    const siteOf = description.contexts ? new Int32Array(sites[`${which}s`] + 1) : undefined;
+    const siteOf = description.contexts ? new Int32Array(sites[`${access}s`] + 1) : undefined;
     for (let site = 0; site < sites.length; site++) {
       const counts = countsOf?.(site);
-      const number = sites[which][site];
+      const number = sites[access][site];
       if (number === 0) continue;
       if (siteOf !== undefined) siteOf[number] = site;
       const key = number - 1 + firstKey;
@@ -76,8 +76,8 @@ export function readSitePaths(
       paths.push({ key, site, path: [sites.offset[site]], at, runs, events });
     }
     if (siteOf === undefined) return paths;
-    const last = sites[`${which}s`] + controlWord(tables, used);
-    for (let key = sites[`${which}s`] + 1; key <= last; key++) {
+    const last = sites[`${access}s`] + controlWord(tables, used);
+    for (let key = sites[`${access}s`] + 1; key <= last; key++) {
       const at = table + key * 2 ** shift;
       const number = tables.view.getUint32(at + Store.site, true);
       if (number === 0 || number >= siteOf.length) continue;
@@ -237,9 +237,9 @@ function fateOf(ids: readonly number[], bytes: number): boolean | "unread" {
   return stored.some((id) => id !== READ_BYTE) ? "unread" : stored.length > 0;
 }
 
-function growFates(figures: PathBlocksFigures, all: number): void {
-  const granules = Math.min(all, MOST_GRANULES);
-  figures.tail = granules < all;
+function growFates(figures: PathBlocksFigures, wantedGranules: number): void {
+  const granules = Math.min(wantedGranules, MOST_GRANULES);
+  figures.tail = granules < wantedGranules;
   if (granules <= figures.fates.length) return;
   const fates = new Uint8Array(granules);
   fates.set(figures.fates);
@@ -251,16 +251,16 @@ export function mergePathBlocks(instances: readonly (readonly PathBlocksFigures[
   const merged = new Map<string, PathBlocksFigures>();
   for (const figures of instances.flat()) {
     const key = figures.path.join();
-    const known = merged.get(key);
-    merged.set(key, known === undefined ? figures : addBlocks(known, figures));
+    const earlier = merged.get(key);
+    merged.set(key, earlier === undefined ? figures : addBlocks(earlier, figures));
   }
   return [...merged.values()].sort((a, b) => b.bytes - a.bytes || comparePaths(a.path, b.path));
 }
 
 function addBlocks(a: PathBlocksFigures, b: PathBlocksFigures): PathBlocksFigures {
   const fates = new Uint8Array(Math.max(a.fates.length, b.fates.length));
-  for (const some of [a.fates, b.fates])
-    some.forEach((fate, i) => {
+  for (const added of [a.fates, b.fates])
+    added.forEach((fate, i) => {
       fates[i] |= fate;
     });
   return {

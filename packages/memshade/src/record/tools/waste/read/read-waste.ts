@@ -61,11 +61,11 @@ function readValues(view: DataView, at: number, op: number): WasteValue[] {
 function commonest(values: readonly WasteValue[]): WasteValue[] {
   const byValue = new Map<string, WasteValue>();
   for (const { value, loads, exact } of values) {
-    const known = byValue.get(value);
+    const earlier = byValue.get(value);
     byValue.set(value, {
       value,
-      loads: loads + (known?.loads ?? 0),
-      exact: exact && (known?.exact ?? true),
+      loads: loads + (earlier?.loads ?? 0),
+      exact: exact && (earlier?.exact ?? true),
     });
   }
   return [...byValue.values()]
@@ -81,8 +81,8 @@ function valueText(view: DataView, at: number, op: number): string {
   if (name === "f64.load") return floatText(view.getFloat64(at, true));
   const low = view.getBigUint64(at, true);
   if (name.startsWith("v128") || bytes > 8) {
-    const all = (view.getBigUint64(at + Value.upper, true) << 64n) | low;
-    return `0x${all.toString(16).padStart(bytes * 2, "0")}`;
+    const wide = (view.getBigUint64(at + Value.upper, true) << 64n) | low;
+    return `0x${wide.toString(16).padStart(bytes * 2, "0")}`;
   }
   const isUnsigned = name.endsWith("_u") || name.includes(".rmw");
   return String(isUnsigned ? low : BigInt.asIntN(bytes * 8, low));
@@ -160,9 +160,9 @@ function recordReader({ tables: { view, description } }: FigureSources, at: numb
 }
 
 /** Returns the figures of a store; undefined if it did not run. */
-function storeFigures(sources: FigureSources, one: SiteInContext): StoreFigures | undefined {
+function storeFigures(sources: FigureSources, siteInContext: SiteInContext): StoreFigures | undefined {
   const { tables, sites, frames, unread, exitVisible } = sources;
-  const { key, site, path, at, runs, events } = one;
+  const { key, site, path, at, runs, events } = siteInContext;
   const { count, precise } = recordReader(sources, at);
   const counted = count(Store.stores) + runs;
   if (counted === 0) return undefined;
@@ -170,14 +170,14 @@ function storeFigures(sources: FigureSources, one: SiteInContext): StoreFigures 
   const isSummary = tables.description.engine === "brief";
   const size = isSummary ? sites.bytes[site] : 0;
   const silent = count(Store.silent) + events;
-  const left = unread.get(key) ?? 0;
+  const unreadCount = unread.get(key) ?? 0;
   const deallocated = count(Store.deallocated);
   const read = count(Store.read) + (sources.read.get(key) ?? 0);
   const toldRead = count(Store.hostRead);
   const begun = sources.begun.get(site);
   // A trap may have prevented the count of a run. The bytes then show that it happened.
-  const told = deallocated + left + toldRead + read;
-  const stores = size === 0 ? counted : Math.max(counted, Math.ceil(told / size));
+  const accountedBytes = deallocated + unreadCount + toldRead + read;
+  const stores = size === 0 ? counted : Math.max(counted, Math.ceil(accountedBytes / size));
   const written = size === 0 ? count(Store.written) : stores * size;
   return {
     path,
@@ -189,11 +189,11 @@ function storeFigures(sources: FigureSources, one: SiteInContext): StoreFigures 
     written,
     read,
     // Summary mode does not count overwritten bytes. They are the remainder.
-    overwritten: isSummary ? written - deallocated - toldRead - left - read : count(Store.overwritten),
+    overwritten: isSummary ? written - deallocated - toldRead - unreadCount - read : count(Store.overwritten),
     deallocated,
-    exit: exitVisible ? 0 : left,
-    hostRead: toldRead + (exitVisible ? left : 0),
-    visibleAtExit: exitVisible ? left : 0,
+    exit: exitVisible ? 0 : unreadCount,
+    hostRead: toldRead + (exitVisible ? unreadCount : 0),
+    visibleAtExit: exitVisible ? unreadCount : 0,
     silent,
     silentBytes: size === 0 ? count(Store.silentBytes) : silent * size,
     same: precise(Store.same),
@@ -204,10 +204,10 @@ function storeFigures(sources: FigureSources, one: SiteInContext): StoreFigures 
   };
 }
 
-function loadFigures(sources: FigureSources, one: SiteInContext): LoadFigures | undefined {
+function loadFigures(sources: FigureSources, siteInContext: SiteInContext): LoadFigures | undefined {
   const { tables, sites, frames } = sources;
   const { view, description } = tables;
-  const { key, site, path, at, runs, events } = one;
+  const { key, site, path, at, runs, events } = siteInContext;
   const { count, precise } = recordReader(sources, at);
   const counted = count(Load.loads) + runs;
   if (counted === 0) return undefined;
@@ -237,21 +237,21 @@ function figuresOf<Figures extends StoreFigures | LoadFigures>(
   paths: readonly SiteInContext[],
   read: (one: SiteInContext) => Figures | undefined,
 ): Figures[] {
-  const all: Figures[] = [];
+  const found: Figures[] = [];
   const alone = new Map<number, Figures>();
-  for (const one of paths) {
-    const figures = read(one);
+  for (const siteInContext of paths) {
+    const figures = read(siteInContext);
     if (figures === undefined) continue;
     const { path } = figures;
-    const known = path.length === 1 ? alone.get(path[0]) : undefined;
-    if (known !== undefined) {
-      addFigures(known, figures);
+    const earlier = path.length === 1 ? alone.get(path[0]) : undefined;
+    if (earlier !== undefined) {
+      addFigures(earlier, figures);
       continue;
     }
     if (path.length === 1) alone.set(path[0], figures);
-    all.push(figures);
+    found.push(figures);
   }
-  return all;
+  return found;
 }
 
 /** Adds all numbers of `figures` to `to`, and merges their values. */
@@ -313,7 +313,9 @@ export class WasteReader {
     const paths = framed ?? readSitePaths(tables, sites);
     // Only precise mode uses paths for pairs and objects.
     const isPrecise = this.description.engine === "full";
-    const [storePaths, loadPaths] = [paths.stores, paths.loads].map((of) => pathsOf(isPrecise ? of : []));
+    const [storePaths, loadPaths] = [paths.stores, paths.loads].map((found) =>
+      pathsOf(isPrecise ? found : []),
+    );
     const places = readPlaces(tables);
     const sources: FigureSources = {
       tables,
@@ -328,8 +330,8 @@ export class WasteReader {
     const reached = controlWord(tables, Control.pages) * 65536;
     const times = controlWord(tables, Control.refused);
     return {
-      stores: figuresOf(paths.stores, (one) => storeFigures(sources, one)),
-      loads: figuresOf(paths.loads, (one) => loadFigures(sources, one)),
+      stores: figuresOf(paths.stores, (siteInContext) => storeFigures(sources, siteInContext)),
+      loads: figuresOf(paths.loads, (siteInContext) => loadFigures(sources, siteInContext)),
       pairs: readPairs(tables, storePaths, loadPaths, places),
       reallocations: readReallocations(tables, places),
       objects: readObjects(tables, places, { stores: storePaths, loads: loadPaths }, exitVisible),
@@ -488,15 +490,20 @@ class FrameReader {
       contextsLeft: 0,
       accessesLeft: 0,
     };
-    contents.stores = this.#tell(view, stores, most, contents);
-    contents.loads = this.#tell(view, loads, most, contents);
+    contents.stores = this.#chooseContexts(view, stores, most, contents);
+    contents.loads = this.#chooseContexts(view, loads, most, contents);
     return contents;
   }
 
-  #tell(view: DataView, sites: FramedSite[], most: number, contents: FramedContents): SiteInContext[] {
+  #chooseContexts(
+    view: DataView,
+    sites: FramedSite[],
+    most: number,
+    contents: FramedContents,
+  ): SiteInContext[] {
     const { offset, bytes } = this.#sites;
     const weight = ({ site, count }: FramedSite): number => count * Math.max(bytes[site], 1);
-    const isTold = (one: FramedSite): boolean => one.node !== 0 && one.node !== NOWHERE;
+    const isTold = (framedSite: FramedSite): boolean => framedSite.node !== 0 && framedSite.node !== NOWHERE;
     let least = 0;
     if (sites.length > most) {
       const weights = Float64Array.from(sites.filter(isTold), weight).sort();
@@ -504,10 +511,10 @@ class FrameReader {
       if (weights.length > most) least = weights[weights.length - most - 1];
     }
     const pathOf = new Map<number, number[]>([[NOWHERE, []]]);
-    return sites.map((one) => {
-      const { key, site, at, runs, node, count } = one;
+    return sites.map((framedSite) => {
+      const { key, site, at, runs, node, count } = framedSite;
       if (node === NOWHERE) contents.accessesLost += count;
-      if (isTold(one) && weight(one) <= least) {
+      if (isTold(framedSite) && weight(framedSite) <= least) {
         contents.contextsLeft++;
         contents.accessesLeft += count;
         return { key, site, path: [offset[site]], at, runs, events: 0 };

@@ -16,6 +16,6 @@ export function siteRunsOf(contents: readonly WasteContents[]): SiteRuns {
     for (const store of stores) add(store.path, store.stores);
     for (const load of loads) add(load.path, load.loads);
   }
-  const all = [...sums].sort(([a], [b]) => a - b);
-  return { offsets: all.map(([offset]) => offset), runs: all.map(([, runs]) => runs) };
+  const sorted = [...sums].sort(([a], [b]) => a - b);
+  return { offsets: sorted.map(([offset]) => offset), runs: sorted.map(([, runs]) => runs) };
 }

@@ -240,12 +240,12 @@ export class WasiRanges {
         const vectors = at("gathers" in effect ? effect.gathers : effect.scatters);
         const count = at(effect.count);
         ranges.reads.push([vectors, count * vector]);
-        let left = succeeded ? word(at(effect.done)) : 0;
-        for (let i = 0; i < count && left > 0; i++) {
-          const bytes = Math.min(left, word(vectors + i * vector + this.#word));
+        let remaining = succeeded ? word(at(effect.done)) : 0;
+        for (let i = 0; i < count && remaining > 0; i++) {
+          const bytes = Math.min(remaining, word(vectors + i * vector + this.#word));
           const range: [number, number] = [word(vectors + i * vector), bytes];
           if (bytes > 0) ("gathers" in effect ? ranges.reads : ranges.writes).push(range);
-          left -= bytes;
+          remaining -= bytes;
         }
         write(at(effect.done), this.#word);
       } else if ("used" in effect) {
@@ -294,7 +294,7 @@ class HostWrites {
    * kept.
    */
   tell(kept: readonly Kept[], address: number, size: number): boolean {
-    const before = kept.find((one) => one.address === address && one.bytes.length >= size);
+    const before = kept.find((range) => range.address === address && range.bytes.length >= size);
     if (before === undefined) return false;
     for (let done = 0; done < size; done += INIT_BUFFER_BYTES) {
       const piece = before.bytes.subarray(done, Math.min(size, done + INIT_BUFFER_BYTES));

@@ -60,7 +60,7 @@ export function wasteFile(
   const reallocations: WasteReallocations[] = [];
   const objects: WasteObjects[] = [];
   const blocks: WasteBlocks[] = [];
-  const said: { name: string; sentences: string[] }[] = [];
+  const notes: { name: string; sentences: string[] }[] = [];
   const isPrecise = options.engine === "full";
   for (const { index, info, original, contents } of modules) {
     const ipsOf = locator(index, original, linesOf, new Set(info.allocator.layers));
@@ -80,9 +80,9 @@ export function wasteFile(
     const endAt = new Map<string, number>();
     const endOf = (path: number[]): number => {
       const key = pathKey(path);
-      const known = endAt.get(key) ?? ends.push({ ips: ipsOf(path) }) - 1;
-      endAt.set(key, known);
-      return known;
+      const index = endAt.get(key) ?? ends.push({ ips: ipsOf(path) }) - 1;
+      endAt.set(key, index);
+      return index;
     };
     // Not as operands of one call: there may be a million pairs.
     for (const pair of pairsOf(contents, storeAt, loadAt, endOf)) pairs.push(pair);
@@ -104,15 +104,15 @@ export function wasteFile(
       });
     }
     const sentences = [...sentencesOfTool(info, "waste"), ...sentencesOf(contents), ...cut.sentences(ipsOf)];
-    said.push({ name: info.name, sentences });
+    notes.push({ name: info.name, sentences });
   }
   stores.forEach((store, first) => {
     if (isPrecise && store.dead_exit > 0)
       pairs.push({ kind: "exit", first, bytes: store.dead_exit, operations: 1 });
   });
   pairs.sort((a, b) => b.bytes - a.bytes);
-  const sum = <T>(of: readonly T[], figure: (one: T) => number): number =>
-    of.reduce((total, one) => total + figure(one), 0);
+  const sum = <T>(items: readonly T[], figure: (one: T) => number): number =>
+    items.reduce((total, one) => total + figure(one), 0);
   return {
     schema: WASTE_SCHEMA,
     version: WASTE_VERSION,
@@ -138,7 +138,7 @@ export function wasteFile(
     ...(isPrecise ? { pairs, ends, reallocations } : {}),
     ...(options.objects ? { objects } : {}),
     ...(isPrecise && !options.objects ? {} : { blocks }),
-    notTracked: sentencesOfModules(said),
+    notTracked: sentencesOfModules(notes),
   };
 }
 
@@ -259,15 +259,15 @@ function merge<T extends { path: number[] }>(instances: readonly (readonly T[])[
   const copies = new Set<T>();
   for (const figures of instances.flat()) {
     const key = pathKey(figures.path);
-    let known = merged.get(key);
-    if (known === undefined) merged.set(key, figures);
+    let earlier = merged.get(key);
+    if (earlier === undefined) merged.set(key, figures);
     else {
-      if (!copies.has(known)) {
-        known = { ...known };
-        copies.add(known);
-        merged.set(key, known);
+      if (!copies.has(earlier)) {
+        earlier = { ...earlier };
+        copies.add(earlier);
+        merged.set(key, earlier);
       }
-      addFigures(known, figures);
+      addFigures(earlier, figures);
     }
   }
   return [...merged.values()].sort((a, b) => comparePaths(a.path, b.path));
@@ -286,7 +286,7 @@ function locator(
 ): (path: readonly number[]) => WasteIp[] {
   const functions = new ModuleFunctions(original);
   const placeAt = linesOf?.(original);
-  const known = new Map<number, WasteIp>();
+  const ipOf = new Map<number, WasteIp>();
   const locate = (offset: number): WasteIp => {
     const found = functions.holding(offset);
     const frame = placeAt?.(offset);
@@ -300,10 +300,10 @@ function locator(
       ...(frame?.outer === undefined || frame.outer.length === 0
         ? {}
         : {
-            inlined: frame.outer.map((one) => ({
-              function: one.function,
-              ...placeMembers(one),
-              ...layerMembers(one),
+            inlined: frame.outer.map((outerFrame) => ({
+              function: outerFrame.function,
+              ...placeMembers(outerFrame),
+              ...layerMembers(outerFrame),
             })),
           }),
     };
@@ -312,10 +312,10 @@ function locator(
     path.length === 0
       ? [{ address: module * MODULE_SPAN, function: "(the host)" }]
       : path.map((offset) => {
-          let ip = known.get(offset);
+          let ip = ipOf.get(offset);
           if (ip === undefined) {
             ip = locate(offset);
-            known.set(offset, ip);
+            ipOf.set(offset, ip);
           }
           return ip;
         });
@@ -330,11 +330,11 @@ function pairsOf(
   const merged = new Map<string, PairFigures>();
   for (const pair of contents.flatMap((c) => c.pairs)) {
     const key = [pair.kind, pair.first, pair.origin, pair.second, pair.end].join("|");
-    const known = merged.get(key);
-    if (known === undefined) merged.set(key, { ...pair });
+    const earlier = merged.get(key);
+    if (earlier === undefined) merged.set(key, { ...pair });
     else {
-      known.bytes += pair.bytes;
-      known.operations += pair.operations;
+      earlier.bytes += pair.bytes;
+      earlier.operations += pair.operations;
     }
   }
   return [...merged.values()].map(({ kind, first, origin, second, end, bytes, operations }) => {
@@ -354,9 +354,10 @@ function pairsOf(
 }
 
 /** Merges the sentences of all modules. A sentence that does not hold for all of them gets the module's name. */
-function sentencesOfModules(said: readonly { name: string; sentences: string[] }[]): string[] {
-  const isCommon = (sentence: string): boolean => said.every(({ sentences }) => sentences.includes(sentence));
-  const texts = said.flatMap(({ name, sentences }) =>
+function sentencesOfModules(notes: readonly { name: string; sentences: string[] }[]): string[] {
+  const isCommon = (sentence: string): boolean =>
+    notes.every(({ sentences }) => sentences.includes(sentence));
+  const texts = notes.flatMap(({ name, sentences }) =>
     sentences.map((sentence) => (isCommon(sentence) ? sentence : `${name}: ${sentence}`)),
   );
   return [...new Set(texts)];
@@ -364,10 +365,10 @@ function sentencesOfModules(said: readonly { name: string; sentences: string[] }
 
 /** Returns a sentence if requests for memory failed because of the tool. */
 function refusedGrowth(contents: readonly WasteContents[]): string | undefined {
-  const all = contents.flatMap(({ refused }) => refused ?? []);
-  if (all.length === 0) return undefined;
-  const times = all.reduce((sum, of) => sum + of.times, 0);
-  return refusedSentence(times, Math.max(...all.map(({ pages }) => pages)), all[0].covered);
+  const refusals = contents.flatMap(({ refused }) => refused ?? []);
+  if (refusals.length === 0) return undefined;
+  const times = refusals.reduce((sum, of) => sum + of.times, 0);
+  return refusedSentence(times, Math.max(...refusals.map(({ pages }) => pages)), refusals[0].covered);
 }
 
 function boundsOfWaste(contents: readonly WasteContents[]): Bound[] {
@@ -403,14 +404,14 @@ function sentencesOf(contents: readonly WasteContents[]): string[] {
     sentences.push(
       `The tables of calling contexts were full: ${counted(lost, "access counts without its context", "accesses count without their context")}.`,
     );
-  const left = sum((of) => of.contextsLeft);
-  if (left > 0)
+  const contextsLeft = sum((of) => of.contextsLeft);
+  if (contextsLeft > 0)
     sentences.push(
-      `${counted(left, "seldom used place")} in contexts, ${counted(
+      `${counted(contextsLeft, "seldom used place")} in contexts, ${counted(
         sum((of) => of.accessesLeft),
         "access",
         "accesses",
-      )}, ${agreeing(left, "stands", "stand")} without their callers: what is told of contexts is bounded.`,
+      )}, ${agreeing(contextsLeft, "stands", "stand")} without their callers: what is told of contexts is bounded.`,
     );
   const pairsLost = sum((of) => of.pairsLost);
   if (pairsLost > 0)
@@ -511,8 +512,8 @@ export class WasteSession implements ToolSession {
 
   snapshot(end: RunEnd, facts: RunFacts): ToolSnapshot {
     const contents = [...this.#instances.values()].flatMap(({ module, reader, exitVisible, contents }) => {
-      const left = contents ?? reader?.read(exitVisible);
-      return left === undefined ? [] : { module, contents: left };
+      const current = contents ?? reader?.read(exitVisible);
+      return current === undefined ? [] : { module, contents: current };
     });
     const modules: ModuleContents[] = [...this.#modules].map(([index, { info, original }]) => ({
       index,
@@ -530,11 +531,11 @@ export class WasteSession implements ToolSession {
     const isAlone = facts.modules.length === 1;
     const named = (name: string, sentence: string) => (isAlone ? sentence : `${name}: ${sentence}`);
     // Reasons why modules, or instances of them, are not recorded.
-    const left = facts.modules.flatMap(({ index, name, notRecorded }) =>
+    const unrecorded = facts.modules.flatMap(({ index, name, notRecorded }) =>
       notRecorded?.waste === undefined ? [] : { module: index, name, reason: notRecorded.waste },
     );
-    const notRecorded = left.filter(({ module }) => !this.#modules.has(module));
-    const partly = left
+    const notRecorded = unrecorded.filter(({ module }) => !this.#modules.has(module));
+    const partly = unrecorded
       .filter(({ module }) => this.#modules.has(module))
       .map(({ name, reason }) => named(name, `Not every instance is recorded. ${reason}`));
     const refused = modules.flatMap(({ info, contents }) => {
@@ -552,7 +553,7 @@ export class WasteSession implements ToolSession {
       file: { name: WASTE_FILE, contents: wasteText(file) },
       bounds: [
         ...boundsOfWaste(contents.map((of) => of.contents)),
-        ...left.flatMap(({ name }) =>
+        ...unrecorded.flatMap(({ name }) =>
           unseenBounds(`the waste tool does not follow ${name}, or a part of it`, ["written", "dead"]),
         ),
         ...refused.map(
@@ -565,9 +566,9 @@ export class WasteSession implements ToolSession {
       ],
       shadowBytes: contents.reduce((sum, { contents: of }) => sum + of.shadowBytes, 0),
       notTracked: file.notTracked,
-      keptBack: file.notTracked.filter((said) => refused.some(({ sentence }) => said.endsWith(sentence))),
+      keptBack: file.notTracked.filter((note) => refused.some(({ sentence }) => note.endsWith(sentence))),
       warnings: [
-        ...left.map(({ name, reason }) => `${name}: ${reason}`),
+        ...unrecorded.map(({ name, reason }) => `${name}: ${reason}`),
         ...refused.map(({ name, sentence }) => `${name}: ${sentence}`),
       ],
       siteRuns: modules.map((of) => ({ original: of.original, runs: siteRunsOf(of.contents) })),

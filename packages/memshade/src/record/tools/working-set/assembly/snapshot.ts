@@ -89,8 +89,8 @@ function noteEntry(): void {
 
 export function entered(): void {
   noteEntry();
-  const left = clock();
-  if (left <= 0) setClock(poll(left));
+  const countdown = clock();
+  if (countdown <= 0) setClock(poll(countdown));
 }
 
 /** Variant of `entered` for real time. */
@@ -102,8 +102,8 @@ export function enteredTimed(): void {
 /** Variant of `entered` for a countdown and real time. */
 export function enteredBoth(): void {
   noteEntry();
-  const left = clock();
-  if (left <= 0 || load<u32>(CONTROL, Control.flag) !== 0) setClock(pollBoth(left));
+  const countdown = clock();
+  if (countdown <= 0 || load<u32>(CONTROL, Control.flag) !== 0) setClock(pollBoth(countdown));
 }
 
 export function pollFlag(): void {
@@ -196,10 +196,10 @@ function shorten(lines: u32): void {
 
 /** Halves stamps. A stamp is a number plus one, 0 for never: ⌊(s − 1) / 2⌋ + 1. */
 export function halve(from: usize, bytes: u32): void {
-  const one = i16x8.splat(1);
+  const ones = i16x8.splat(1);
   for (let at: u32 = 0; at < bytes; at += 16) {
     const stamps = v128.load(from + at);
-    v128.store(from + at, i16x8.shr_u(i16x8.add(stamps, one), 1));
+    v128.store(from + at, i16x8.shr_u(i16x8.add(stamps, ones), 1));
   }
 }
 
@@ -227,10 +227,10 @@ function scan(): u32 {
     if (!isMarked(page)) continue;
     const oldest = touchPages(page);
     looked += PAGE_COST;
-    const here = regionOf(page);
-    if (here !== region) {
+    const pageRegion = regionOf(page);
+    if (pageRegion !== region) {
       countHistories(region);
-      region = here;
+      region = pageRegion;
     }
     const both = maskOf(BOTH + page);
     const onlyRead = maskOf(page);
@@ -241,18 +241,18 @@ function scan(): u32 {
     if (isCut || popcnt(read | written) < MANY) {
       for (let group: u32 = 0; group < LINES_PER_PAGE; group += 16)
         v128.store(CONTROL + group, renew(page + group, oldest), Control.scanAged);
-      for (let left = read | written; left !== 0; left &= left - 1) {
-        const bit = ctz(left);
+      for (let lines = read | written; lines !== 0; lines &= lines - 1) {
+        const bit = ctz(lines);
         if (isCut) {
-          const its = regionOf(page + <u32>bit);
-          if (its !== region) {
+          const lineRegion = regionOf(page + <u32>bit);
+          if (lineRegion !== region) {
             countHistories(region);
-            region = its;
+            region = lineRegion;
           }
         }
-        const how = (<u32>(read >>> bit) & 1) | ((<u32>(written >>> bit) & 1) << 1);
+        const kinds = (<u32>(read >>> bit) & 1) | ((<u32>(written >>> bit) & 1) << 1);
         const history: u32 = load<u8>(CONTROL + <u32>bit, Control.scanAged);
-        countOne((((how << 8) | history) << 4) + ((<u32>bit & 3) << 2));
+        countOne((((kinds << 8) | history) << 4) + ((<u32>bit & 3) << 2));
         looked++;
       }
     } else
@@ -330,14 +330,14 @@ function touchGroup(line: u32, oldest: u32): u32 {
   const both = v128.load(BOTH + line);
   const read = v128.or(v128.load(line), both);
   const written = v128.or(v128.load(WRITTEN + line), both);
-  const how = v128.or(read, i8x16.add(written, written));
+  const kinds = v128.or(read, i8x16.add(written, written));
   const aged = renew(line, oldest);
   const first = i16x8.shl(
-    i8x16.shuffle(aged, how, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
+    i8x16.shuffle(aged, kinds, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
     4,
   );
   const last = i16x8.shl(
-    i8x16.shuffle(aged, how, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31),
+    i8x16.shuffle(aged, kinds, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31),
     4,
   );
   const counter: u32 = i16x8.extract_lane_u(first, 0);
@@ -377,15 +377,15 @@ function countOne(counter: u32): void {
 function countHistories(region: u32): void {
   const none = i32x4.splat(0);
   // The first counters have the lines that were not touched.
-  for (let how: u32 = 1; how <= 3; how++)
+  for (let kinds: u32 = 1; kinds <= 3; kinds++)
     for (let history: u32 = 0; history < HISTORIES; history++) {
-      const at: usize = CONTROL + (((how << 8) | history) << 4);
+      const at: usize = CONTROL + (((kinds << 8) | history) << 4);
       const lines = v128.load(at, Control.scanCounters);
       if (!v128.any_true(lines)) continue;
       v128.store(at, none, Control.scanCounters);
       countHistory(
         history,
-        how,
+        kinds,
         region,
         i32x4.extract_lane(lines, 0) +
           i32x4.extract_lane(lines, 1) +

@@ -33,13 +33,13 @@ export function regionOf(line: u32): u32 {
 }
 
 /** Counts `lines` touched lines of one region with the same history. `how`: 1 read, 2 written, 3 both. */
-export function countHistory(history: u32, how: u32, region: u32, lines: i32): void {
+export function countHistory(history: u32, kinds: u32, region: u32, lines: i32): void {
   const read = FRESH_BUCKET - (history & 15);
   const written = FRESH_BUCKET - (history >>> 4);
-  const nextRead = how & 1 ? 0 : read;
-  const nextWritten = how & 2 ? 0 : written;
-  if (how & 1) count(MeasureIndex.read, read, lines);
-  if (how & 2) count(MeasureIndex.written, written, lines);
+  const nextRead = kinds & 1 ? 0 : read;
+  const nextWritten = kinds & 2 ? 0 : written;
+  if (kinds & 1) count(MeasureIndex.read, read, lines);
+  if (kinds & 2) count(MeasureIndex.written, written, lines);
   if (max(nextRead, nextWritten) !== FRESH_BUCKET) {
     // Lines both read and written: added at the bucket of the older touch now, and removed at the one before.
     count(MeasureIndex.both, max(read, written), lines);

@@ -92,8 +92,8 @@ export function planAttribution(wishes: AttributionWishes): AttributionLayout {
   const { firstTouch, fill, owners } = wishes;
   const perByte = fill || owners ? followedBytesPerByte(wishes) : 0;
   const wanted = perByte === 0 ? 0 : Math.ceil(wishes.memoryBytes / PAGE_BYTES) * PAGE_BYTES;
-  const others = place(wishes, 0).endBytes;
-  const room = LARGEST_MEMORY_BYTES - PAGE_BYTES - others;
+  const otherBytes = place(wishes, 0).endBytes;
+  const room = LARGEST_MEMORY_BYTES - PAGE_BYTES - otherBytes;
   const covered = wanted === 0 ? 0 : Math.min(wanted, Math.floor(room / perByte / PAGE_BYTES) * PAGE_BYTES);
   return { ...place(wishes, covered), firstTouch, fill, owners, isLimited: covered < wanted };
 }

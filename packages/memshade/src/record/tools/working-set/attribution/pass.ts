@@ -60,14 +60,14 @@ interface PlannedFrames extends Omit<Frames, "snippets"> {}
  * `firstGlobal`. `constants` are those of the working set.
  */
 export function weaveAttribution(
-  around: ToolSurroundings,
+  surroundings: ToolSurroundings,
   workingSet: WorkingSetLayout,
   from: number,
   firstGlobal: number,
   constants: Record<string, number | Uint8Array>,
 ): WovenAttribution | undefined {
-  const wanted = around.options.workingset?.attribution ?? {};
-  const { memory64, module, appended, allocator } = around;
+  const wanted = surroundings.options.workingset?.attribution ?? {};
+  const { memory64, module, appended, allocator } = surroundings;
   const notTracked: string[] = [];
   const firstTouch = wanted.firstTouch === true;
   let fill = wanted.fill === true;
@@ -78,13 +78,13 @@ export function weaveAttribution(
     owners = false;
   }
   if (!firstTouch && !fill && !owners) return undefined;
-  const planned = firstTouch || owners ? planFrames(around, firstTouch, owners) : undefined;
+  const planned = firstTouch || owners ? planFrames(surroundings, firstTouch, owners) : undefined;
   const layout = planAttribution({
     firstTouch,
     fill,
     owners,
     from,
-    memoryBytes: around.memoryBytes,
+    memoryBytes: surroundings.memoryBytes,
     lines: workingSet.lines,
     snapshots: workingSet.recordCapacity,
     functions: module.bodies.length,
@@ -95,7 +95,7 @@ export function weaveAttribution(
   const slotGlobal = firstGlobal;
   const runtime = mergeRuntime(bytesOfBase64(ATTRIBUTION_RUNTIME_BASE64), {
     appended,
-    shadowMemory: around.shadowMemory,
+    shadowMemory: surroundings.shadowMemory,
     firstGlobal: firstGlobal + 1,
     constants: { ...constants, ...attributionConstants(layout) },
     hosts: {
@@ -106,7 +106,7 @@ export function weaveAttribution(
   });
   const target = (name: string): number => runtime.functions.get(name) as number;
   const frameTargets: FrameTargets = {
-    memory: around.shadowMemory,
+    memory: surroundings.shadowMemory,
     slotGlobal,
     enterFrame: planned === undefined ? -1 : target("enterFrame"),
     hostWord: layout.hostWord,
@@ -121,7 +121,7 @@ export function weaveAttribution(
     globals: [{ type: I32, initial: encodeConstantExpression(I32, layout.rootSlot | 0) }, ...runtime.globals],
     pass: new AttributionPass({
       memory64,
-      memory: around.shadowMemory,
+      memory: surroundings.shadowMemory,
       lines: workingSet.lines,
       covered: layout.covered,
       isLimited: layout.isLimited,
@@ -132,7 +132,7 @@ export function weaveAttribution(
       keyWord: keyWord(layout),
       touched: firstTouch ? target("touched") : -1,
       accessed: () => target("accessed"),
-      polls: new PollPlan(module, around.scan),
+      polls: new PollPlan(module, surroundings.scan),
       freesBlocks: owners,
       assumeAligned: workingSet.assumeAligned,
       frames,
@@ -141,7 +141,11 @@ export function weaveAttribution(
     followedCalls:
       planned === undefined
         ? undefined
-        : { shadowMemory: around.shadowMemory, ...entryStack(frameTargets), entries: planned.plan.entries },
+        : {
+            shadowMemory: surroundings.shadowMemory,
+            ...entryStack(frameTargets),
+            entries: planned.plan.entries,
+          },
     allocations:
       owners && allocator.functions.length > 0
         ? {
@@ -162,8 +166,8 @@ export function weaveAttribution(
  * Plans frames for all functions that access memory, or only for those that allocate. Contexts continue inside of the
  * allocator, whose own code accesses memory like any other.
  */
-function planFrames(around: ToolSurroundings, firstTouch: boolean, owners: boolean): PlannedFrames {
-  const { module, scan, allocator } = around;
+function planFrames(surroundings: ToolSurroundings, firstTouch: boolean, owners: boolean): PlannedFrames {
+  const { module, scan, allocator } = surroundings;
   const calls = findCallSites(module);
   const targets = owners ? allocator.functions.map(({ index }) => index) : [];
   if (firstTouch) targets.push(...touchingFunctions(module, scan, calls.callee, calls.firstOfFunction));
@@ -253,7 +257,7 @@ class AttributionPass implements ToolPass {
   readonly everywhere = true;
   readonly #targets: AttributionTargets;
   readonly #frames: CallFrames | undefined;
-  readonly #known = new KnownPlaces();
+  readonly #touchedPlaces = new KnownPlaces();
   #state!: WalkState;
   #codeStart = 0;
   #scratch = NO_LOCAL;
@@ -269,7 +273,7 @@ class AttributionPass implements ToolPass {
     this.#state = state;
     this.#codeStart = codeStart;
     this.#scratch = NO_LOCAL;
-    this.#known.forgetAll();
+    this.#touchedPlaces.forgetAll();
     const { bodies, importedFunctionCount } = state.module;
     const size = bodies[state.function - importedFunctionCount].end - codeStart;
     const isLarge = size > LARGEST_WITH_INLINE_CODE && !this.#targets.memory64;
@@ -289,7 +293,7 @@ class AttributionPass implements ToolPass {
       base === CONSTANT ? (stack.offset[at] >>> 0) + displacement : (stack.offset[at] + displacement) | 0;
     const hint = 1 << alignmentHint(module.bytes, start);
     const parts = this.#partsOf(base, from, size, this.#targets.assumeAligned && hint >= size);
-    this.#known.add(base, from, from + size, Kind.Both, start);
+    this.#touchedPlaces.add(base, from, from + size, Kind.Both, start);
     if (parts === 0) return;
     const isConstant = base === CONSTANT;
     const local = isConstant ? NO_LOCAL : keepAddress(this.#state, at, op, start);
@@ -306,14 +310,14 @@ class AttributionPass implements ToolPass {
     if (base === CONSTANT && ((from + size - 1) >>> 0) >>> LINE_SHIFT >= lines) return 0;
     let parts = 0;
     if (firstTouch) {
-      if (this.#known.kindsAt(base, from) === 0) parts |= Part.FirstLine;
+      if (this.#touchedPlaces.kindsAt(base, from) === 0) parts |= Part.FirstLine;
       const last = from + size - 1;
       const mayCross =
         base === CONSTANT ? from >>> LINE_SHIFT !== last >>> LINE_SHIFT : size > 1 && !isAligned;
-      if (mayCross && this.#known.kindsAt(base, last) === 0) parts |= Part.LastLine;
+      if (mayCross && this.#touchedPlaces.kindsAt(base, last) === 0) parts |= Part.LastLine;
     }
     const isCovered = base !== CONSTANT || from + size <= covered;
-    if (bytesToo && isCovered && !this.#known.covers(base, from, from + size)) parts |= Part.Bytes;
+    if (bytesToo && isCovered && !this.#touchedPlaces.covers(base, from, from + size)) parts |= Part.Bytes;
     return parts;
   }
 
@@ -327,15 +331,15 @@ class AttributionPass implements ToolPass {
     if (callee < 0 ? hostIsReferenced : callee < module.importedFunctionCount) this.#noteKey(start);
     this.#frames?.call(callee, tail, start, end);
     // All marks are gone at the end of an interval, and a block's marks when it is freed.
-    if (this.#targets.freesBlocks || this.#targets.polls.mayPoll(callee)) this.#known.forgetAll();
+    if (this.#targets.freesBlocks || this.#targets.polls.mayPoll(callee)) this.#touchedPlaces.forgetAll();
   }
 
   merge(position: number): void {
-    this.#known.forgetSince(position);
+    this.#touchedPlaces.forgetSince(position);
   }
 
   enterLoop(): void {
-    this.#known.forgetAll();
+    this.#touchedPlaces.forgetAll();
   }
 
   /** Charges the touches of the next bulk instruction or call of the host to the instruction at `start`. */

@@ -27,7 +27,7 @@ class LineMarks {
   readonly #insert: InsertMarks;
   readonly #pool: PlaceGroup[] = [];
   #open = 0;
-  readonly #known = new KnownPlaces();
+  readonly #markedPlaces = new KnownPlaces();
   /** True if aligned accesses count as inside of one line. */
   readonly #trusted: boolean;
   /** True if marks may depend on a test of alignment, which is a branch. */
@@ -42,7 +42,7 @@ class LineMarks {
   reset(tests: boolean): void {
     this.#tests = tests;
     this.#open = 0;
-    this.#known.forgetAll();
+    this.#markedPlaces.forgetAll();
   }
 
   /**
@@ -56,10 +56,10 @@ class LineMarks {
     kinds: number,
     aligned: boolean,
   ): PlaceGroup | undefined {
-    let missing = kinds & ~this.#known.kindsAt(base, offset);
+    let missing = kinds & ~this.#markedPlaces.kindsAt(base, offset);
     const last = offset + size - 1;
     if (missing !== kinds && size > 1 && !(this.#trusted && aligned))
-      missing |= kinds & ~this.#known.kindsAt(base, last);
+      missing |= kinds & ~this.#markedPlaces.kindsAt(base, last);
     if (missing === 0) return undefined;
     for (let i = this.#open - 1; i >= 0; i--) {
       const group = this.#pool[i];
@@ -87,17 +87,17 @@ class LineMarks {
     const marks = group.marks(this.#trusted);
     const tested = this.#trusted || !this.#tests || base === CONSTANT ? undefined : group.testedMarks(marks);
     this.#insert(group, marks, tested);
-    for (const { offset, kinds } of marks) this.#known.add(base, offset, offset + 1, kinds, position);
+    for (const { offset, kinds } of marks) this.#markedPlaces.add(base, offset, offset + 1, kinds, position);
   }
 
   forgetAll(): void {
     this.endBlock();
-    this.#known.forgetAll();
+    this.#markedPlaces.forgetAll();
   }
 
   forgetSince(position: number): void {
     this.endBlock();
-    this.#known.forgetSince(position);
+    this.#markedPlaces.forgetSince(position);
   }
 }
 

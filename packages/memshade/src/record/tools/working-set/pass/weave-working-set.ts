@@ -49,13 +49,13 @@ const SAMPLED_ACCESSES_TO_POLL = 1 << 14;
 /** Runtime function for an entry of the host, by the condition that polls check. */
 const ENTERED = { countdown: "entered", flag: "enteredTimed", both: "enteredBoth" } as const;
 
-export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
-  return new WorkingSetWeaver(around).weave();
+export function weaveWorkingSet(surroundings: ToolSurroundings): WovenTool {
+  return new WorkingSetWeaver(surroundings).weave();
 }
 
 /** Adds the runtimes of the tool and of its options to a module, and makes the pass that calls them. */
 class WorkingSetWeaver {
-  readonly #around: ToolSurroundings;
+  readonly #surroundings: ToolSurroundings;
   readonly #regions: Regions;
   readonly #layout: WorkingSetLayout;
   readonly #countdown: CountdownGlobal;
@@ -66,23 +66,23 @@ class WorkingSetWeaver {
   /** Condition that polls check. Sampled references need the number of accesses until then. */
   readonly #looksAt: keyof typeof ENTERED;
 
-  constructor(around: ToolSurroundings) {
-    const { appended, firstGlobal } = around;
-    this.#around = around;
-    this.#regions = findRegions(around);
-    const layout = planLayout(around, this.#regions);
+  constructor(surroundings: ToolSurroundings) {
+    const { appended, firstGlobal } = surroundings;
+    this.#surroundings = surroundings;
+    this.#regions = findRegions(surroundings);
+    const layout = planLayout(surroundings, this.#regions);
     this.#layout = layout;
     this.#countdown = placeCountdown(appended, firstGlobal);
     const globals = [...this.#countdown.globals];
     this.#locality = weaveLocality(
-      { ...around, firstGlobal: firstGlobal + globals.length },
+      { ...surroundings, firstGlobal: firstGlobal + globals.length },
       layout,
       this.#countdown.hosts.clock,
     );
     globals.push(...(this.#locality?.globals ?? []));
     const constants = { ...workingSetConstants(layout), ...this.#regions.code };
     const from = this.#locality?.endBytes ?? layout.locality;
-    this.#attribution = weaveAttribution(around, layout, from, firstGlobal + globals.length, constants);
+    this.#attribution = weaveAttribution(surroundings, layout, from, firstGlobal + globals.length, constants);
     globals.push(...(this.#attribution?.globals ?? []));
     this.#globals = globals;
     this.#runtime = this.#mergeRuntime(constants);
@@ -94,13 +94,13 @@ class WorkingSetWeaver {
     const layout = this.#layout;
     const locality = this.#locality;
     const attribution = this.#attribution;
-    const polls = new PollPlan(this.#around.module, this.#around.scan);
+    const polls = new PollPlan(this.#surroundings.module, this.#surroundings.scan);
     const carriers = this.#carriers(polls);
     const marks = this.#intervalPass(polls, carriers);
     let calls = "";
     return {
       name: "workingset",
-      pass: passWith(marks, locality, this.#around.memory64),
+      pass: passWith(marks, locality, this.#surroundings.memory64),
       beside: attribution?.pass,
       followedCalls: attribution?.followedCalls,
       shadowBytes: attribution?.endBytes ?? locality?.endBytes ?? layout.endBytes,
@@ -110,7 +110,7 @@ class WorkingSetWeaver {
       describe: () => ({
         ...layout,
         calls,
-        asksHost: (this.#around.options.hostStacks ?? "off") !== "off",
+        asksHost: (this.#surroundings.options.hostStacks ?? "off") !== "off",
         ...locality?.description,
         ...attribution?.description,
       }),
@@ -130,8 +130,8 @@ class WorkingSetWeaver {
       },
       allocations: attribution?.allocations,
       notTracked: [
-        ...otherMemoriesNote(this.#around.module),
-        ...(this.#around.memory64 && this.#around.memoryBytes === LARGEST_FOLLOWED_BYTES
+        ...otherMemoriesNote(this.#surroundings.module),
+        ...(this.#surroundings.memory64 && this.#surroundings.memoryBytes === LARGEST_FOLLOWED_BYTES
           ? [BEYOND_SENTENCE]
           : []),
         ...(this.#regions.heapFrom < 0 && this.#regions.code === undefined
@@ -143,7 +143,7 @@ class WorkingSetWeaver {
   }
 
   #mergeRuntime(constants: Record<string, number | Uint8Array>): MergedRuntime {
-    const { appended, firstGlobal, memory, memory64, noteStack, shadowMemory } = this.#around;
+    const { appended, firstGlobal, memory, memory64, noteStack, shadowMemory } = this.#surroundings;
     const beforePoll = this.#locality?.beforePoll ?? -1;
     const [beforeScan] = this.#attributed("attribute");
     const [merged] = this.#attributed("merged");
@@ -173,14 +173,16 @@ class WorkingSetWeaver {
 
   /** Returns one function that calls the working set's own listener and those of its options. */
   #listener(name: string, parameters: number, others = this.#attributed(name), inLocality = name): number {
-    const all = [this.#target(name), ...others];
-    const own = this.#locality?.listeners.get(inLocality);
-    if (own !== undefined) all.push(own);
-    return all.length === 1 ? all[0] : callAll(this.#around.appended, all, parameters);
+    const functions = [this.#target(name), ...others];
+    const localityListener = this.#locality?.listeners.get(inLocality);
+    if (localityListener !== undefined) functions.push(localityListener);
+    return functions.length === 1
+      ? functions[0]
+      : callAll(this.#surroundings.appended, functions, parameters);
   }
 
   get #hasExceptions(): boolean {
-    const { module } = this.#around;
+    const { module } = this.#surroundings;
     return module.tags.length > 0 || importsOf(module, "tag").length > 0;
   }
 
@@ -189,7 +191,7 @@ class WorkingSetWeaver {
    * types.
    */
   #carriers(polls: PollPlan): ReadonlyMap<number, number> {
-    const { appended, module, options, scan } = this.#around;
+    const { appended, module, options, scan } = this.#surroundings;
     const isAlone = this.#attribution === undefined && options.tools?.every((tool) => tool === "workingset");
     return isAlone === true && this.#looksAt !== "flag" && !this.#hasExceptions
       ? findCarriers(module, scan, polls, appended)
@@ -199,12 +201,12 @@ class WorkingSetWeaver {
   #intervalPass(polls: PollPlan, carriers: ReadonlyMap<number, number>): IntervalPass {
     const layout = this.#layout;
     const looksAt = this.#looksAt;
-    const { module, scan } = this.#around;
+    const { module, scan } = this.#surroundings;
     const { entered } = new EntryPoints(module, scan);
     const isEntered = (index: number) => entered.has(index);
     return new IntervalPass({
-      memory: this.#around.shadowMemory,
-      memory64: this.#around.memory64,
+      memory: this.#surroundings.shadowMemory,
+      memory64: this.#surroundings.memory64,
       lines: layout.lines,
       planes: [-1, 0, layout.written, layout.both],
       clock: this.#countdown.index,

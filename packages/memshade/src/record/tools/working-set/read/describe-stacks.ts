@@ -20,9 +20,9 @@ export function hostFrameNumbers(): (frame: RunHostFrame) => StackFrame {
   return (frame) => {
     const { column: _, ...named } = namedHostFrame(frame);
     const key = `${named.name}\n${named.file}`;
-    const known = ofHost.get(key) ?? FIRST_OF_HOST + ofHost.size;
-    ofHost.set(key, known);
-    return { function: known, ...named };
+    const number = ofHost.get(key) ?? FIRST_OF_HOST + ofHost.size;
+    ofHost.set(key, number);
+    return { function: number, ...named };
   };
 }
 
@@ -39,12 +39,14 @@ export function describeStacks(
   const hostFrame = hostFrameNumbers();
   const stacks: StackFrame[][] = [];
   const numbers = new Map<number, number>();
-  const all = [...noted.values()].flat().filter((frame) => frame.function !== HOST_FRAMES);
-  if (all.length === 0) return { stacks, numbers };
+  const wasmFrames = [...noted.values()].flat().filter((frame) => frame.function !== HOST_FRAMES);
+  if (wasmFrames.length === 0) return { stacks, numbers };
   const functions = new ModuleFunctions(original());
   const places = linesOf?.(original());
-  const byIndex = new Map(functions.at(all.map((frame) => frame.function)).map((one) => [one.index, one]));
-  const offsets = new Set(all.flatMap(({ offset }) => (offset < 0 ? [] : offset)));
+  const byIndex = new Map(
+    functions.at(wasmFrames.map((frame) => frame.function)).map((one) => [one.index, one]),
+  );
+  const offsets = new Set(wasmFrames.flatMap(({ offset }) => (offset < 0 ? [] : offset)));
   const byOffset = new Map([...offsets].map((offset) => [offset, functions.holding(offset)]));
   for (const [number, frames] of noted) {
     const known: StackFrame[] = [];

@@ -43,7 +43,7 @@ export function stackNoter(
   { stack: noted, used: usedAt, stacks, stacksEnd, calls }: NotedStacks,
   hostStackOf?: HostStackOf,
 ): () => void {
-  const known = new Map<string, number>();
+  const placeOf = new Map<string, number>();
   let marks: CodeMarks | undefined;
   const view = new DataView(memory.buffer);
   const note = (): void => {
@@ -55,7 +55,7 @@ export function stackNoter(
       return number === undefined ? [] : { ...frame, offset: number };
     });
     const key = frames.map((frame) => `${frame.function}:${frame.offset}`).join();
-    let place = known.get(key);
+    let place = placeOf.get(key);
     if (place === undefined) {
       const used = view.getUint32(usedAt, true);
       const end = used + 4 + frames.length * FRAME_WORDS * 4;
@@ -70,7 +70,7 @@ export function stackNoter(
         view.setUint32(usedAt, end, true);
         place = used + 1;
       }
-      known.set(key, place);
+      placeOf.set(key, place);
     }
     view.setUint32(noted, place, true);
   };

@@ -74,10 +74,10 @@ export class WorkingSetReader {
     const view = new DataView(this.#memory.buffer);
     const { records: at, recordCapacity } = this.#layout;
     const taken = view.getUint32(this.#layout.control + Control.records, true);
-    const kept = Math.min(taken, recordCapacity);
+    const stored = Math.min(taken, recordCapacity);
     const records: SnapshotRecord[] = [];
     const stacks: number[] = [];
-    for (let i = 0; i < kept; i++) {
+    for (let i = 0; i < stored; i++) {
       const record = at + i * SNAPSHOT_BYTES;
       records.push({
         scale: view.getUint32(record + Snapshot.scale, true),
@@ -102,7 +102,7 @@ export class WorkingSetReader {
       accesses: this.#accesses(view),
       lastIsPartial: begun,
       cutShort: this.#cutShort(view),
-      lost: taken - kept,
+      lost: taken - stored,
       memoryBytes: this.#memoryBytes(view, marked),
       stackBytes: view.getUint32(this.#layout.control + Control.stackNext, true),
     };
@@ -141,8 +141,8 @@ export class WorkingSetReader {
   #accesses(view: DataView): number {
     const { control } = this.#layout;
     const before = readU64(view, accessesAt(this.#layout));
-    const left = view.getInt32(control + Control.clock, true);
-    return before + view.getInt32(control + Control.loaded, true) - left;
+    const countdown = view.getInt32(control + Control.clock, true);
+    return before + view.getInt32(control + Control.loaded, true) - countdown;
   }
 
   /** Counts the marks of the open interval as a snapshot would. Returns the end of the marked lines too. */
@@ -181,10 +181,10 @@ export class WorkingSetReader {
       counts[regionOf(line)][bucket]++;
       if (isRead) counts.read[read]++;
       if (isWritten) counts.written[written]++;
-      const is = Math.max(isRead ? 0 : read, isWritten ? 0 : written);
-      if (is !== FRESH_BUCKET) {
+      const bothBucket = Math.max(isRead ? 0 : read, isWritten ? 0 : written);
+      if (bothBucket !== FRESH_BUCKET) {
         counts.both[Math.max(read, written)]++;
-        counts.both[is]--;
+        counts.both[bothBucket]--;
       }
       const page = Math.floor(line / LINES_PER_PAGE);
       if (page !== lastPage) counts.pages4K[bucketOf(interval, intervalOf(pageStamps[page]))]++;
@@ -252,7 +252,7 @@ export class IntervalTimer {
     this.#due = layout.interval;
     const looks = layout.unit === "cpu" ? CPU_LOOKS_PER_INTERVAL : 1;
     const pause = Math.max(SHORTEST_LOOK_MS, layout.interval / 1e6 / looks);
-    this.#timer = setInterval(() => this.#look(layout.interval), pause);
+    this.#timer = setInterval(() => this.#checkTime(layout.interval), pause);
     (this.#timer as { unref?(): void }).unref?.();
   }
 
@@ -260,7 +260,7 @@ export class IntervalTimer {
     clearInterval(this.#timer);
   }
 
-  #look(interval: number): void {
+  #checkTime(interval: number): void {
     const now = this.#now() - this.#begin;
     this.#view.setBigUint64(Control.now, BigInt(now), true);
     if (now < this.#due) return;
@@ -390,7 +390,9 @@ export class WorkingSetSession implements ToolSession {
       ...new Set(
         readings.flatMap(({ instance, readings }) => {
           const name = facts.modules[instance.module]?.name ?? "module";
-          return [...instance.sentences, ...untracked(instance, readings)].map((said) => `${name}: ${said}`);
+          return [...instance.sentences, ...untracked(instance, readings)].map(
+            (sentence) => `${name}: ${sentence}`,
+          );
         }),
       ),
     ];
@@ -549,7 +551,7 @@ function describe(
 
 function describeAttribution(
   instance: SessionInstance,
-  { attribution: tables, records: all }: Readings,
+  { attribution: tables, records: allRecords }: Readings,
   records: readonly SnapshotRecord[],
   levels: readonly WorkingSetLevel[],
   linesOf: LinesOf | undefined,
@@ -557,7 +559,7 @@ function describeAttribution(
   const { attribution: layout } = instance;
   if (layout === undefined || tables === undefined) return {};
   const scales = levels.map(({ factor, start }) => ({ factor, intervals: start.length }));
-  const describer = new AttributionDescriber(tables, records, all.length - records.length, scales);
+  const describer = new AttributionDescriber(tables, records, allRecords.length - records.length, scales);
   const original = originalOf(instance);
   const stackOf = stackDescriber(new ModuleFunctions(original), linesOf?.(original));
   return {

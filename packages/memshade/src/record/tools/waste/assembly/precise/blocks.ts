@@ -108,8 +108,8 @@ export function allocated(address: u32, size: u32, zeroedBy: u32): void {
 }
 
 export function released(address: u32): void {
-  const known = takeSize(address);
-  if (known !== 0) releaseBlock(address, known - 1);
+  const sizePlusOne = takeSize(address);
+  if (sizePlusOne !== 0) releaseBlock(address, sizePlusOne - 1);
   store<u32>(CONTROL, 0, Control.allocationSite);
 }
 
@@ -139,15 +139,15 @@ export function reallocated(old: u32, address: u32, size: u32): void {
   }
   if (outside(address, size)) return;
   const before = takeBlockSize(old);
-  const kept = min(before, size);
+  const keptBytes = min(before, size);
   const place = askingKey();
   beginOperation();
-  addPair(Pair.reallocated, place, GREW, size - kept);
-  if (address !== old && kept !== 0) addPair(Pair.reallocated, place, MOVED, kept);
+  addPair(Pair.reallocated, place, GREW, size - keptBytes);
+  if (address !== old && keptBytes !== 0) addPair(Pair.reallocated, place, MOVED, keptBytes);
   // Moving bytes reads them.
-  for (let i: u32 = 0; i < kept; i++) if (stateOf(wordAt(old + i)) === UNREAD) fieldRead(old + i);
-  if (before > kept) chargeBlock(old + kept, before - kept);
-  const carries = kept !== 0 && blockCarriedOn(old);
+  for (let i: u32 = 0; i < keptBytes; i++) if (stateOf(wordAt(old + i)) === UNREAD) fieldRead(old + i);
+  if (before > keptBytes) chargeBlock(old + keptBytes, before - keptBytes);
+  const carries = keptBytes !== 0 && blockCarriedOn(old);
   blockReleased(old);
   if (address === old) {
     if (size < before) invalidate(address + size, before - size, Pair.deallocated);
@@ -156,10 +156,10 @@ export function reallocated(old: u32, address: u32, size: u32): void {
     invalidate(address, size, Pair.deallocated);
     markDirty(address, size);
     if (REALLOC_FORGETS === 0) {
-      writersCopy(WRITERS + (address << 2), WRITERS + (old << 2), kept << 2);
-      readersCopy(READERS + (address << 2), READERS + (old << 2), kept << 2);
-      memory.copy(SEEN + address, SEEN + old, kept);
-      writersFill(WRITERS + (old << 2), 0, kept << 2);
+      writersCopy(WRITERS + (address << 2), WRITERS + (old << 2), keptBytes << 2);
+      readersCopy(READERS + (address << 2), READERS + (old << 2), keptBytes << 2);
+      memory.copy(SEEN + address, SEEN + old, keptBytes);
+      writersFill(WRITERS + (old << 2), 0, keptBytes << 2);
     }
     invalidate(old, before, Pair.deallocated);
   }

@@ -207,12 +207,12 @@ function pairWithSite(address: u32, size: u32, key: u32, kind: u32): void {
 }
 
 @inline
-function count(address: u32, which: u32): void {
-  if (BLOCKS !== 0) countField(address, which);
+function count(address: u32, column: u32): void {
+  if (BLOCKS !== 0) countField(address, column);
 }
 
 /** Adds one to the count and returns the site's entry, 0 if no block is there. */
-function countField(address: u32, which: u32): u32 {
+function countField(address: u32, column: u32): u32 {
   const block = load<u32>(BLOCK_OF + ((address >>> 3) << 2));
   if (block === 0) return 0;
   const at = blockAt(block);
@@ -220,7 +220,7 @@ function countField(address: u32, which: u32): u32 {
   if (offset >= load<u32>(at, Block.size)) return 0;
   const site = load<u32>(at, Block.site);
   const entry = siteAt(site);
-  const counts: usize = entry + OBJECT_SITE_HEADER_BYTES + min(offset, OFFSETS) * OFFSET_BYTES + which;
+  const counts: usize = entry + OBJECT_SITE_HEADER_BYTES + min(offset, OFFSETS) * OFFSET_BYTES + column;
   const value = load<u32>(counts) + 1;
   if (value !== 0) store<u32>(counts, value);
   return site;
@@ -230,7 +230,7 @@ function countField(address: u32, which: u32): u32 {
  * Does the work of `count` for up to 8 bytes with one fate. Returns the site's entry if one block has all of them, 0 if
  * no block has any. Otherwise counts nothing and returns `NO_BATCH`.
  */
-function countFields(address: u32, size: u32, which: u32): u32 {
+function countFields(address: u32, size: u32, column: u32): u32 {
   const block = load<u32>(BLOCK_OF + ((address >>> 3) << 2));
   if (block !== load<u32>(BLOCK_OF + (((address + size - 1) >>> 3) << 2))) return NO_BATCH;
   if (block === 0) return 0;
@@ -239,7 +239,7 @@ function countFields(address: u32, size: u32, which: u32): u32 {
   // Offsets behind the last one that has counts share one entry.
   if (offset + size > load<u32>(at, Block.size) || offset + size > OFFSETS) return NO_BATCH;
   const site = load<u32>(at, Block.site);
-  let counts: usize = siteAt(site) + OBJECT_SITE_HEADER_BYTES + offset * OFFSET_BYTES + which;
+  let counts: usize = siteAt(site) + OBJECT_SITE_HEADER_BYTES + offset * OFFSET_BYTES + column;
   for (let i: u32 = 0; i < size; i++) {
     const value = load<u32>(counts) + 1;
     if (value !== 0) store<u32>(counts, value);
@@ -281,8 +281,8 @@ function countAllDead(address: u32, size: u32, writer: u32): void {
   }
 }
 
-function countDead(address: u32, which: u32, writer: u32): void {
-  const site = countField(address, which);
+function countDead(address: u32, column: u32, writer: u32): void {
+  const site = countField(address, column);
   if (site === 0) return;
   add(siteAt(site) + ObjectSite.dead, 1);
   addPair(Pair.into, writer, site, 1);

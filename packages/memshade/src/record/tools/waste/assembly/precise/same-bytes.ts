@@ -87,20 +87,20 @@ function putValue(at: usize, size: u32, value: u64): void {
 function areWrittenBy(address: u32, size: u32, word: u32): bool {
   if (size <= 2) return size === 1 || wordAt(address + 1) === word;
   const at: u32 = WRITERS + (address << 2);
-  const all = i32x4.splat(word);
-  let other = v128.xor(writersLoad128(at), all);
-  if (size === 8) other = v128.or(other, v128.xor(writersLoad128(at + 16), all));
-  return !v128.any_true(other);
+  const words = i32x4.splat(word);
+  let difference = v128.xor(writersLoad128(at), words);
+  if (size === 8) difference = v128.or(difference, v128.xor(writersLoad128(at + 16), words));
+  return !v128.any_true(difference);
 }
 
 @inline
 function areReadBy(address: u32, size: u32, reader: u32): bool {
   if (size <= 2) return size === 1 || readerAt(address + 1) === reader;
   const at: u32 = READERS + (address << 2);
-  const all = i32x4.splat(reader);
-  let other = v128.xor(readersLoad128(at), all);
-  if (size === 8) other = v128.or(other, v128.xor(readersLoad128(at + 16), all));
-  return !v128.any_true(other);
+  const words = i32x4.splat(reader);
+  let difference = v128.xor(readersLoad128(at), words);
+  if (size === 8) difference = v128.or(difference, v128.xor(readersLoad128(at + 16), words));
+  return !v128.any_true(difference);
 }
 
 @inline
@@ -300,9 +300,9 @@ function bitsAt(at: usize, size: u32): u64 {
 /** True if each float of `float` bytes in the operand is exactly or nearly the one at `before`. */
 function areNear(before: usize, address: u32, size: u32, float: u32): bool {
   for (let i: u32 = 0; i < size; i += float) {
-    const was = bitsAt(before + i, float);
-    const is = programBits(address + i, float);
-    if (was !== is && !isNear(floatOf(was, float), floatOf(is, float))) return false;
+    const oldBits = bitsAt(before + i, float);
+    const newBits = programBits(address + i, float);
+    if (oldBits !== newBits && !isNear(floatOf(oldBits, float), floatOf(newBits, float))) return false;
   }
   return true;
 }

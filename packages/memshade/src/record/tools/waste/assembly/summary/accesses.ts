@@ -133,10 +133,10 @@ export function writeRange(address: u32, size: u32, site: u32, equal: bool): voi
   overwrite(address, size, site);
 }
 
-function holdSame(one: u32, other: u32, size: u32): bool {
-  for (; size >= 8; size -= 8, one += 8, other += 8)
-    if (programLoad64(one) !== programLoad64(other)) return false;
-  for (; size !== 0; size--, one++, other++) if (programLoad8(one) !== programLoad8(other)) return false;
+function holdSame(first: u32, second: u32, size: u32): bool {
+  for (; size >= 8; size -= 8, first += 8, second += 8)
+    if (programLoad64(first) !== programLoad64(second)) return false;
+  for (; size !== 0; size--, first++, second++) if (programLoad8(first) !== programLoad8(second)) return false;
   return true;
 }
 

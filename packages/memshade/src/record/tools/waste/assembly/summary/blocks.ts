@@ -52,7 +52,7 @@ export function reallocated(old: u32, address: u32, size: u32): void {
   }
   if (outside(address, size)) return;
   const before = takeBlockSize(old);
-  const kept = min(before, size);
+  const keptBytes = min(before, size);
   if (address === old) {
     if (size < before) invalidate(address + size, before - size);
     else if (size > before) {
@@ -62,9 +62,9 @@ export function reallocated(old: u32, address: u32, size: u32): void {
   } else {
     begin(address, size);
     markDirty(address, size);
-    const moved = REALLOC_FORGETS === 0 ? kept : 0;
+    const moved = REALLOC_FORGETS === 0 ? keptBytes : 0;
     blockBegins(address, size);
-    blockMoves(old, address, kept);
+    blockMoves(old, address, keptBytes);
     if (moved !== 0) moveBytes(address, old, moved);
     invalidate(old + moved, before - moved);
   }
@@ -148,10 +148,10 @@ function invalidate(address: u32, size: u32): void {
     at += 8;
   }
   if ((size & 3) === 0) return;
-  const behind: u64 = (<u64>-1) << ((size & 3) << 4);
+  const laterLanes: u64 = (<u64>-1) << ((size & 3) << 4);
   const ids = load<u64>(at);
-  if (!areNobodys(ids | behind)) chargeWord(ids | behind);
-  store<u64>(at, (ids & behind) | (gone() & ~behind));
+  if (!areNobodys(ids | laterLanes)) chargeWord(ids | laterLanes);
+  store<u64>(at, (ids & laterLanes) | (gone() & ~laterLanes));
 }
 
 @inline
@@ -164,16 +164,16 @@ function invalidateWord(at: usize): void {
 function invalidateHalf(at: usize): void {
   if (!areNobodys(load<u64>(at) & load<u64>(at, 8) & load<u64>(at, 16) & load<u64>(at, 24)))
     chargeWords(at, 32);
-  const all = i64x2.splat(gone());
-  v128.store(at, all);
-  v128.store(at, all, 16);
+  const invalidIds = i64x2.splat(gone());
+  v128.store(at, invalidIds);
+  v128.store(at, invalidIds, 16);
 }
 
 /** Returns the bits in which the ids of 16 bytes differ from those of invalid ones. */
 @inline
 function notGone(at: usize): v128 {
-  const all = i64x2.splat(gone());
-  return v128.or(v128.xor(v128.load(at), all), v128.xor(v128.load(at, 16), all));
+  const invalidIds = i64x2.splat(gone());
+  return v128.or(v128.xor(v128.load(at), invalidIds), v128.xor(v128.load(at, 16), invalidIds));
 }
 
 @inline
@@ -191,24 +191,24 @@ function areGone(address: u32, size: u32): bool {
   const end: usize = (address + size) << 1;
   if (size < 16) {
     if (size < 4) return false;
-    let other = (load<u64>(at) ^ gone()) | (load<u64>(end - 8) ^ gone());
-    if (size > 8) other |= (load<u64>(at, 8) ^ gone()) | (load<u64>(end - 16) ^ gone());
-    return other === 0;
+    let difference = (load<u64>(at) ^ gone()) | (load<u64>(end - 8) ^ gone());
+    if (size > 8) difference |= (load<u64>(at, 8) ^ gone()) | (load<u64>(end - 16) ^ gone());
+    return difference === 0;
   }
-  let other = v128.or(notGone(at), notGone(end - 32));
-  if (size > 32) other = v128.or(other, v128.or(notGone(at + 32), notGone(end - 64)));
+  let difference = v128.or(notGone(at), notGone(end - 32));
+  if (size > 32) difference = v128.or(difference, v128.or(notGone(at + 32), notGone(end - 64)));
   if (size > 64) {
-    other = v128.or(other, v128.or(notGone(at + 64), notGone(end - 96)));
-    other = v128.or(other, v128.or(notGone(at + 96), notGone(end - 128)));
+    difference = v128.or(difference, v128.or(notGone(at + 64), notGone(end - 96)));
+    difference = v128.or(difference, v128.or(notGone(at + 96), notGone(end - 128)));
   }
-  if (v128.any_true(other)) return false;
+  if (v128.any_true(difference)) return false;
   for (let next = address + 64; size > 128; size -= 64, next += 64) if (!isPieceGone(next << 1)) return false;
   return true;
 }
 
 /** Ends the whole pieces of a range and returns where they end. In large blocks, long stretches belong to one store. */
 function invalidatePieces(at: usize, size: u32): usize {
-  const all = i64x2.splat(gone());
+  const invalidIds = i64x2.splat(gone());
   const lowest = i64x2.splat(LOWEST);
   const end = at + ((size << 1) & ~(PIECE - 1));
   for (; at !== end; at += PIECE) {
@@ -216,7 +216,7 @@ function invalidatePieces(at: usize, size: u32): usize {
       if (isFilled(at, load<u16>(at))) chargeGone(load<u16>(at), PIECE >>> 1);
       else chargeWords(at, PIECE);
     }
-    fillLine(at, all);
+    fillLine(at, invalidIds);
   }
   return end;
 }

@@ -53,11 +53,11 @@ export function readRange(address: u32, size: u32): bool {
     if (ids !== -1 && !readIds(at, ids, 4)) stale = false;
   }
   if ((size & 3) === 0) return stale;
-  const behind: u64 = (<u64>-1) << ((size & 3) << 4);
+  const laterLanes: u64 = (<u64>-1) << ((size & 3) << 4);
   const ids = load<u64>(at);
-  if ((ids | behind) === -1) return stale;
-  if (!readIds(at, ids | behind, size & 3)) stale = false;
-  store<u64>(at, (load<u64>(at) & ~behind) | (ids & behind));
+  if ((ids | laterLanes) === -1) return stale;
+  if (!readIds(at, ids | laterLanes, size & 3)) stale = false;
+  store<u64>(at, (load<u64>(at) & ~laterLanes) | (ids & laterLanes));
   return stale;
 }
 
@@ -86,9 +86,9 @@ function readLine(at: usize): bool {
 function readIds(at: usize, ids: u64, bytes: u32): bool {
   if (showsZeros() && hasZero(ids)) {
     const address: u32 = at >>> 1;
-    const behind = bytes === 4 ? 0 : (<u64>-1) << (bytes << 4);
+    const laterLanes = bytes === 4 ? 0 : (<u64>-1) << (bytes << 4);
     resolveZeros(address, address + bytes);
-    ids = load<u64>(at) | behind;
+    ids = load<u64>(at) | laterLanes;
     if (ids === -1) return true;
   }
   readWord(at, ids, 8);
@@ -128,9 +128,9 @@ function readMixed(address: u32, size: u32): void {
 function readWord(at: usize, ids: u64, bytes: u32): void {
   // As a rule, one store wrote all of the unread bytes.
   const id = <u32>(ids >>> (ctz(~ids) & 48)) & 0xffff;
-  const its = equalLanes(ids, <u64>id * LOWEST);
-  if ((ids | (its * 0xffff)) === -1 && id < INVALID && (ZERO_IS_VALID !== 0 || id !== 0)) {
-    bump(readsOf(id), popcnt(its));
+  const idLanes = equalLanes(ids, <u64>id * LOWEST);
+  if ((ids | (idLanes * 0xffff)) === -1 && id < INVALID && (ZERO_IS_VALID !== 0 || id !== 0)) {
+    bump(readsOf(id), popcnt(idLanes));
     storeIds(at, -1, bytes);
     return;
   }
@@ -150,9 +150,9 @@ function readWord(at: usize, ids: u64, bytes: u32): void {
     creditRun(d, true, 3, count);
   } else creditRun(b, true, 1, count);
   // Invalid bytes stay invalid; their word differs from that of read ones in the lowest bit.
-  let left = ~equalLanes(ids, gone());
-  if (ZERO_IS_VALID === 0) left &= ~(equalLanes(ids, 0) * 0xffff);
-  storeIds(at, left, bytes);
+  let nextIds = ~equalLanes(ids, gone());
+  if (ZERO_IS_VALID === 0) nextIds &= ~(equalLanes(ids, 0) * 0xffff);
+  storeIds(at, nextIds, bytes);
 }
 
 @inline
@@ -172,11 +172,11 @@ function creditRun(id: u32, isLast: bool, number: u32, count: u64): void {
 }
 
 @inline
-function equalLanes(ids: u64, others: u64): u64 {
-  const other = ids ^ others;
+function equalLanes(ids: u64, otherIds: u64): u64 {
+  const difference = ids ^ otherIds;
   const low: u64 = 0x7fff7fff7fff7fff;
   // Highest bit of each lane that is not zero, with no carry into the next lane.
-  const differs = ((other & low) + low) | other;
+  const differs = ((difference & low) + low) | difference;
   return (~differs >>> 15) & LOWEST;
 }
 
@@ -188,10 +188,10 @@ function isUniform(at: usize, bytes: u32, id: u32): bool {
     const ids = load<u64>(at);
     return ids === rotl<u64>(ids, 16);
   }
-  const all = i16x8.splat(<i16>id);
-  let other = v128.xor(v128.load(at), all);
-  if (bytes === 32) other = v128.or(other, v128.xor(v128.load(at, 16), all));
-  return !v128.any_true(other);
+  const expectedIds = i16x8.splat(<i16>id);
+  let difference = v128.xor(v128.load(at), expectedIds);
+  if (bytes === 32) difference = v128.or(difference, v128.xor(v128.load(at, 16), expectedIds));
+  return !v128.any_true(difference);
 }
 
 @inline
@@ -234,25 +234,25 @@ export function areValid(address: u32, size: u32): bool {
   let at: usize = address << 1;
   for (const end = at + ((size & ~3) << 1); at !== end; at += 8)
     if (!isValidWord(load<u64>(at))) return false;
-  const behind: u64 = (<u64>-1) << ((size & 3) << 4);
-  return (size & 3) === 0 || isValidWord(load<u64>(at) | behind);
+  const laterLanes: u64 = (<u64>-1) << ((size & 3) << 4);
+  return (size & 3) === 0 || isValidWord(load<u64>(at) | laterLanes);
 }
 
 export function setRange(address: u32, size: u32, id: u32): void {
   const ids = <u64>id * LOWEST;
   let at: usize = address << 1;
   if (size >= WIDE) {
-    const all = i64x2.splat(ids);
+    const idVector = i64x2.splat(ids);
     const last = at + ((size - WIDE) << 1);
     for (; at + 64 <= last; at += 64) {
-      v128.store(at, all);
-      v128.store(at, all, 16);
-      v128.store(at, all, 32);
-      v128.store(at, all, 48);
+      v128.store(at, idVector);
+      v128.store(at, idVector, 16);
+      v128.store(at, idVector, 32);
+      v128.store(at, idVector, 48);
     }
-    for (; at < last; at += 16) v128.store(at, all);
+    for (; at < last; at += 16) v128.store(at, idVector);
     // If less than a vector is left, the last vector overlaps the one before.
-    v128.store(last, all);
+    v128.store(last, idVector);
     return;
   }
   if ((size & 4) !== 0) {
@@ -351,15 +351,15 @@ export function hostReadsAll(from: u32, end: u32): void {
   const read = i8x16.splat(-1);
   for (let at: u32 = from; at < end; at += WIDE) {
     const ids = v128.load(at << 1);
-    const others = v128.or(
+    const settledLanes = v128.or(
       i16x8.eq(ids, i16x8.splat(0)),
       v128.or(i16x8.eq(ids, invalid), i16x8.eq(ids, read)),
     );
-    if (i16x8.all_true(others)) continue;
+    if (i16x8.all_true(settledLanes)) continue;
     markRead(at, WIDE);
     const first = idAt(at);
-    const all = i16x8.splat(<i16>first);
-    if (isReal(first) && !v128.any_true(v128.xor(ids, all))) {
+    const firstIds = i16x8.splat(<i16>first);
+    if (isReal(first) && !v128.any_true(v128.xor(ids, firstIds))) {
       bump(recordOf(first) + Store.hostRead, WIDE);
       v128.store(at << 1, read);
       continue;
@@ -375,28 +375,28 @@ export function hostReadsAll(from: u32, end: u32): void {
 
 @inline
 export function isFilled(at: usize, id: u32): bool {
-  const all = i16x8.splat(<i16>id);
+  const expectedIds = i16x8.splat(<i16>id);
   const low = v128.or(
-    v128.or(v128.xor(v128.load(at), all), v128.xor(v128.load(at, 16), all)),
-    v128.or(v128.xor(v128.load(at, 32), all), v128.xor(v128.load(at, 48), all)),
+    v128.or(v128.xor(v128.load(at), expectedIds), v128.xor(v128.load(at, 16), expectedIds)),
+    v128.or(v128.xor(v128.load(at, 32), expectedIds), v128.xor(v128.load(at, 48), expectedIds)),
   );
   const high = v128.or(
-    v128.or(v128.xor(v128.load(at, 64), all), v128.xor(v128.load(at, 80), all)),
-    v128.or(v128.xor(v128.load(at, 96), all), v128.xor(v128.load(at, 112), all)),
+    v128.or(v128.xor(v128.load(at, 64), expectedIds), v128.xor(v128.load(at, 80), expectedIds)),
+    v128.or(v128.xor(v128.load(at, 96), expectedIds), v128.xor(v128.load(at, 112), expectedIds)),
   );
   return !v128.any_true(v128.or(low, high));
 }
 
 @inline
-export function fillLine(at: usize, all: v128): void {
-  v128.store(at, all);
-  v128.store(at, all, 16);
-  v128.store(at, all, 32);
-  v128.store(at, all, 48);
-  v128.store(at, all, 64);
-  v128.store(at, all, 80);
-  v128.store(at, all, 96);
-  v128.store(at, all, 112);
+export function fillLine(at: usize, ids: v128): void {
+  v128.store(at, ids);
+  v128.store(at, ids, 16);
+  v128.store(at, ids, 32);
+  v128.store(at, ids, 48);
+  v128.store(at, ids, 64);
+  v128.store(at, ids, 80);
+  v128.store(at, ids, 96);
+  v128.store(at, ids, 112);
 }
 
 /** Returns the bits that all words of a line's shadow memory share. */

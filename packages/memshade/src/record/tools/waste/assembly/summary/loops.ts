@@ -104,8 +104,8 @@ function magnitude(stride: i32): u32 {
   return <u32>(stride < 0 ? -stride : stride);
 }
 @inline
-function overlap(one: usize, other: usize): bool {
-  return lowOf(one) < highOf(other) && lowOf(other) < highOf(one);
+function overlap(first: usize, second: usize): bool {
+  return lowOf(first) < highOf(second) && lowOf(second) < highOf(first);
 }
 
 /**
@@ -119,7 +119,7 @@ export function looped(trips: u32, loop: u32, base: u32): void {
   if (trips === 0) return;
   fetch(loop, count, trips, base);
   if (trips <= SHORT) takeTurns(0, count, trips);
-  else for (let left = trips; left !== 0; ) left -= run(count, min(left, CHUNK));
+  else for (let remainingTrips = trips; remainingTrips !== 0; ) remainingTrips -= run(count, min(remainingTrips, CHUNK));
 }
 
 function fetch(loop: usize, count: u32, trips: u32, base: u32): void {
@@ -127,17 +127,17 @@ function fetch(loop: usize, count: u32, trips: u32, base: u32): void {
     const from = loop + LOOP_BYTES + i * LOOP_STREAM_BYTES;
     const end = CONTROL + Control.ends + i * STREAM_END_BYTES;
     const at = stream(i);
-    const what = load<u32>(from, WHAT);
-    const stride = (what & VARIABLE) === 0 ? load<i32>(from, STRIDE) : load<i32>(end, END_STRIDE);
-    const key = what >>> KEY_SHIFT;
+    const flags = load<u32>(from, WHAT);
+    const stride = (flags & VARIABLE) === 0 ? load<i32>(from, STRIDE) : load<i32>(end, END_STRIDE);
+    const key = flags >>> KEY_SHIFT;
     store<u32>(at, load<u32>(end) - stride * trips, S_NEXT);
     store<i32>(at, stride, S_STRIDE);
     store<u32>(
       at,
-      FRAMED === 0 ? key : (what & STORE_BIT) !== 0 ? (base + key - STORES) >>> RECORD_SHIFT : base + key,
+      FRAMED === 0 ? key : (flags & STORE_BIT) !== 0 ? (base + key - STORES) >>> RECORD_SHIFT : base + key,
       S_KEY,
     );
-    store<u32>(at, (what & (SIZE_BITS | STORE_BIT)) | (i << BODY_SHIFT), S_KIND);
+    store<u32>(at, (flags & (SIZE_BITS | STORE_BIT)) | (i << BODY_SHIFT), S_KIND);
   }
 }
 
@@ -204,17 +204,17 @@ function sort(from: u32, to: u32, inBody: bool): void {
 }
 
 @inline
-function isBefore(one: usize, other: usize, inBody: bool): bool {
-  if (inBody || frontOf(one) === frontOf(other)) return bodyOf(one) < bodyOf(other);
-  return frontOf(one) > frontOf(other);
+function isBefore(first: usize, second: usize, inBody: bool): bool {
+  if (inBody || frontOf(first) === frontOf(second)) return bodyOf(first) < bodyOf(second);
+  return frontOf(first) > frontOf(second);
 }
 
 @inline
-function swap(one: usize, other: usize): void {
+function swap(first: usize, second: usize): void {
   for (let i: usize = 0; i < STREAM_BYTES; i += 16) {
-    const words = v128.load(one + i);
-    v128.store(one + i, v128.load(other + i));
-    v128.store(other + i, words);
+    const words = v128.load(first + i);
+    v128.store(first + i, v128.load(second + i));
+    v128.store(second + i, words);
   }
 }
 
@@ -285,14 +285,14 @@ function trim(at: usize): bool {
 
 /** True if a store follows a load of the same bytes in each trip. */
 @inline
-function isUpdate(one: usize, other: usize): bool {
+function isUpdate(first: usize, second: usize): bool {
   return (
-    load<u64>(one) === load<u64>(other) &&
-    load<u32>(other, S_UNTIL) === load<u32>(one, S_UNTIL) + 1 &&
-    !isStore(one) &&
-    isStore(other) &&
-    sizeOf(one) === sizeOf(other) &&
-    !isNone(idOfKey(keyOf(other)))
+    load<u64>(first) === load<u64>(second) &&
+    load<u32>(second, S_UNTIL) === load<u32>(first, S_UNTIL) + 1 &&
+    !isStore(first) &&
+    isStore(second) &&
+    sizeOf(first) === sizeOf(second) &&
+    !isNone(idOfKey(keyOf(second)))
   );
 }
 
@@ -338,7 +338,7 @@ function writeTrips<T>(at: usize, trips: u32): void {
 }
 
 /** Credits consecutive bytes of one store together. `left` is the id that the bytes get. */
-function readTrips<T>(at: usize, trips: u32, left: u32): void {
+function readTrips<T>(at: usize, trips: u32, nextId: u32): void {
   const key = keyOf(at);
   const stride = strideOf(at);
   let address = nextOf(at);
@@ -353,12 +353,12 @@ function readTrips<T>(at: usize, trips: u32, left: u32): void {
         bump(loadRecord(key) + Load.fresh, count);
         markTripsRead<T>(address, stride, count);
       }
-      if (id !== left) fill<T>(address, stride, count, left);
+      if (id !== nextId) fill<T>(address, stride, count, nextId);
     } else {
       count = min(trips, 4);
-      for (let i: u32 = 0, one = address; i < count; i++, one += stride) {
-        loadOne(one, sizeof<T>(), key);
-        if (left !== READ) setFew(one, sizeof<T>(), left);
+      for (let i: u32 = 0, next = address; i < count; i++, next += stride) {
+        loadOne(next, sizeof<T>(), key);
+        if (nextId !== READ) setFew(next, sizeof<T>(), nextId);
       }
     }
     address += stride * count;
@@ -373,13 +373,13 @@ function markTripsRead<T>(address: u32, stride: u32, trips: u32): void {
 
 /** Returns a number of trips in which all bytes have this id; more may follow. */
 function countAlike<T>(address: u32, stride: u32, trips: u32, id: u32): u32 {
-  const all = i16x8.splat(<i16>id);
+  const idVector = i16x8.splat(<i16>id);
   let count: u32 = 0;
   for (; count + 4 <= trips; count += 4, address += stride * 4) {
-    const first = v128.or(differ(address, sizeof<T>(), all), differ(address + stride, sizeof<T>(), all));
+    const first = v128.or(differ(address, sizeof<T>(), idVector), differ(address + stride, sizeof<T>(), idVector));
     const last = v128.or(
-      differ(address + stride * 2, sizeof<T>(), all),
-      differ(address + stride * 3, sizeof<T>(), all),
+      differ(address + stride * 2, sizeof<T>(), idVector),
+      differ(address + stride * 3, sizeof<T>(), idVector),
     );
     if (v128.any_true(v128.or(first, last))) break;
   }
@@ -391,8 +391,8 @@ function fill<T>(address: u32, stride: u32, trips: u32, id: u32): void {
     setRange(address, stride * trips, id);
     return;
   }
-  const all = i16x8.splat(<i16>id);
-  for (; trips !== 0; trips--, address += stride) setAlike(address, sizeof<T>(), all);
+  const idVector = i16x8.splat(<i16>id);
+  for (; trips !== 0; trips--, address += stride) setAlike(address, sizeof<T>(), idVector);
 }
 
 /** Processes trips of several streams, access by access in the loop's order. */

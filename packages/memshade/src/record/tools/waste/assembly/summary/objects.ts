@@ -71,12 +71,12 @@ export function blockGrows(address: u32, before: u32, size: u32): void {
 }
 
 /** Moves the marks of a block that a reallocation moved, and removes the old block. */
-export function blockMoves(old: u32, address: u32, kept: u32): void {
+export function blockMoves(old: u32, address: u32, keptBytes: u32): void {
   if (MARKS === 0) return;
   memory.copy(
     MARKS + (address >>> GRANULE_SHIFT),
     MARKS + (old >>> GRANULE_SHIFT),
-    (kept + 3) >>> GRANULE_SHIFT,
+    (keptBytes + 3) >>> GRANULE_SHIFT,
   );
   store<u16>(pathAt(old), 0);
 }
@@ -144,22 +144,22 @@ function noteFates(blocks: usize, address: u32, size: u32, carriedOn: bool): voi
 
 /** Returns −1 in both words of each granule that was stored to, for the two granules of a vector of shadow words. */
 @inline
-function written(at: usize, all: v128): v128 {
-  return i64x2.ne(v128.load(at), all);
+function written(at: usize, invalidIds: v128): v128 {
+  return i64x2.ne(v128.load(at), invalidIds);
 }
 
 /** Adds up to 16 granules to the sums. `fates` is the address of their fates, 0 if the fates are not recorded. */
 @inline
 function noteGroup(address: u32, count: u32, fates: usize): void {
   const at: usize = address << 1;
-  const all = i64x2.splat(gone());
+  const invalidIds = i64x2.splat(gone());
   const low = i8x16.narrow_i16x8_s(
-    i16x8.narrow_i32x4_s(written(at, all), written(at + 16, all)),
-    i16x8.narrow_i32x4_s(written(at + 32, all), written(at + 48, all)),
+    i16x8.narrow_i32x4_s(written(at, invalidIds), written(at + 16, invalidIds)),
+    i16x8.narrow_i32x4_s(written(at + 32, invalidIds), written(at + 48, invalidIds)),
   );
   const high = i8x16.narrow_i16x8_s(
-    i16x8.narrow_i32x4_s(written(at + 64, all), written(at + 80, all)),
-    i16x8.narrow_i32x4_s(written(at + 96, all), written(at + 112, all)),
+    i16x8.narrow_i32x4_s(written(at + 64, invalidIds), written(at + 80, invalidIds)),
+    i16x8.narrow_i32x4_s(written(at + 96, invalidIds), written(at + 112, invalidIds)),
   );
   const isThere = i8x16.lt_u(
     i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),

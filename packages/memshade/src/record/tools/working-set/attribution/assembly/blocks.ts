@@ -125,27 +125,27 @@ export function bitsInside(line: u32, address: u32, end: u32): u64 {
 /** Records touched bytes of a freed block in a line. Returns false if there is no room. */
 function keepInLine(line: u32, key: u32, mask: u64): bool {
   const head: usize = HEADS + (line << 2);
-  let own: usize = 0;
+  let ownEntry: usize = 0;
   for (let at = load<u32>(head); at !== 0; at = load<u32>(entryAt(at), Freed.next))
-    if (load<u32>(entryAt(at), Freed.key) === key) own = entryAt(at);
-  if (own === 0) {
+    if (load<u32>(entryAt(at), Freed.key) === key) ownEntry = entryAt(at);
+  if (ownEntry === 0) {
     const number = load<u32>(STATE, State.freed) + 1;
     if (number >= FREED_CAPACITY) {
       store<u32>(STATE, load<u32>(STATE, State.freedLost) + 1, State.freedLost);
       return false;
     }
     store<u32>(STATE, number, State.freed);
-    own = entryAt(number);
-    store<u32>(own, key, Freed.key);
-    store<u32>(own, load<u32>(head), Freed.next);
-    store<u64>(own, 0, Freed.mask);
-    store<u32>(own, line, Freed.line);
+    ownEntry = entryAt(number);
+    store<u32>(ownEntry, key, Freed.key);
+    store<u32>(ownEntry, load<u32>(head), Freed.next);
+    store<u64>(ownEntry, 0, Freed.mask);
+    store<u32>(ownEntry, line, Freed.line);
     store<u32>(head, number);
   }
   for (let at = load<u32>(head); at !== 0; at = load<u32>(entryAt(at), Freed.next)) {
     const entry = entryAt(at);
     const before = load<u64>(entry, Freed.mask);
-    store<u64>(entry, entry === own ? before | mask : before & ~mask, Freed.mask);
+    store<u64>(entry, entry === ownEntry ? before | mask : before & ~mask, Freed.mask);
   }
   return true;
 }
@@ -179,11 +179,11 @@ export function touchedBytes(line: u32): u64 {
 @inline
 export function touchedInBlock(line: u32): u64 {
   const at: usize = BYTES + (line << 6);
-  const one = i8x16.splat(1);
-  const a = i8x16.eq(v128.load(at), one);
-  const b = i8x16.eq(v128.load(at, 16), one);
-  const c = i8x16.eq(v128.load(at, 32), one);
-  const d = i8x16.eq(v128.load(at, 48), one);
+  const ones = i8x16.splat(1);
+  const a = i8x16.eq(v128.load(at), ones);
+  const b = i8x16.eq(v128.load(at, 16), ones);
+  const c = i8x16.eq(v128.load(at, 32), ones);
+  const d = i8x16.eq(v128.load(at, 48), ones);
   if (!v128.any_true(v128.or(v128.or(a, b), v128.or(c, d)))) return 0;
   return (
     <u64>(<u32>i8x16.bitmask(a)) |

@@ -13,8 +13,8 @@ export function add(key: u32, kind: u32, bucket: u32, weight: f64): void {
   // Consecutive lines mostly add to one entry.
   const last: usize = STATE + State.last + kind * LAST_BYTES;
   if (load<u32>(last) === key && load<u32>(last, 4) === tag) {
-    const known: usize = load<u32>(last, 8);
-    store<f64>(known, load<f64>(known, Entry.weight) + weight, Entry.weight);
+    const lastEntry: usize = load<u32>(last, 8);
+    store<f64>(lastEntry, load<f64>(lastEntry, Entry.weight) + weight, Entry.weight);
     return;
   }
   let entry = find(key, tag);

@@ -59,7 +59,7 @@ function addShares(line: u32, parts: u32, region: u32, bucket: u32, now: u32): v
 /** True if the parts of a line equal those of its previous touch, and nothing else was touched before. */
 function isAsBefore(line: u32, parts: u32, bucket: u32, now: u32): bool {
   const end: usize = STATE + State.parts + parts * PART_SIZE;
-  let known: u32 = 0;
+  let knownParts: u32 = 0;
   let number = line;
   do {
     const entry = ownedAt(number);
@@ -69,11 +69,11 @@ function isAsBefore(line: u32, parts: u32, bucket: u32, now: u32): bool {
       while (at < end && (load<u32>(at) !== load<u32>(entry, Owned.key) || load<u64>(at, 8) !== mask))
         at += PART_SIZE;
       if (at === end || bucketOf(now, load<u32>(entry, Owned.stamp)) !== bucket) return false;
-      known++;
+      knownParts++;
     }
     number = load<u32>(entry, Owned.next);
   } while (number !== 0);
-  return known === parts;
+  return knownParts === parts;
 }
 
 function stamp(line: u32, now: u32): void {
@@ -89,9 +89,9 @@ function addParts(parts: u32, bucket: u32): void {
   const end: usize = STATE + State.parts + parts * PART_SIZE;
   let touched: u64 = 0;
   for (let at: usize = STATE + State.parts; at < end; at += PART_SIZE) touched |= load<u64>(at, 8);
-  const one: f64 = 1 / <f64>popcnt(touched);
+  const byteWeight: f64 = 1 / <f64>popcnt(touched);
   for (let at: usize = STATE + State.parts; at < end; at += PART_SIZE)
-    add(load<u32>(at), Kind.share, bucket, <f64>popcnt(load<u64>(at, 8)) * one);
+    add(load<u32>(at), Kind.share, bucket, <f64>popcnt(load<u64>(at, 8)) * byteWeight);
 }
 
 /** True if all bytes of a line ever touched have one key, and some were touched as recently as the line itself. */
@@ -158,20 +158,20 @@ function divide(line: u32, parts: u32, region: u32, scale: u32, now: u32, sign: 
     weigh(region, sign);
     return;
   }
-  const one: f64 = sign / <f64>popcnt(touched);
+  const byteWeight: f64 = sign / <f64>popcnt(touched);
   let owned = inNew;
   for (let at: usize = STATE + State.parts; at < end; at += PART_SIZE)
-    if (!isRegion(load<u32>(at))) weigh(load<u32>(at), <f64>popcnt(load<u64>(at, 8)) * one);
+    if (!isRegion(load<u32>(at))) weigh(load<u32>(at), <f64>popcnt(load<u64>(at, 8)) * byteWeight);
   do {
     const entry = ownedAt(number === 0 ? line : number);
     if (!isRegion(load<u32>(entry, Owned.key)) && isInside(entry, now, scale)) {
-      const own = load<u64>(entry, Owned.mask) & ~inNew;
-      if (own !== 0) weigh(load<u32>(entry, Owned.key), <f64>popcnt(own) * one);
-      owned |= own;
+      const ownBytes = load<u64>(entry, Owned.mask) & ~inNew;
+      if (ownBytes !== 0) weigh(load<u32>(entry, Owned.key), <f64>popcnt(ownBytes) * byteWeight);
+      owned |= ownBytes;
     }
     number = load<u32>(entry, Owned.next);
   } while (number !== 0);
-  if ((touched & ~owned) !== 0) weigh(region, <f64>popcnt(touched & ~owned) * one);
+  if ((touched & ~owned) !== 0) weigh(region, <f64>popcnt(touched & ~owned) * byteWeight);
 }
 
 @inline
@@ -213,9 +213,9 @@ function renew(line: u32, parts: u32, now: u32): void {
     const entry = ownedAt(number);
     const next = load<u32>(entry, Owned.next);
     const gone = inBlock | (isRegion(load<u32>(entry, Owned.key)) ? inRegion : 0);
-    const left = load<u64>(entry, Owned.mask) & ~gone;
-    store<u64>(entry, left, Owned.mask);
-    if (left === 0 && entry !== head) {
+    const remaining = load<u64>(entry, Owned.mask) & ~gone;
+    store<u64>(entry, remaining, Owned.mask);
+    if (remaining === 0 && entry !== head) {
       store<u32>(before, next, Owned.next);
       store<u32>(entry, load<u32>(STATE, State.ownedFree), Owned.next);
       store<u32>(STATE, number, State.ownedFree);
@@ -285,9 +285,9 @@ export function share(line: u32, touched: u64, freed: u64, bucket: u32): void {
   }
   if (freed !== 0)
     for (let at = load<u32>(HEADS + (line << 2)); at !== 0; at = load<u32>(entryAt(at), Freed.next)) {
-      const own = load<u64>(entryAt(at), Freed.mask) & ~owned;
-      notePart(load<u32>(entryAt(at), Freed.key), own);
-      owned |= own;
+      const ownBytes = load<u64>(entryAt(at), Freed.mask) & ~owned;
+      notePart(load<u32>(entryAt(at), Freed.key), ownBytes);
+      owned |= ownBytes;
     }
   const region = regionOfLine(line);
   notePart(region, touched & ~owned);
@@ -300,9 +300,9 @@ function partOfBlock(line: u32, number: u32, touched: u64): u64 {
   const address = load<u32>(block, Block.address);
   const end = address + load<u32>(block, Block.size);
   if (end <= line << 6) return 0;
-  const own = touched & bitsInside(line, address, end);
-  notePart(load<u32>(block, Block.key), own);
-  return own;
+  const ownBytes = touched & bitsInside(line, address, end);
+  notePart(load<u32>(block, Block.key), ownBytes);
+  return ownBytes;
 }
 
 /** Adds bytes to a key's part of the line. Each key has one part. */

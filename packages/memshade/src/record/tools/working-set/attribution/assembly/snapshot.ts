@@ -87,9 +87,9 @@ function countBytes(line: u32, mask: u64, now: u32): void {
       continue;
     }
     for (let rest = bits; rest !== 0; rest &= rest - 1) {
-      const one = at + ((<usize>ctz(rest)) << 1);
-      countByte(now, load<u16>(one), 1);
-      store<u16>(one, <u16>now);
+      const stampAt = at + ((<usize>ctz(rest)) << 1);
+      countByte(now, load<u16>(stampAt), 1);
+      store<u16>(stampAt, <u16>now);
     }
   }
 }

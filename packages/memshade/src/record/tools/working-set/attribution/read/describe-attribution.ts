@@ -61,7 +61,7 @@ export class AttributionDescriber {
   }
 
   fill(): LineFill {
-    const snapshots = this.#of(Kind.fill);
+    const snapshots = this.#entriesOf(Kind.fill);
     const total = snapshots
       .flatMap(({ entries }) => entries)
       .reduce((sum, { bucket, weight }) => sum + (bucket === FRESH_BUCKET ? weight : 0), 0);
@@ -74,7 +74,7 @@ export class AttributionDescriber {
     return { levels, total };
   }
 
-  #of(kind: number): Attributed[] {
+  #entriesOf(kind: number): Attributed[] {
     return this.#records.map(({ scale, interval }, i) => ({
       scale,
       interval,
@@ -104,8 +104,8 @@ export class AttributionDescriber {
   }
 
   #pathOf(key: number): string {
-    const known = this.#paths.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#paths.get(key);
+    if (existing !== undefined) return existing;
     const { kind, path, of = "" } = this.#placeOf(key);
     const text = `${kind} ${path.join()}${of}`;
     this.#paths.set(key, text);
@@ -113,7 +113,7 @@ export class AttributionDescriber {
   }
 
   #attribution(kind: number, stackOf: StackDescriber): Attribution {
-    const snapshots = this.#of(kind);
+    const snapshots = this.#entriesOf(kind);
     const byPath = new Map<string, Totals>();
     for (const { entries } of snapshots)
       for (const { key, bucket, weight } of entries) {
@@ -133,7 +133,7 @@ export class AttributionDescriber {
       .filter(([, { place }]) => place.kind !== "others")
       .sort(([a, x], [b, y]) => y.sum - x.sum || y.total - x.total || (a < b ? -1 : 1));
     const listed = ranked.slice(0, MOST_CONTEXTS);
-    const others = ranked.slice(MOST_CONTEXTS);
+    const unlistedContexts = ranked.slice(MOST_CONTEXTS);
     const numbers = new Map(listed.map(([path], number) => [path, number]));
     const count = series[0]?.length ?? 1;
     const contexts = listed.map(([, { place, total, sum, peak }]) => ({
@@ -147,7 +147,7 @@ export class AttributionDescriber {
     const unlisted = [...byPath].reduce((sum, [path, { total }]) => sum + (numbers.has(path) ? 0 : total), 0);
     return {
       contexts,
-      otherContexts: { contexts: others.length, total: round(unlisted) },
+      otherContexts: { contexts: unlistedContexts.length, total: round(unlisted) },
       levels: series.map((intervals, level) => levelOf(this.#scales[level].factor, intervals, numbers)),
     };
   }
@@ -161,15 +161,15 @@ function levelOf(
   const intervals: [number, number][][] = [];
   const others: number[] = [];
   for (const weights of series) {
-    const known = [...weights].flatMap(([path, weight]): [number, number][] => {
+    const numbered = [...weights].flatMap(([path, weight]): [number, number][] => {
       const number = numbers.get(path);
       return number === undefined || round(weight) === 0 ? [] : [[number, weight]];
     });
-    known.sort(([a, x], [b, y]) => y - x || a - b);
-    const listed = known.slice(0, MOST_PER_INTERVAL);
-    const all = [...weights.values()].reduce((sum, weight) => sum + weight, 0);
+    numbered.sort(([a, x], [b, y]) => y - x || a - b);
+    const listed = numbered.slice(0, MOST_PER_INTERVAL);
+    const totalWeight = [...weights.values()].reduce((sum, weight) => sum + weight, 0);
     intervals.push(listed.map(([number, weight]) => [number, round(weight)]));
-    others.push(round(all - listed.reduce((sum, [, weight]) => sum + weight, 0)));
+    others.push(round(totalWeight - listed.reduce((sum, [, weight]) => sum + weight, 0)));
   }
   return { factor, intervals, others };
 }
@@ -184,7 +184,7 @@ export type StackDescriber = (path: readonly number[]) => StackFrame[];
 
 /** Resolves code offsets to functions and, with debug information, lines. */
 export function stackDescriber(functions: ModuleFunctions, linesOf: ReturnType<LinesOf>): StackDescriber {
-  const known = new Map<number, StackFrame | undefined>();
+  const frameAt = new Map<number, StackFrame | undefined>();
   const describe = (offset: number): StackFrame | undefined => {
     const within = functions.holding(offset);
     if (within === undefined) return undefined;
@@ -198,7 +198,7 @@ export function stackDescriber(functions: ModuleFunctions, linesOf: ReturnType<L
   };
   return (path) =>
     path.flatMap((offset) => {
-      if (!known.has(offset)) known.set(offset, describe(offset));
-      return known.get(offset) ?? [];
+      if (!frameAt.has(offset)) frameAt.set(offset, describe(offset));
+      return frameAt.get(offset) ?? [];
     });
 }

@@ -208,10 +208,10 @@ class OpenShares {
     const buckets = new Set([bucket, FRESH_BUCKET, ...earlier.map((entry) => entry.bucket)]);
     let from = 0;
     for (const to of [...buckets].sort((a, b) => a - b)) {
-      const inside = earlier.filter((entry) => entry.bucket <= from);
+      const entriesInside = earlier.filter((entry) => entry.bucket <= from);
       const weights = new Map<number, number>();
-      this.#divide(owners, inside, region, 1, weights);
-      if (from >= bucket) this.#divide(this.#nobody, inside, region, -1, weights);
+      this.#divide(owners, entriesInside, region, 1, weights);
+      if (from >= bucket) this.#divide(this.#nobody, entriesInside, region, -1, weights);
       for (const [key, weight] of weights) {
         if (Math.abs(weight) < LEAST_WEIGHT) continue;
         add(key, to, weight);

@@ -93,17 +93,17 @@ export class PlaceGroup {
 /** Returns the bytes that must be marked: bytes between two marks at most a line apart need no mark. */
 function spanningMarks(places: number[]): number[] {
   if (places.length > 1) places.sort((a, b) => a - b);
-  const kept: number[] = [];
+  const needed: number[] = [];
   for (let i = 0; i < places.length; ) {
     const place = places[i];
-    kept.push(place);
+    needed.push(place);
     let next = i + 1;
     while (next < places.length && places[next] === place) next++;
     if (next === places.length) break;
     while (next + 1 < places.length && places[next + 1] - place <= LINE_BYTES) next++;
     i = next;
   }
-  return kept;
+  return needed;
 }
 
 /** Merges the marks of both kinds: one mark for both at the same offset. */
