@@ -43,10 +43,10 @@ export class LearnedRuns {
   keep(modules: readonly ModuleRuns[]): boolean {
     if (this.#file === undefined || modules.length === 0) return true;
     try {
-      const known = read(this.#file);
+      const runsOf = read(this.#file);
       for (const { original, runs } of modules)
-        if (runs.offsets.length > 0) known.set(nativeSha256Hex(original), runs);
-      const text = textOf(known);
+        if (runs.offsets.length > 0) runsOf.set(nativeSha256Hex(original), runs);
+      const text = textOf(runsOf);
       writeWholeFile(this.#file, (file) => file.write(text));
       return true;
     } catch (error) {
@@ -76,15 +76,15 @@ export function learnedFile(name: string): string {
 /** Reads a file as runs by the digests of modules; empty if there is no file. */
 function read(file: string): Map<string, SiteRuns> {
   if (statSync(file, { throwIfNoEntry: false }) === undefined) return new Map();
-  const known = runsIn(new TextDecoder().decode(readWholeFile(file)));
-  if (known === undefined) throw new UserError(`${file}: not a file that --learn has written`);
-  return known;
+  const found = runsIn(new TextDecoder().decode(readWholeFile(file)));
+  if (found === undefined) throw new UserError(`${file}: not a file that --learn has written`);
+  return found;
 }
 
 function runsIn(text: string): Map<string, SiteRuns> | undefined {
   const [format, ...lines] = text.split("\n");
   if (format !== FORMAT || lines.pop() !== "") return undefined;
-  const known = new Map<string, SiteRuns>();
+  const runsOf = new Map<string, SiteRuns>();
   let offsets: number[] | undefined;
   let runs: number[] = [];
   let offset = 0;
@@ -94,7 +94,7 @@ function runsIn(text: string): Map<string, SiteRuns> | undefined {
       offsets = [];
       runs = [];
       offset = 0;
-      known.set(digest, { offsets, runs });
+      runsOf.set(digest, { offsets, runs });
       continue;
     }
     const [, distance, count] = SITE.exec(line) ?? [];
@@ -103,12 +103,12 @@ function runsIn(text: string): Map<string, SiteRuns> | undefined {
     offsets.push(offset);
     runs.push(Number(count));
   }
-  return known;
+  return runsOf;
 }
 
-function textOf(known: ReadonlyMap<string, SiteRuns>): string {
+function textOf(runsOf: ReadonlyMap<string, SiteRuns>): string {
   const lines = [FORMAT];
-  for (const [digest, { offsets, runs }] of known) {
+  for (const [digest, { offsets, runs }] of runsOf) {
     lines.push(`module ${digest}`);
     offsets.forEach((offset, i) => {
       lines.push(`${offset - (offsets[i - 1] ?? 0)} ${runs[i]}`);

@@ -166,11 +166,11 @@ export class BrowserSession {
     const isWorker = /work(er|let)$/.test(type);
     const isKnown = this.#sessionOf(target) !== undefined;
     const calls: Promise<unknown>[] = [];
-    const tell = (method: string, params: CdpValues = {}): void => {
+    const send = (method: string, params: CdpValues = {}): void => {
       calls.push(this.#cdp.call(method, params, id).catch(() => {}));
     };
     if (isKnown || !(isWorker || WINDOWS.includes(type))) {
-      if (waitingForDebugger) tell("Runtime.runIfWaitingForDebugger");
+      if (waitingForDebugger) send("Runtime.runIfWaitingForDebugger");
       // A service worker is announced once per page and once by the browser.
       if (isKnown) this.#cdp.tell("Target.detachFromTarget", { sessionId: id });
       return;
@@ -178,27 +178,27 @@ export class BrowserSession {
     const parent = this.#sessions.get(parentId ?? "") ?? this.#sessionOf(this.#parents.get(target));
     const session: Session = { id, type, target, url, parent, isWorker, injected: Promise.resolve() };
     this.#sessions.set(id, session);
-    if (this.#finds) tell("Target.setAutoAttach", AUTO_ATTACH);
-    if (!isWorker || this.#isWanted(session)) this.#inject(session, tell);
+    if (this.#finds) send("Target.setAutoAttach", AUTO_ATTACH);
+    if (!isWorker || this.#isWanted(session)) this.#inject(session, send);
     session.injected = Promise.all(calls);
-    if (waitingForDebugger) tell("Runtime.runIfWaitingForDebugger");
+    if (waitingForDebugger) send("Runtime.runIfWaitingForDebugger");
     if (type === "page") this.#onFirstPage.shift()?.(session);
   }
 
-  #inject({ isWorker }: Session, tell: (method: string, params?: CdpValues) => void): void {
+  #inject({ isWorker }: Session, send: (method: string, params?: CdpValues) => void): void {
     const { token, origins, bypassesPolicies } = this.#settings;
     const settings: AgentSettings = { token, origins, isWorker };
     const source = `{const memshadeSettings=${JSON.stringify(settings)};${this.#scripts.agent}}\n//# sourceURL=${AGENT_SCRIPT}`;
-    tell("Runtime.enable");
-    tell("Runtime.addBinding", { name: token });
-    if (isWorker) tell("Runtime.evaluate", { expression: source, silent: true });
+    send("Runtime.enable");
+    send("Runtime.addBinding", { name: token });
+    if (isWorker) send("Runtime.evaluate", { expression: source, silent: true });
     else {
-      tell("Page.enable");
-      if (bypassesPolicies) tell("Page.setBypassCSP", { enabled: true });
-      tell("Inspector.enable");
-      tell("Page.addScriptToEvaluateOnNewDocument", { source, runImmediately: true });
+      send("Page.enable");
+      if (bypassesPolicies) send("Page.setBypassCSP", { enabled: true });
+      send("Inspector.enable");
+      send("Page.addScriptToEvaluateOnNewDocument", { source, runImmediately: true });
     }
-    tell("Fetch.enable", {
+    send("Fetch.enable", {
       patterns: [
         { urlPattern: `*/.memshade-${token}/*` },
         ...(isWorker ? [] : [{ urlPattern: "*", resourceType: "Document" }]),
@@ -226,8 +226,8 @@ export class BrowserSession {
 
   #contextOf(session: Session, executionContext: number): Context {
     const key = `${session.id} ${executionContext}`;
-    const known = this.#contexts.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#contexts.get(key);
+    if (existing !== undefined) return existing;
     const context: Context = {
       number: ++this.#numbers,
       session,

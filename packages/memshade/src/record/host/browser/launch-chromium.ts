@@ -78,8 +78,8 @@ export function findChromium(named: string | undefined, environment = process.en
 
 function given(by: string, path: string): string {
   if (isProgram(path)) return path;
-  const there = statSync(path, { throwIfNoEntry: false });
-  throw new UserError(`${by} ${path}: ${there === undefined ? "no such file" : "it is no program"}`);
+  const entry = statSync(path, { throwIfNoEntry: false });
+  throw new UserError(`${by} ${path}: ${entry === undefined ? "no such file" : "it is no program"}`);
 }
 
 function isProgram(path: string): boolean {

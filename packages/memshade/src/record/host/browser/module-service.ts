@@ -36,13 +36,14 @@ class Image {
   /** Pages of 4 KiB that were written. */
   readonly #written = new Set<number>();
   /** Location of the instance's number, which the recorder writes. The program's copy does not have it. */
-  readonly #own: DataView | undefined;
+  readonly #instanceNumber: DataView | undefined;
 
-  constructor(bytes: number, own: number | undefined) {
+  constructor(bytes: number, numberAddress: number | undefined) {
     const pages = bytes / PAGE_BYTES;
     this.memory = new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });
     this.#bytes = new Uint8Array(this.memory.buffer);
-    this.#own = own === undefined ? undefined : new DataView(this.memory.buffer, own, 4);
+    this.#instanceNumber =
+      numberAddress === undefined ? undefined : new DataView(this.memory.buffer, numberAddress, 4);
   }
 
   clear(from: number, to: number): void {
@@ -67,9 +68,9 @@ class Image {
   }
 
   #keepOwn(change: () => void): void {
-    const own = this.#own?.getUint32(0, true);
+    const number = this.#instanceNumber?.getUint32(0, true);
     change();
-    if (own !== undefined) this.#own?.setUint32(0, own, true);
+    if (number !== undefined) this.#instanceNumber?.setUint32(0, number, true);
   }
 }
 
@@ -112,7 +113,9 @@ export class Images {
   }
 
   hasTool(context: number, tool: keyof ShadowMemories): boolean {
-    return [...this.#instances.values()].some((one) => one.context === context && one.images.has(tool));
+    return [...this.#instances.values()].some(
+      (instance) => instance.context === context && instance.images.has(tool),
+    );
   }
 
   add(context: number, { id, info, path, place, memories: sizes }: Of<"instance">): void {
@@ -268,8 +271,8 @@ export class ModuleService {
     const key = nativeSha256Hex(bytes);
     const alone = JSON.stringify([key, reason]);
     const withTables = JSON.stringify([key, reason, beside]);
-    const known = this.#cache.get(alone) ?? this.#cache.get(withTables) ?? this.#pending.get(withTables);
-    if (known !== undefined) return known;
+    const earlier = this.#cache.get(alone) ?? this.#cache.get(withTables) ?? this.#pending.get(withTables);
+    if (earlier !== undefined) return earlier;
     const making = (async () => {
       const glue = await glueOf(request.caller, asker.textOf);
       const start = threadMs();
@@ -298,9 +301,9 @@ export class ModuleService {
       name = this.#weaver.nameOf(bytes, { path, address, scripts: caller.map(withoutQuery) });
       const script = path === null ? caller[0] : undefined;
       const module = this.#weaver.first(bytes, name, { key, path, script, glue, beside, reason });
-      const known = moduleKey(module.tracked.info);
-      if (!this.#originals.has(known)) {
-        this.#originals.set(known, bytes);
+      const moduleId = moduleKey(module.tracked.info);
+      if (!this.#originals.has(moduleId)) {
+        this.#originals.set(moduleId, bytes);
         asker.onNew({ original: bytes, name, base: address ?? caller[0] });
       }
       return module;
@@ -401,8 +404,8 @@ export class PageTexts {
   readonly read = (place: string): string | undefined => this.#texts.get(place) ?? readText(place);
 
   #bytesOf(url: string, from: LoadedFrom, largest: number, withinMs: number): Promise<Buffer | undefined> {
-    const known = this.#files.get(url);
-    if (known !== undefined) return known;
+    const requested = this.#files.get(url);
+    if (requested !== undefined) return requested;
     const loading = withTimeout(this.#load(url, from, largest), withinMs).catch(() => undefined);
     this.#files.set(url, loading);
     return loading;
@@ -512,9 +515,9 @@ export class PageSymbols {
     }
     if (!symbolizer.hasDebugInfo) return;
     const dwp = symbolizer.isSplit ? await this.#loadPackage(name, place, from) : undefined;
-    const asked = askedAgain(symbolizer, ({ kind }) => (kind === "dwp" ? dwp : undefined));
+    const withPackage = askedAgain(symbolizer, ({ kind }) => (kind === "dwp" ? dwp : undefined));
     this.#symbols.set(original, {
-      lines: linesBy(asked((offset: number) => symbolizer.frames(offset))),
+      lines: linesBy(withPackage((offset: number) => symbolizer.frames(offset))),
       debug,
     });
   }

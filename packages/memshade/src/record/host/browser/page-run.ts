@@ -121,9 +121,9 @@ export class PageRun implements BrowserEvents {
 
   #parcel(context: Context, id: number): Buffer[] {
     const key = `${context.number}:${id}`;
-    const known = this.#parcels.get(key) ?? [];
-    this.#parcels.set(key, known);
-    return known;
+    const pieces = this.#parcels.get(key) ?? [];
+    this.#parcels.set(key, pieces);
+    return pieces;
   }
 
   #rewrite(context: Context, message: AgentMessage & { kind: "rewrite" }): void {
@@ -146,8 +146,8 @@ export class PageRun implements BrowserEvents {
   }
 
   #answerAt(place: string): Answer {
-    const known = this.#places.get(place);
-    if (known !== undefined) return known;
+    const existing = this.#places.get(place);
+    if (existing !== undefined) return existing;
     let give!: Answer["give"];
     const bytes = new Promise<Uint8Array>((done) => {
       give = done;
@@ -226,12 +226,12 @@ export class PageRun implements BrowserEvents {
   }
 
   gone(context: Context, isCrash: boolean): void {
-    const how = isCrash ? "crashed" : "ended before its tables were read";
+    const reason = isCrash ? "crashed" : "ended before its tables were read";
     for (const { name, isRead, isComing } of this.#parts.images.releaseAll(context.number))
-      if (!isRead) this.#parts.note(`an instance of ${name} is lost: ${describe(context)} ${how}`, true);
+      if (!isRead) this.#parts.note(`an instance of ${name} is lost: ${describe(context)} ${reason}`, true);
       else if (isComing || isCrash)
         this.#parts.note(
-          `an instance of ${name} has the figures of before: ${describe(context)} ${isCrash ? how : "ended while its tables were read"}`,
+          `an instance of ${name} has the figures of before: ${describe(context)} ${isCrash ? reason : "ended while its tables were read"}`,
           true,
         );
   }
@@ -254,10 +254,12 @@ export class PageRun implements BrowserEvents {
    */
   async collect(isEnd: boolean, resets = false): Promise<void> {
     const { images } = this.#parts;
-    const known = new Set(
+    const sessionsWithInstances = new Set(
       this.browser.contexts.filter(({ number }) => images.has(number)).map(({ session }) => session),
     );
-    await this.#collector.catchUp(this.browser.sessions.filter((session) => !known.has(session)));
+    await this.#collector.catchUp(
+      this.browser.sessions.filter((session) => !sessionsWithInstances.has(session)),
+    );
     await this.#collector.collect(this.browser.contexts, { isEnd, resets });
   }
 }
@@ -330,18 +332,18 @@ class TableCollector {
     await within(Promise.all(answers), BUSY_MS);
   }
 
-  async collect(contexts: readonly Context[], how: Collecting): Promise<void> {
+  async collect(contexts: readonly Context[], options: Collecting): Promise<void> {
     const { images } = this.#parts;
-    const asked = contexts.filter((context) => context.agent !== undefined && images.has(context.number));
-    const alone = asked.filter(({ number }) => !images.hasGroups(number));
+    const reachable = contexts.filter((context) => context.agent !== undefined && images.has(context.number));
+    const alone = reachable.filter(({ number }) => !images.hasGroups(number));
     const read: string[] = [];
     const inGroups = async (): Promise<void> => {
       // The first context, usually the one that started the others, may have the tables of all.
-      for (const context of asked)
+      for (const context of reachable)
         if (images.hasGroups(context.number) && images.has(context.number, read))
-          read.push(...(await this.#collectOne(context, how, read)));
+          read.push(...(await this.#collectOne(context, options, read)));
     };
-    await Promise.all([inGroups(), ...alone.map((context) => this.#collectOne(context, how))]);
+    await Promise.all([inGroups(), ...alone.map((context) => this.#collectOne(context, options))]);
   }
 
   async #collectOne(

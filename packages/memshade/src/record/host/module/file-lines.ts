@@ -10,7 +10,7 @@ import { linesBy, moduleLines } from "./module-lines.ts";
  */
 export class FileLines {
   readonly #paths = new WeakMap<Uint8Array, string>();
-  readonly #known = new WeakMap<Uint8Array, { lines: ReturnType<LinesOf> }>();
+  readonly #linesByModule = new WeakMap<Uint8Array, { lines: ReturnType<LinesOf> }>();
   readonly #note: (sentence: string) => void;
 
   /** @param note is called if a file that a module names is missing */
@@ -25,12 +25,12 @@ export class FileLines {
   readonly linesOf: LinesOf = (original) => {
     const path = this.#paths.get(original);
     if (path === undefined) return moduleLines(original);
-    let known = this.#known.get(original);
-    if (known === undefined) {
-      known = { lines: this.#load(original, path) };
-      this.#known.set(original, known);
+    let cached = this.#linesByModule.get(original);
+    if (cached === undefined) {
+      cached = { lines: this.#load(original, path) };
+      this.#linesByModule.set(original, cached);
     }
-    return known.lines;
+    return cached.lines;
   };
 
   #load(original: Uint8Array, path: string): ReturnType<LinesOf> {

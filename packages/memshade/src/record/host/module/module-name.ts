@@ -26,10 +26,10 @@ export function moduleName(
   const given = path ? lastPart(path) : nameFromAddress(address);
   if (given !== undefined) return given;
   const module = decodeModule(bytes);
-  const own = lastPart(readNames(module).module ?? "")
+  const ownName = lastPart(readNames(module).module ?? "")
     .replace(/\.wasm$/, "")
     .replace(/[^\w.$@-]+/g, "_");
-  const hint = own !== "" ? own : (compiledBy(scripts) ?? "module");
+  const hint = ownName !== "" ? ownName : (compiledBy(scripts) ?? "module");
   return nameOfBuild(hint.slice(0, LONGEST_OWN_NAME), buildId(module, sha256));
 }
 

@@ -26,7 +26,7 @@ export function typesBy(original: Uint8Array, debug: Uint8Array): ReturnType<Typ
     const types = new BlockTypes(object);
     const module = decodeModule(original);
     const { bytes, bodies, codePayloadStart, importedFunctionCount } = module;
-    const behind = (offset: number): number[] => {
+    const placesAfter = (offset: number): number[] => {
       const places: number[] = [];
       let pos = codePayloadStart + offset;
       for (let i = 0; i <= LOOKED_AT && pos < bytes.length; i++) {
@@ -44,7 +44,12 @@ export function typesBy(original: Uint8Array, debug: Uint8Array): ReturnType<Typ
       return places;
     };
     return (offset, smallest, largest) =>
-      types.at(offset, { smallest, largest }, behind(offset), storedAt(bytes, codePayloadStart + offset));
+      types.at(
+        offset,
+        { smallest, largest },
+        placesAfter(offset),
+        storedAt(bytes, codePayloadStart + offset),
+      );
   } catch {
     return undefined;
   }

@@ -66,17 +66,17 @@ export class ModuleWeaver {
   }
 
   /** Returns a sentence if there is too little memory for the waste tool. */
-  shortage(what: string, bytes: number): string | undefined {
+  shortage(subject: string, bytes: number): string | undefined {
     const shortage = memoryShortage(bytes, this.#tools);
     if (shortage === undefined) return undefined;
     const { figures, help } = shortage;
-    return `${what} ${figures}: the waste tool counts nothing of this module. To have it do so, ${help}.`;
+    return `${subject} ${figures}: the waste tool counts nothing of this module. To have it do so, ${help}.`;
   }
 
   /** Rewrites a module. If `--allocator` does not fit it, the option is ignored. */
   #instrument(bytes: Uint8Array, options: InstrumentOptions): Instrumented {
-    const { allocator, ...others } = options;
-    if (allocator === undefined) return instrumentValid(bytes, others);
+    const { allocator, ...otherOptions } = options;
+    if (allocator === undefined) return instrumentValid(bytes, otherOptions);
     try {
       const instrumented = instrumentValid(bytes, options);
       this.#onAllocatorOption(undefined);
@@ -84,7 +84,7 @@ export class ModuleWeaver {
     } catch (error) {
       if (!(error instanceof AllocatorMismatch)) throw error;
       this.#onAllocatorOption(error.message);
-      return instrumentValid(bytes, others);
+      return instrumentValid(bytes, otherOptions);
     }
   }
 }

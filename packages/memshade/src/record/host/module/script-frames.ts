@@ -27,8 +27,8 @@ export class ScriptFrames {
   };
 
   #fileOf(file: string): ScriptFile {
-    const known = this.#files.get(file) ?? new ScriptFile(file, this.#read);
-    this.#files.set(file, known);
-    return known;
+    const scriptFile = this.#files.get(file) ?? new ScriptFile(file, this.#read);
+    this.#files.set(file, scriptFile);
+    return scriptFile;
   }
 }

@@ -224,7 +224,7 @@ function hookMainThread(settings: HookSettings): void {
     },
     () => end.arm(),
   );
-  const end = new ProcessEndHook({ finish: (how) => link.finish(how), state });
+  const end = new ProcessEndHook({ finish: (runEnd) => link.finish(runEnd), state });
   recordThread(threadSettings, link);
   hookWorkers(HOOK_PATH, {
     starting: () => link.startAndWait(),
@@ -282,9 +282,9 @@ export function hookWorkers(hookPath: string, observer: WorkerObserver): void {
   replaceClass(workerThreads, "Worker", (args) => {
     observer.starting();
     const [file, options] = args as [string | URL, { execArgv?: unknown } | undefined];
-    const own = Array.isArray(options?.execArgv) ? options.execArgv : undefined;
+    const execArgv = Array.isArray(options?.execArgv) ? options.execArgv : undefined;
     const given =
-      own === undefined ? args : [file, { ...options, execArgv: ["--require", hookPath, ...own] }];
+      execArgv === undefined ? args : [file, { ...options, execArgv: ["--require", hookPath, ...execArgv] }];
     const worker: import("node:worker_threads").Worker = Reflect.construct(Worker, given);
     const thread = worker.threadId;
     worker.once("exit", () => observer.ended(thread));

@@ -254,8 +254,8 @@ class NodeSupervisor {
     }
     const pid = this.#child.pid ?? 0;
     if (isFromTerminal(signal)) {
-      const others = [...this.#server.peers].map((peer) => peer.pid).filter((other) => other !== pid);
-      for (const concerned of [pid, ...others]) this.#request(concerned, signalRequest(signal, true));
+      const otherPids = [...this.#server.peers].map((peer) => peer.pid).filter((other) => other !== pid);
+      for (const concerned of [pid, ...otherPids]) this.#request(concerned, signalRequest(signal, true));
     } else if (this.#server.peer(pid) !== undefined) {
       this.#request(pid, signalRequest(signal, false));
     } else {
@@ -312,11 +312,16 @@ function waitForEnd(child: ChildProcess): Promise<ChildEnd> {
 }
 
 function childEnvironment(settings: HookSettings, hookPath: string): NodeJS.ProcessEnv {
-  const own = programEnvironment();
-  const environment: NodeJS.ProcessEnv = { ...own, [SETTINGS_VARIABLE]: JSON.stringify(settings) };
+  const inheritedEnvironment = programEnvironment();
+  const environment: NodeJS.ProcessEnv = {
+    ...inheritedEnvironment,
+    [SETTINGS_VARIABLE]: JSON.stringify(settings),
+  };
   if (settings.traceChildren) {
     const quoted = `"${hookPath.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
-    environment.NODE_OPTIONS = [own.NODE_OPTIONS, "--require", quoted].filter(Boolean).join(" ");
+    environment.NODE_OPTIONS = [inheritedEnvironment.NODE_OPTIONS, "--require", quoted]
+      .filter(Boolean)
+      .join(" ");
   }
   return environment;
 }

@@ -48,20 +48,20 @@ export function keepingFolder(name: string, instead: string, caches: string): st
       `${problem}: what is kept there may be somebody else's, so everything is made anew, for this run alone`,
     );
   }
-  const other = join(instead, name);
-  makeFolders(other, PRIVATE);
-  return other;
+  const replacement = join(instead, name);
+  makeFolders(replacement, PRIVATE);
+  return replacement;
 }
 
 /**
  * Returns why a folder cannot be used: a text if others may have written there, "" for other problems; undefined if it
  * can be used.
  */
-function problemOf(folder: string, own: readonly string[]): string | undefined {
+function problemOf(folder: string, ownPaths: readonly string[]): string | undefined {
   try {
     if (!isSafelyPlaced(folder)) return `${folder} lies in a folder of another user, or where all can write`;
     makeFolders(folder, PRIVATE);
-    const strange = own.find((path) => !isOwn(path));
+    const strange = ownPaths.find((path) => !isOwn(path));
     if (strange !== undefined) {
       const isOurs = lstatSync(strange).uid === process.geteuid?.();
       return `${strange} ${isOurs ? "can be written to by others" : "belongs to another user"}`;

@@ -16,8 +16,8 @@ const NAMES = new Map(
 );
 
 export function signalName(number: number): string {
-  const other = number < FIRST_REAL_TIME ? `SIG${number}` : `SIGRTMIN+${number - FIRST_REAL_TIME}`;
-  return NAMES.get(number) ?? other;
+  const fallback = number < FIRST_REAL_TIME ? `SIG${number}` : `SIGRTMIN+${number - FIRST_REAL_TIME}`;
+  return NAMES.get(number) ?? fallback;
 }
 
 /** Returns the number of a signal; 0 if there is none with that name. */
@@ -63,8 +63,8 @@ export function onSignals(handlers: SignalHandlers): () => void {
 type SignalHandlers = Partial<Record<NodeJS.Signals, (signal: NodeJS.Signals) => unknown>>;
 
 function listenTo(handlers: SignalHandlers): () => void {
-  const all = Object.entries(handlers) as [NodeJS.Signals, (signal: NodeJS.Signals) => void][];
-  const entries = all.filter(([signal]) => !isIgnored(signal));
+  const allEntries = Object.entries(handlers) as [NodeJS.Signals, (signal: NodeJS.Signals) => void][];
+  const entries = allEntries.filter(([signal]) => !isIgnored(signal));
   for (const [signal, handler] of entries) process.on(signal, handler);
   return () => {
     for (const [signal, handler] of entries) process.off(signal, handler);

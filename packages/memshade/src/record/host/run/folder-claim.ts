@@ -169,19 +169,19 @@ export function writeRunFolder(folder: string, files: readonly ProfileFile[]): v
 /** Cleans up claims of ended processes beside run folders. */
 export function settleLeftovers(parent: string): void {
   for (const entry of readdirSync(parent, { withFileTypes: true })) {
-    const [, name, pid, where] =
+    const [, name, pid, namespace] =
       /^\.(.+?)(?:\.(\d+)-(?:(\d+)_)?\w+\.(?:claim|gone)|\.partial)$/s.exec(entry.name) ?? [];
     if (name === undefined || !entry.isDirectory()) continue;
     const path = join(parent, entry.name);
     // Another user could exchange the contents of a folder of theirs during the removal.
     if (!isOwn(path)) continue;
     try {
-      if (!readdirSync(path).every((inside) => [OWNER, NEW, OLD].includes(inside))) continue;
+      if (!readdirSync(path).every((entryName) => [OWNER, NEW, OLD].includes(entryName))) continue;
       const owner = ownerOf(path);
       const isLeft =
         pid === undefined
           ? isRunning(owner ?? "") === false
-          : (where ?? ownPlace()) === ownPlace()
+          : (namespace ?? ownPlace()) === ownPlace()
             ? !isProcess(Number(pid))
             : Date.now() - statSync(path).ctimeMs > PASSED_MS;
       // Another process may have cleaned up since, and have claimed the folder.
@@ -214,13 +214,13 @@ function passing(target: string, state: "claim" | "gone"): string {
 /** Creates the claim. Returns false if the lender holds it. */
 function occupy(folder: string, target: string, lender: string | undefined): boolean {
   const claim = claimOf(target);
-  const mine = passing(target, "claim");
-  mkdirSync(mine, PRIVATE);
+  const pending = passing(target, "claim");
+  mkdirSync(pending, PRIVATE);
   try {
-    writeFileSync(join(mine, OWNER), ownIdentity());
+    writeFileSync(join(pending, OWNER), ownIdentity());
     for (let tries = 0; tries < TRIES; tries++) {
       // An existing claim contains its owner, so the rename does not replace it.
-      if (renamed(mine, claim)) return true;
+      if (renamed(pending, claim)) return true;
       const owner = ownerOf(claim);
       if (owner === undefined) {
         if (existsSync(claim))
@@ -238,7 +238,7 @@ function occupy(folder: string, target: string, lender: string | undefined): boo
     }
     throw new UserError(`${folder}: other runs are going on in it; name another folder with --out`);
   } finally {
-    rmSync(mine, { recursive: true, force: true });
+    rmSync(pending, { recursive: true, force: true });
   }
 }
 
@@ -289,7 +289,7 @@ function discard(claim: string, target: string, owner: string | undefined): void
 function settle(claim: string, target: string): void {
   const [whole, old] = [join(claim, NEW), join(claim, OLD)];
   if (existsSync(old) && !existsSync(target)) renameSync(existsSync(whole) ? whole : old, target);
-  for (const left of [whole, old]) rmSync(left, { recursive: true, force: true });
+  for (const path of [whole, old]) rmSync(path, { recursive: true, force: true });
 }
 
 function* writeWhole(path: string, contents: string | Uint8Array): Generator<void> {
@@ -340,8 +340,8 @@ function isEntry(path: string): boolean {
 
 /** Refuses the current folder: a shell would be left in a folder that is gone. @throws UserError */
 function assertElsewhere(folder: string, target: string): void {
-  const here = realpathSync(process.cwd());
-  if (here === target || here.startsWith(join(target, sep)))
+  const currentFolder = realpathSync(process.cwd());
+  if (currentFolder === target || currentFolder.startsWith(join(target, sep)))
     throw new UserError(`${folder}: memshade was started there; name a folder of its own with --out`);
 }
 
@@ -353,8 +353,8 @@ function assertReplaceable(folder: string, target: string): void {
   if (status.dev !== statSync(dirname(target)).dev)
     throw new UserError(`${folder}: a file system is mounted there; name a folder inside of it with --out`);
   const names = readdirSync(target).sort();
-  const known = names.length === 0 ? [] : filesOfRun(target);
-  const foreign = names.filter((name) => !known.includes(name));
+  const runFiles = names.length === 0 ? [] : filesOfRun(target);
+  const foreign = names.filter((name) => !runFiles.includes(name));
   if (foreign.length === 0) return;
   const shown = foreign.slice(0, NAMED).join(", ") + (foreign.length > NAMED ? ", …" : "");
   throw new UserError(

@@ -86,9 +86,9 @@ export function isIgnored(signal: NodeJS.Signals): boolean {
  * cannot be passed on.
  */
 export function assertPlacesForInherited(): void {
-  const others = otherDescriptors();
+  const descriptors = otherDescriptors();
   const limit = hardLimitOfFiles();
-  const beyond = others.find((descriptor) => descriptor >= limit);
+  const beyond = descriptors.find((descriptor) => descriptor >= limit);
   if (beyond !== undefined)
     throw new UserError(
       `descriptor ${beyond} is open, and the limit ulimit -n is ${limit} open files: the program cannot be given it; close it (${beyond}>&-), or raise the limit`,
@@ -97,10 +97,10 @@ export function assertPlacesForInherited(): void {
 
 /** Returns the `stdio` of `spawn`: the standard streams and all further inherited descriptors. */
 export function inheritedStdio(): ("inherit" | "ignore" | number)[] {
-  const others = otherDescriptors();
-  const length = Math.max(STANDARD_STREAMS - 1, ...others) + 1;
+  const descriptors = otherDescriptors();
+  const length = Math.max(STANDARD_STREAMS - 1, ...descriptors) + 1;
   return Array.from({ length }, (_, fd) =>
-    fd < STANDARD_STREAMS ? "inherit" : others.includes(fd) ? fd : "ignore",
+    fd < STANDARD_STREAMS ? "inherit" : descriptors.includes(fd) ? fd : "ignore",
   );
 }
 
@@ -155,8 +155,8 @@ function readNote(note: string): Inherited | undefined {
   const descriptors = open
     .split(" ")
     .slice(1)
-    .map((each): [number, number | undefined] => {
-      const [descriptor, flags] = each.split(":").map(Number);
+    .map((text): [number, number | undefined] => {
+      const [descriptor, flags] = text.split(":").map(Number);
       return [descriptor, flags ?? (descriptor < STANDARD_STREAMS ? flagsOf(descriptor) : undefined)];
     });
   return {
@@ -217,10 +217,10 @@ function bytesOf(
 /** Reads the system's copy of the arguments or variables of the process that was started first. */
 function givenTexts(name: "cmdline" | "environ"): Buffer[] {
   try {
-    const all = readFileSync(`/proc/${taken?.pid ?? process.pid}/${name}`);
+    const bytes = readFileSync(`/proc/${taken?.pid ?? process.pid}/${name}`);
     const texts: Buffer[] = [];
-    for (let from = 0, to = all.indexOf(0); to >= 0; from = to + 1, to = all.indexOf(0, from))
-      texts.push(all.subarray(from, to));
+    for (let from = 0, to = bytes.indexOf(0); to >= 0; from = to + 1, to = bytes.indexOf(0, from))
+      texts.push(bytes.subarray(from, to));
     return texts;
   } catch {
     return [];

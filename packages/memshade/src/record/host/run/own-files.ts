@@ -27,8 +27,8 @@ export function isOwn(path: string): boolean {
  */
 export function isContentOwn(folder: string): boolean {
   const isClosed = (lstatSync(folder).mode & ACCESS_OF_OTHERS) === 0;
-  const inside = readdirSync(folder, { recursive: true }) as string[];
-  return inside.every((name) => {
+  const names = readdirSync(folder, { recursive: true }) as string[];
+  return names.every((name) => {
     const path = join(folder, name);
     return isClosed ? isUsers(lstatSync(path).uid) : isOwn(path);
   });
@@ -51,7 +51,7 @@ export function isSafelyPlaced(folder: string): boolean {
 
 /** True if another user has created a file or folder in a place where all can write, as in /tmp. */
 export function isPlanted(path: string): boolean {
-  const [status, above] = [path, dirname(path)].map((one) => lstatSync(one, { throwIfNoEntry: false }));
+  const [status, above] = [path, dirname(path)].map((entry) => lstatSync(entry, { throwIfNoEntry: false }));
   if (status === undefined || above === undefined || isUsers(status.uid) || status.uid === ROOT) return false;
   return (above.mode & OTHERS_WRITE) !== 0;
 }

@@ -15,17 +15,17 @@ interface ProcessIdentity {
 /** Namespace of the system's first processes, in which all others are visible. */
 const FIRST_NAMESPACE = "pid:[4026531836]";
 
-let own: string | undefined;
+let identityText: string | undefined;
 
 /** Returns this process as a line of text, for `isRunning` in other processes. */
 export function ownIdentity(): string {
-  own ??= JSON.stringify({
+  identityText ??= JSON.stringify({
     pid: process.pid,
     host: hostname(),
     started: startOf(process.pid) ?? "",
     namespace: ownNamespace(),
   } satisfies ProcessIdentity);
-  return own;
+  return identityText;
 }
 
 /**
@@ -56,16 +56,16 @@ export function isSeenFromHere(identity: string): boolean {
   return named?.host === hostname() && [named.namespace, FIRST_NAMESPACE].includes(ownNamespace());
 }
 
-let known: string | undefined;
+let namespaceName: string | undefined;
 
 export function ownNamespace(): string {
-  if (known === undefined)
+  if (namespaceName === undefined)
     try {
-      known = readlinkSync("/proc/self/ns/pid");
+      namespaceName = readlinkSync("/proc/self/ns/pid");
     } catch {
-      known = "";
+      namespaceName = "";
     }
-  return known;
+  return namespaceName;
 }
 
 /**

@@ -10,13 +10,13 @@ const LATE_MS = 1000;
  */
 export function watchCounters(recorder: Recorder): () => void {
   let last = performance.now();
-  const look = (): void => {
+  const check = (): void => {
     const now = performance.now();
     recorder.watch(now - last > LATE_MS);
     last = performance.now();
   };
-  look();
-  const timer = setInterval(look, LOOK_EVERY_MS);
+  check();
+  const timer = setInterval(check, LOOK_EVERY_MS);
   timer.unref();
   return () => clearInterval(timer);
 }

@@ -70,8 +70,8 @@ function noteExit(imports: WebAssembly.Imports): void {
 
 function findReach(end: RunEnd): KnownReach | undefined {
   const { info, original } = workerData as WasiProgram;
-  const inside = end.kind !== "exit" || endedInside;
-  return exports && lookThrough(exports, info, { inside, hostMayHold: false, original });
+  const isInside = end.kind !== "exit" || endedInside;
+  return exports && lookThrough(exports, info, { inside: isInside, hostMayHold: false, original });
 }
 
 let end: RunEnd;

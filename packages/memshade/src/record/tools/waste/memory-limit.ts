@@ -1,7 +1,7 @@
 const MIB = 2 ** 20;
 
 /**
- * Explains why the tool records nothing of a module. `what` begins the sentence and names the memory whose size it is.
+ * Explains why the tool records nothing of a module. `subject` begins the sentence and names the memory whose size it is.
  */
 export function tooLargeSentence(subject: string, bytes: number, covered: number): string {
   return (
@@ -11,7 +11,7 @@ export function tooLargeSentence(subject: string, bytes: number, covered: number
   );
 }
 
-/** Explains that requests for memory were refused while the program ran. `asked` is in pages. */
+/** Explains that requests for memory were refused while the program ran. `requestedPages` is the largest size. */
 export function refusedSentence(times: number, requestedPages: number, covered: number): string {
   return (
     `The program asked for ${Math.ceil(requestedPages / 16)} MiB of memory and did not get it${times > 1 ? ` (${times} requests)` : ""}: ` +

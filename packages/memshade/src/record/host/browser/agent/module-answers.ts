@@ -97,7 +97,7 @@ export class ModuleAnswers {
   /** Requests a rewritten module for a program that awaits a promise. */
   async later(bytes: Uint8Array, question: ModuleQuestion): Promise<RewrittenModule | undefined> {
     const isLarge = bytes.length > PIECE_BYTES && fetch !== undefined && !isServed();
-    const id = this.#ask(bytes, question, isLarge ? "request" : "push");
+    const id = this.#sendModule(bytes, question, isLarge ? "request" : "push");
     const pushed = this.#expect(id);
     if (isLarge)
       try {
@@ -120,7 +120,7 @@ export class ModuleAnswers {
 
   /** Requests a rewritten module for a program that blocks. */
   now(bytes: Uint8Array, question: ModuleQuestion): RewrittenModule | undefined {
-    const id = this.#ask(bytes, question, "request");
+    const id = this.#sendModule(bytes, question, "request");
     this.#link.hurry();
     const requested = isServed() ? undefined : this.#request(id);
     if (requested !== undefined) return read(requested, bytes);
@@ -150,7 +150,7 @@ export class ModuleAnswers {
     pushed.done?.();
   }
 
-  #ask(bytes: Uint8Array, question: ModuleQuestion, way: "push" | "request"): number {
+  #sendModule(bytes: Uint8Array, question: ModuleQuestion, way: "push" | "request"): number {
     const id = ++this.#questions;
     for (let at = 0; at < bytes.length; at += PIECE_BYTES)
       this.#link.post({ kind: "part", id }, bytes.subarray(at, at + PIECE_BYTES));

@@ -35,7 +35,7 @@ abstract class Link implements RecordingLink {
   /** Determines which live blocks of this thread's instances are reachable. */
   lookThrough: () => void = () => {};
   protected readonly state: Int32Array;
-  #asked = 0;
+  #channels = 0;
 
   constructor(state: Int32Array) {
     this.state = state;
@@ -66,7 +66,7 @@ abstract class Link implements RecordingLink {
     moduleKey: string,
     info: InstrumentedInfo,
   ): SharedShadow | undefined {
-    const to = `memshade-${process.pid}-${threadId}-${++this.#asked}`;
+    const to = `memshade-${process.pid}-${threadId}-${++this.#channels}`;
     const channel = new BroadcastChannel(to);
     try {
       const reply = this.ask((reply) => ({ kind: "shadow", program, moduleKey, info, to, reply }));

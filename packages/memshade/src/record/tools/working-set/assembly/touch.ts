@@ -32,7 +32,7 @@ export function regionOf(line: u32): u32 {
   return line >= HEAP_FROM ? MeasureIndex.heap : MeasureIndex.statics;
 }
 
-/** Counts `lines` touched lines of one region with the same history. `how`: 1 read, 2 written, 3 both. */
+/** Counts `lines` touched lines of one region with the same history. `kinds`: 1 read, 2 written, 3 both. */
 export function countHistory(history: u32, kinds: u32, region: u32, lines: i32): void {
   const read = FRESH_BUCKET - (history & 15);
   const written = FRESH_BUCKET - (history >>> 4);

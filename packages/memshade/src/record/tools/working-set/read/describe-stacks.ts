@@ -49,24 +49,24 @@ export function describeStacks(
   const offsets = new Set(wasmFrames.flatMap(({ offset }) => (offset < 0 ? [] : offset)));
   const byOffset = new Map([...offsets].map((offset) => [offset, functions.holding(offset)]));
   for (const [number, frames] of noted) {
-    const known: StackFrame[] = [];
+    const describedFrames: StackFrame[] = [];
     for (const { function: index, offset } of frames) {
       if (index === HOST_FRAMES) {
-        known.push(...hostFramesOf(offset).map(hostFrame));
+        describedFrames.push(...hostFramesOf(offset).map(hostFrame));
         continue;
       }
       // The code of a function that was replaced keeps its offsets, although its index is new.
       const described = byOffset.get(offset) ?? byIndex.get(index);
-      if (described === undefined || known.at(-1)?.function === described.index) continue;
+      if (described === undefined || describedFrames.at(-1)?.function === described.index) continue;
       const place = offset < 0 ? undefined : places?.(offset);
-      known.push({
+      describedFrames.push({
         function: described.index,
         ...(offset < 0 ? {} : { offset }),
         ...(described.name === undefined ? {} : { name: described.name }),
         ...innermostMembers(place),
       });
     }
-    if (known.length > 0) numbers.set(number, stacks.push(known) - 1);
+    if (describedFrames.length > 0) numbers.set(number, stacks.push(describedFrames) - 1);
   }
   return { stacks, numbers };
 }

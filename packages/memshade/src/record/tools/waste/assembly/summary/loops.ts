@@ -337,7 +337,7 @@ function writeTrips<T>(at: usize, trips: u32): void {
     overflow(address, sizeof<T>(), keyOf(at));
 }
 
-/** Credits consecutive bytes of one store together. `left` is the id that the bytes get. */
+/** Credits consecutive bytes of one store together. `nextId` is the id that the bytes get. */
 function readTrips<T>(at: usize, trips: u32, nextId: u32): void {
   const key = keyOf(at);
   const stride = strideOf(at);
