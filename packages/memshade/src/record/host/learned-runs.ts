@@ -15,7 +15,7 @@ const SITE = /^(\d{1,15}) (\d{1,15})$/;
 
 /**
  * Runs of the loads and stores of each module in its last run, in the file named by `--learn`. The first line is the
- * format; then each module has a line with its SHA-256, and a line per load or store that ran: the distance from the
+ * format. Each module has a line with its SHA-256. A line per load or store that ran follows: the distance from the
  * previous one in the code, and its runs.
  */
 export class LearnedRuns {

@@ -14,8 +14,8 @@ const LONGEST_OWN_NAME = 20;
 
 /**
  * Returns a module's name in reports: that of its file or address. A module compiled from bytes is named by its name
- * section, else by the package or script that compiled it, followed by the start of its build id, as in
- * `hash-wasm#1f8ea2`. The name is therefore the same in every run, and unique.
+ * section, else by the package or script that compiled it. The start of its build id follows, as in `hash-wasm#1f8ea2`.
+ * The name is therefore the same in every run, and unique.
  * @throws FormatError for bytes without a file and address that are no module
  */
 export function moduleName(

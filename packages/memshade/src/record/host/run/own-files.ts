@@ -35,8 +35,8 @@ export function isContentOwn(folder: string): boolean {
 }
 
 /**
- * True if only this user and root can replace `folder` or one of its parents: these belong to the two, and others
- * cannot write there, or cannot remove our entries, as in /tmp. Missing folders are left out.
+ * True if only this user and root can replace `folder` or one of its parents. The folders must belong to the two.
+ * Others must not be able to write there, or to remove our entries, as in /tmp. Missing folders are left out.
  */
 export function isSafelyPlaced(folder: string): boolean {
   let path = resolve(folder);

@@ -111,9 +111,9 @@ export const DIRTY_LINE_SHIFT = 8;
 export const MOST_STREAMS = 12;
 
 /**
- * Header of a loop in the table: its number of accesses; the offset from the base of counters where the runs of its
- * block are counted; runs that have begun and not ended; and its first site, after which its other sites follow. Two
- * words per access come next: flags with the key, and the stride.
+ * Header of a loop in the table. `streams`: its number of accesses. `runs`: offset of the count of its block's runs
+ * from the base of counters. `open`: runs that have begun and not ended. `site`: its first site; the others follow it.
+ * Two words per access come next: flags with the key, and the stride.
  */
 export const Loop = { streams: 0, runs: 4, open: 8, site: 12 } as const;
 export const LOOP_BYTES = 16;

@@ -34,8 +34,8 @@ export const RECORD_SHIFTS = {
   framed: { stores: 3, loads: 0 },
 } as const;
 /**
- * Counters of a site that inline code increments, a u64 each: runs of the basic block that begins with it, then silent
- * stores or loads of bytes that were not all read.
+ * Counters of a site that inline code increments, a u64 each. First: runs of the basic block that begins with it.
+ * Second: silent stores, or loads of bytes that were not all read.
  */
 export const SITE_COUNTERS_BYTES = 16;
 export const SITE_EVENTS = 8;
@@ -94,9 +94,8 @@ export interface WasteLayout {
   paths: number;
   pathCapacity: number;
   /**
-   * Accesses to the blocks of each path, in summary mode: a byte per 4 bytes of program memory, set once they were
-   * read; a u16 per 8 bytes with the path of the block that starts there; sums per path; and fates of granules. 0: not
-   * recorded.
+   * Accesses to the blocks of each path, in summary mode: read marks (a byte per 4 bytes of program memory), the path
+   * of the block that starts there (a u16 per 8 bytes), sums per path, and fates of granules. 0: not recorded.
    */
   readMarks: number;
   blockPath: number;

@@ -41,7 +41,7 @@ function start(settings: AgentSettings): void {
 
 /**
  * Sends the tables before the context ends by itself. While another document is loading, the process cannot request
- * them, so a page sends them before; it may continue or come back, and then sends them again.
+ * them, so a page sends them before. If it continues or comes back, it sends them again.
  */
 function hookEnd({ isWorker }: AgentSettings, collect: () => void): void {
   if (!isWorker)

@@ -1,6 +1,6 @@
 /**
- * Recording thread of a hooked Node process. It holds the shadow memories of all instances in all threads of the
- * process, so that a profile can be written while those threads are busy or after they are gone.
+ * Recording thread of a hooked Node process. It holds the shadow memories of all instances in all threads. A profile
+ * can therefore be written while those threads are busy or gone.
  */
 
 import {

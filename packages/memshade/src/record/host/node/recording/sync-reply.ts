@@ -1,6 +1,6 @@
 /**
- * One-time answer from another thread to one that waits for it without returning to its event loop. Layout: u32 state
- * (0 open, 1 done, 2 failed), u32 length, then text in UTF-8.
+ * Answer, given once, from another thread to one that waits for it without returning to its event loop. Layout: u32
+ * state (0 open, 1 done, 2 failed), u32 length, then text in UTF-8.
  */
 const HEADER_BYTES = 8;
 const TEXT_BYTES = 4096;

@@ -61,6 +61,6 @@ export class BodySink implements SnippetSink {
     this.#body.end();
   }
 
-  /** Such functions contain no code of the original module. */
+  /** Does nothing: added functions contain no code of the original module. */
   mark(): void {}
 }

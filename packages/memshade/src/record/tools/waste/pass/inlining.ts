@@ -13,8 +13,8 @@ import { SiteClass, type SiteRuns, type SiteTable } from "../site-table.ts";
 /** Estimate of the bytes that inline code adds per access, near enough to bound the growth. */
 const INLINED_BYTES = 100;
 /**
- * Limits of inlining: it grows a module's code to at most this many times its size, and by at most this many bytes,
- * since engines and the rewriter process all of it. It grows no function beyond `LARGE_FUNCTION_BYTES`.
+ * Limits of the code that inlining adds to a module: this many times its size, and this many bytes. Engines and the
+ * rewriter process all of it. It grows no function beyond `LARGE_FUNCTION_BYTES`.
  */
 const MOST_GROWTH = 2;
 const MOST_MODULE_BYTES = 2_000_000;

@@ -212,7 +212,7 @@ export class WastePass implements ToolPass {
   readonly #extraLocals = new Map<number, number>();
   readonly #scratch = (type: ValType, number: number): number => this.#extraLocal(type, number + 1);
 
-  /** Without `summary` every access becomes a call. */
+  /** `summary`: undefined if every access becomes a call. */
   constructor(
     surroundings: ToolSurroundings,
     sites: SiteTable,

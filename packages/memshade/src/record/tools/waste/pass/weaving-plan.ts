@@ -108,7 +108,7 @@ export function planWeaving(surroundings: ToolSurroundings): WeavingPlan {
   const framed = plan === undefined || isPrecise ? undefined : framesOf(surroundings, plan, sites);
   const isVisible = isMemoryVisible(module, memory);
   const exact = exactImports(module, surroundings.options.glue);
-  // In precise mode contexts are call paths already.
+  // Contexts are call paths already in precise mode.
   const keepsPaths = allocator.functions.length > 0 && !(isPrecise && contexts === true);
   const wishes: WasteWishes = {
     memoryBytes,

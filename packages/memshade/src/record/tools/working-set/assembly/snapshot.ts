@@ -38,7 +38,7 @@ function firstInterval(): u64 {
 
 /**
  * Called in virtual time when the countdown has reached zero. Returns its next start value. Polls are everywhere, so
- * the program's functions must not grow by this code: all of a snapshot is inlined here, which makes the function too
+ * the program's functions must not grow by this code. All of a snapshot is inlined here, which makes the function too
  * large for engines to inline.
  */
 export function poll(countdown: i32): i32 {

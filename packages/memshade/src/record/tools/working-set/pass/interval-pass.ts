@@ -233,7 +233,7 @@ export class IntervalPass implements ToolPass {
     const access = ACCESS_KIND[op];
     const both = access === AccessKind.Rmw || access === AccessKind.Cmpxchg;
     const kinds = both ? Kind.Both : access === AccessKind.Store ? Kind.Written : Kind.Read;
-    // In a 32-bit memory, distances wrap around as addresses do.
+    // Distances wrap around in a 32-bit memory, as addresses do.
     const isWide = this.#targets.memory64 && base !== CONSTANT;
     const offset = isWide ? stack.offset[at] + (displacement >>> 0) : (stack.offset[at] + displacement) | 0;
     const group = this.#marks.access(base, offset, size, kinds, hint >= size);

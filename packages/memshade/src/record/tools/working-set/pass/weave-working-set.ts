@@ -324,7 +324,7 @@ function findRegions({ module, scan, allocator, stackPointer, memory }: ToolSurr
   const stackFrom = stackIsFirst ? 0 : data.to <= top ? Math.ceil(data.to / LINE_BYTES) : 0;
   const behindData = Math.max(data?.to ?? 0, top);
   const growing = functionsThatGrow(scan, module.importedFunctionCount);
-  // Without an allocator, all memory is static data.
+  // All memory is static data if there is no allocator.
   const hasNoHeap =
     stackIsFirst && growing.length === 0 && allocator.how === "none" && heapBase(module) === undefined;
   if (hasNoHeap) return { stackFrom, stackTo: Math.ceil(top / LINE_BYTES), heapFrom: LINES_OF_ALL_MEMORY };

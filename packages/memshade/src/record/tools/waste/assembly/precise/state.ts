@@ -115,8 +115,8 @@ function extendPair(at: usize, bytes: u32): void {
 }
 
 /**
- * Does the work of `addPair` for a key with a memo of two words: the other key (not 0) of the pair of this kind that
- * was last used, and the address of that pair.
+ * Does the work of `addPair` for a key with a memo of two words. The words describe the pair of this kind that was last
+ * used: its other key (not 0), and its address.
  */
 @inline
 export function addPairOf(memo: usize, other: u32, kind: u32, first: u32, second: u32, bytes: u32): void {

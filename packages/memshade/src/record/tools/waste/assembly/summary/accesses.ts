@@ -41,7 +41,7 @@ function freshFew(address: u32, size: u32, site: u32): void {
   readFew(address, size);
 }
 
-// One function per size: with one for all sizes, zstd takes a tenth longer.
+// Variants per size: with a common function, zstd takes a tenth longer.
 export function fresh1(address: u32, site: u32): void {
   freshFew(address, 1, site);
 }

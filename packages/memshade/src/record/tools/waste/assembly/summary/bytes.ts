@@ -126,7 +126,7 @@ function readMixed(address: u32, size: u32): void {
 /** Reads the bytes whose words `ids` are at `at`. The words take `bytes` bytes, up to 8. */
 @inline
 function readWord(at: usize, ids: u64, bytes: u32): void {
-  // As a rule, one store wrote all of the unread bytes.
+  // Usually one store wrote all of the unread bytes.
   const id = <u32>(ids >>> (ctz(~ids) & 48)) & 0xffff;
   const idLanes = equalLanes(ids, <u64>id * LOWEST);
   if ((ids | (idLanes * 0xffff)) === -1 && id < INVALID && (ZERO_IS_VALID !== 0 || id !== 0)) {
@@ -163,8 +163,8 @@ function storeIds(at: usize, ids: u64, bytes: u32): void {
 }
 
 /**
- * Credits an id for a run of equal ids, at the end of the run. In all other cases the count is added to a word that is
- * never read, a different one each time, since additions to one word wait for each other.
+ * Credits an id for a run of equal ids, at the end of the run. Otherwise the count is added to a word that is never
+ * read. The words differ, since additions to one word wait for each other.
  */
 @inline
 function creditRun(id: u32, isLast: bool, number: u32, count: u64): void {

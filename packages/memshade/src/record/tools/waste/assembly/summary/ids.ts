@@ -3,10 +3,9 @@
 // from STORES, in units of the record's size or, in frames, of 8 bytes.
 //
 // A table has the id of each store four times, or zero; in frames the id precedes the record. Another table has the
-// record of each id.
-// When all ids are assigned, ids that no shadow word contains are taken back. If that does not free enough, bytes of
-// stores without an id *overflow*: their shadow words say only that, and a table with a word per byte has the store's
-// key. Code that needs the writers of a range must resolve the overflowed bytes first.
+// record of each id. When all ids are assigned, ids that no shadow word contains are taken back. If that does not free
+// enough, bytes of stores without an id *overflow*. Their shadow words show only that, and a table with a word per byte
+// has the store's key. Code that needs the writers of a range must resolve the overflowed bytes first.
 import {
   CONTROL,
   COVERED,

@@ -1,5 +1,5 @@
-// Imports of the runtime, resolved when it is merged into a module: addresses and sizes of tables, which depend on the
-// profiled module and become constants, and functions of the host.
+// Imports of the runtime, resolved when it is merged into a module: functions of the host, and addresses and sizes of
+// tables. The latter depend on the profiled module and become constants.
 
 @external("layout", "FIRST_TOUCH")
 export declare const FIRST_TOUCH: u32;

@@ -15,7 +15,7 @@ interface KnownPlace {
 }
 
 /**
- * Ranges that certainly were touched, or marked, before the walk's current position: every path to it leads through
+ * Ranges that certainly were touched, or marked, before the walk's current position. Every path to it leads through
  * that code, and nothing resets the marks on the way.
  */
 export class KnownPlaces {
