@@ -11,20 +11,19 @@ import type { HeapSeries, SeriesChange, SeriesInterval } from "./block-entry.ts"
 import { type ContextTable, pathKey } from "./context-table.ts";
 import type { ShadowContents } from "./read-shadow.ts";
 
-/** Instances in the file, those that allocate most. */
+/** Most instances in the file: those that allocate most. */
 const MOST_INSTANCES = 64;
-/** Contexts of an instance in the file, those that matter most. */
+/** Most contexts of an instance in the file: those that matter most. */
 const MOST_CONTEXTS = 256;
 const NO_CONTEXT = "0";
 
-/** An instance with what was read of it. */
 export interface SeriesOf {
   first: number;
   module: number;
   contents: ShadowContents;
 }
 
-/** `heapintervals.json` of some instances, whose contexts are in a table. */
+/** Builds `heapintervals.json` of some instances, whose contexts are in a table. */
 export function describeIntervals(instances: readonly SeriesOf[], table: ContextTable): HeapIntervals {
   const known = instances.flatMap(({ first, module, contents }) =>
     contents.series === undefined ? [] : [{ first, module, contents, series: contents.series }],
@@ -99,7 +98,7 @@ function describeContext(
 ): ContextHeap {
   const byInterval = new Map<number, SeriesChange>();
   for (const change of changes) {
-    // What was handed out while an interval was open is part of it, like what came later.
+    // A flush during an interval belongs to that interval, like the changes after it.
     const at = partitionPoint(0, intervals.length, (index) => intervals[index].start <= change.at) - 1;
     const known = byInterval.get(at);
     if (known === undefined) byInterval.set(at, { ...change });
@@ -124,7 +123,10 @@ function describeContext(
   };
 }
 
-/** The contexts that held most at the end of an interval, or allocated most in all, as parts of what all of them did. */
+/**
+ * Returns the contexts that held most at the end of an interval or allocated most in all, both as shares of
+ * the total.
+ */
 function mostImportant(contexts: readonly ContextHeap[]): ContextHeap[] {
   if (contexts.length <= MOST_CONTEXTS) return [...contexts];
   const measured = contexts.map((context) => {

@@ -7,42 +7,44 @@ import type { HeapSeries } from "./block-entry.ts";
 import { ContextTable, pathKey } from "./context-table.ts";
 import type { ShadowContents } from "./read-shadow.ts";
 
-/** A frame as a thread tells of it. */
 export interface HostFrame extends RunHostFrame {
-  /** Where its function begins in the script, as far as the engine tells. */
+  /** Start of its function in the script, if the engine gives it. */
   start?: { line: number; column: number } | undefined;
 }
 
-/** What is told of a frame in the profile. */
 export type DescribeHostFrame = (frame: HostFrame) => RunHostFrame;
 
-/** A frame as the engine has told of it: nobody reads the scripts. */
+/** Returns the frame as the engine gave it, for runs without the scripts' sources. */
 export function withoutStart({ start: _, ...frame }: HostFrame): RunHostFrame {
   return frame;
 }
 
-/** Stacks of the host that one thread has told of: see `HostStackNews`. */
+/** New stacks of the host from one thread: see `HostStackNews`. */
 export interface ToldStacks {
   frames: readonly HostFrame[];
   stacks: readonly number[];
 }
 
-/** Which thread's stacks the host sites of an instance are: by the number that it has where several share their tables. */
+/**
+ * Maps the number of an instance that shares its tables to the thread whose stacks its host sites refer to.
+ */
 export type ThreadOf = (local: number) => number | undefined;
 
 const LEFT_OUT: HostFrame = { name: "[callers not asked]", is: "left-out" };
 const BEYOND: HostFrame = { name: "[stacks beyond the bound]", is: "unknown" };
 
-/** Whether the site of a context stands for an entry of the host. */
 export function isHostSite(site: number): boolean {
   return site >= HostSite.unsettled;
 }
 
-/** The stacks that have entered modules in a run, of all threads: equal ones are one, whoever told of them. */
+/**
+ * Stacks that have entered modules in a run, of all threads. Equal stacks have one number, whichever thread
+ * recorded them.
+ */
 export class HostCallers {
   readonly #frames: HostFrame[] = [];
   readonly #frameOfText = new Map<string, number>();
-  /** Two numbers per stack, the stack that has called and the innermost frame; the first stack is the empty one. */
+  /** Two numbers per stack: the calling stack and the innermost frame. The first stack is empty. */
   readonly #stacks: number[] = [0, 0];
   readonly #stackOf = new Map<string, number>();
   readonly #threads = new Map<number, { frames: number[]; stacks: number[] }>();
@@ -56,8 +58,8 @@ export class HostCallers {
   }
 
   /**
-   * Call sites of a context as they are in all threads, innermost first: those of entries that could not be asked are left out, and
-   * only the innermost has its stage.
+   * Returns the call sites of a context with numbers that are valid for all threads, innermost first. Entries
+   * without a known caller are left out, and only the innermost entry has its stage.
    */
   sitesOf(sites: readonly number[], threadOf: ThreadOf): number[] {
     let isInnermost = true;
@@ -71,7 +73,6 @@ export class HostCallers {
     });
   }
 
-  /** The figures of an instance with call sites as they are in all threads. */
   inAllThreads(contents: ShadowContents, threadOf: ThreadOf): ShadowContents {
     const { contexts, series } = contents;
     const hasHost = ({ sites }: { sites: readonly number[] }): boolean => sites.some(isHostSite);
@@ -101,13 +102,16 @@ export class HostCallers {
     return told?.stacks[number % STACKS_OF_INSTANCE] ?? HostSite.unknown;
   }
 
-  /** The frames of a stack by the number that a thread has for it, innermost first; none where it has told of none. */
+  /**
+   * Returns the frames of a thread's stack by the thread's number for it, innermost first. Empty if the
+   * thread has not recorded it.
+   */
   framesOfTold(thread: number, number: number): HostFrame[] {
     const known = this.#threads.get(thread)?.stacks[number];
     return known === undefined ? [] : this.framesOf(HostSite.unsettled + known);
   }
 
-  /** The frames of a call site, innermost first. */
+  /** Returns the frames of a call site, innermost first. */
   framesOf(site: number): HostFrame[] {
     const number = site & HostSite.numberMask;
     if (number === 0) return [LEFT_OUT];
@@ -138,18 +142,27 @@ export class HostCallers {
   }
 }
 
-/** Of how many entries one was asked when that of the innermost host frame came: 4 to the power of the stage. 0: all. */
+/**
+ * Returns the sampling stage of a site: one of 4 ** stage entries of the innermost host frame's kind was
+ * requested. 0: all of them.
+ */
 export function stageOf(site: number): number {
   return (site >>> HostSite.stageShift) & HostSite.stageMask;
 }
 
-/** The stage of a context; undefined: all of its kind were asked, or it has no caller in the host. */
+/**
+ * Returns the stage of a context; undefined if all entries of its kind were requested, or it has no caller in
+ * the host.
+ */
 export function stageOfSites(sites: readonly number[]): number | undefined {
   const host = sites.find(isHostSite);
   return host === undefined || stageOf(host) === 0 ? undefined : stageOf(host);
 }
 
-/** The frames of the host in a profile, as one more segment behind those of the modules: in the order in which contexts have them. */
+/**
+ * Frames of the host in a profile, as a segment after those of the modules. They are numbered in the order in
+ * which contexts refer to them.
+ */
 export class HostSegment {
   readonly #start: bigint;
   readonly #callers: HostCallers;
@@ -161,9 +174,8 @@ export class HostSegment {
     this.#callers = callers;
   }
 
-  /** Addresses that stand for the frames of a call site, innermost first. */
   pcsOf(site: number): bigint[] {
-    // The stage is none of the frames' business.
+    // The stage does not change the frames, so it is not part of the key.
     const number = site & HostSite.numberMask;
     let pcs = this.#pcs.get(number);
     if (pcs === undefined) {
@@ -176,7 +188,7 @@ export class HostSegment {
   #pcOf(frame: HostFrame): bigint {
     const index = this.#indices.get(frame) ?? this.#indices.size;
     this.#indices.set(frame, index);
-    // No address of a call is the segment's first.
+    // Starts at 1, because no call has the segment's first address.
     return this.#start + 1n + BigInt(index);
   }
 

@@ -13,23 +13,20 @@ import type { StaticCounts } from "./read-statics.ts";
 import { segmentStart } from "./segment-start.ts";
 
 const GRANULE_BYTES = 8;
-/** The widest access. */
 const WIDEST_BYTES = 16;
-/** Of modules with more cells that were accessed, cells are made larger until there are no more than these. */
+/** Most cells of a module in the file. If more were accessed, cells are made larger. */
 const MOST_CELLS = 65_536;
-/** Accesses that one counter holds. */
 const COUNTER_LIMIT = 2 ** 31 - 1;
 
-/** A module whose static data is known, and the counts of its instances. */
+/** A module with known static data, and the counts of its instances. */
 export interface CountedModule {
-  /** Its index in the run. */
   readonly index: number;
   readonly original: Uint8Array;
   readonly statics: StaticPlaces;
   readonly instances: readonly StaticCounts[];
 }
 
-/** The file, undefined where no module has static data at places that are known. */
+/** Builds the file; undefined if no module has static data at known addresses. */
 export function staticsFile(
   modules: readonly CountedModule[],
   counters: "merged" | "exact",
@@ -44,7 +41,6 @@ export function staticsFile(
   };
 }
 
-/** Accesses to static data that a file tells of. */
 export function staticAccesses({ modules }: StaticsFile): number {
   let sum = 0;
   for (const { runs } of modules)
@@ -72,10 +68,10 @@ function describe({ index, original, statics, instances }: CountedModule): Stati
   };
 }
 
-/** By cell number; as in the file. */
+/** Signed counts by cell number, as in the file. */
 type Cells = Map<number, number>;
 
-/** The counts of all instances together, without what put the data into the memory. */
+/** Adds up the counts of all instances, without the writes that initialized the data. */
 function addUp(
   instances: readonly StaticCounts[],
   { written }: StaticPlaces,
@@ -103,7 +99,7 @@ function addUp(
   return { cells, initialization };
 }
 
-/** What two cells are together: one that reads makes both read. */
+/** Adds two cells. The sum is a read cell if either is. */
 function joined(a: number | undefined, b: number): number {
   if (a === undefined) return b;
   const sum = Math.abs(a) + Math.abs(b);

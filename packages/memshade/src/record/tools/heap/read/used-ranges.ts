@@ -18,7 +18,7 @@ import { BEYOND_HIGHEST_BLOCK_BYTES } from "./read-shadow.ts";
 const PER_COUNTER_BYTE = 2;
 const PER_MARK_BYTE = 64;
 
-/** The parts of a shadow memory that `ShadowReader` looks at. */
+/** Returns the parts of a shadow memory that `ShadowReader` reads. */
 export function usedRanges(
   memory: WebAssembly.Memory,
   layout: ShadowLayout,
@@ -28,7 +28,7 @@ export function usedRanges(
   const known = (field: number): number => view.getUint32(field, true);
   const highest = Math.max(known(Control.highWater) + BEYOND_HIGHEST_BLOCK_BYTES, statics?.end ?? 0);
   const followed = Math.min(highest, layout.coveredBytes);
-  /** Of a table, what is behind so many entries; the next one of these tables begins there at the latest. */
+  /** Returns the unused rest of a table after `count` entries, up to the next table. */
   const behind = (table: number, count: number, bytes: number): MemoryRange => [
     table + count * bytes,
     Math.min(...tables.filter((start) => start > table)),
@@ -68,7 +68,7 @@ export function usedRanges(
     behind(layout.intervals, known(Control.intervals) + 1, INTERVAL_BYTES),
     behind(layout.changes, known(Control.changes) + 1, CHANGE_BYTES),
     behind(layout.nodes, known(Control.nodeNext) + 1, NODE_BYTES),
-    // How it is found again in the tree, and the stacks: only the program needs that.
+    // The children's table and the stacks are needed by the program only.
     behind(layout.children, 0, 1),
     behind(layout.records, known(Control.recordNext) + 1, RECORD_BYTES),
     ...(layout.histograms === 0 ? [] : [behind(layout.histograms, known(Control.histogramNext), 1)]),

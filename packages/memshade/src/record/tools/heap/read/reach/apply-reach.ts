@@ -8,18 +8,18 @@ import type { UnknownReach } from "./look-through.ts";
 import type { ReachSums } from "./reach-sums.ts";
 import type { InstanceReach } from "./sum-up.ts";
 
-/** What is known of an instance when its figures are read. */
+/** Reach of an instance's live blocks, or the reason why it is unknown. */
 export type KnownReach = InstanceReach | UnknownReach;
 
-/** What a host says that cannot look when a profile is taken. */
+/** Reason for a host that cannot read the program's memory when a profile is taken. */
 export const OUT_OF_REACH: UnknownReach = {
   unknown: "the program was running or gone, and nobody else can read its memory",
 };
 
 /**
- * Gives contexts what was found of their live blocks.
+ * Adds to contexts the reach of their live blocks.
  *
- * @returns what was found; why nothing is known where the program has gone on since.
+ * @returns the reach, or the reason why it is unknown if the program has gone on since
  */
 export function applyReach(
   contexts: readonly IndexedContext[],
@@ -45,12 +45,12 @@ export function applyReach(
 }
 
 interface Looked {
-  /** Undefined: nobody has asked. */
+  /** Undefined: the search was not requested. */
   reach: KnownReach | undefined;
   contents: { contexts: readonly ShadowContext[] };
 }
 
-/** Sums of all instances; undefined where nothing is known of any. */
+/** Sums the reach of all instances; undefined if it is unknown for every instance. */
 export function heapReach(instances: readonly Looked[]): HeapReach | undefined {
   const known = instances.flatMap(({ reach, contents }) =>
     reach === undefined || "unknown" in reach ? [] : [{ reach, contexts: contents.contexts }],
@@ -72,7 +72,10 @@ export function heapReach(instances: readonly Looked[]): HeapReach | undefined {
   };
 }
 
-/** Sentences: of which live blocks nothing is known, and of which less than usual. */
+/**
+ * Returns sentences about live blocks with unknown reach, and about those that are possibly lost only for
+ * lack of information.
+ */
 export function reachSentences(instances: readonly Looked[]): string[] {
   const blocksBy = new Map<string, number>();
   const add = (reason: string, blocks: number): void => {
@@ -100,7 +103,7 @@ export function reachSentences(instances: readonly Looked[]): string[] {
   return sentences;
 }
 
-/** Blocks of which nothing is known may be lost. */
+/** Returns a bound for lost blocks: blocks of unknown reach may be lost, too. */
 export function reachBounds(instances: readonly Looked[]): Bound[] {
   const isUnknown = instances.some(
     ({ reach, contents }) =>
