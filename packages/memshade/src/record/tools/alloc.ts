@@ -3,10 +3,10 @@ import { weaveHeap } from "./heap/pass/weave-heap.ts";
 import type { ToolSurroundings, WovenTool } from "./tool.ts";
 
 /**
- * Weaves in the shadow stack and the allocator's hooks of the heap profiler, which tell who allocates what, and nothing at the
- * accesses.
+ * Inserts the heap profiler's shadow stack and allocator hooks, which record blocks and their callers,
+ * without access counters.
  *
- * @throws UserError for options that say how to count accesses, and where the heap profiler is asked for too
+ * @throws UserError for options of access counters, or if the heap profiler is requested too
  */
 export function weaveAlloc(around: ToolSurroundings): WovenTool | undefined {
   const { tools, exactHistogram, includeStack, includeAllocator } = around.options;

@@ -8,10 +8,10 @@ import type { Counts, KnownObjects } from "./counts.ts";
 import type { IntervalChanges } from "./read-intervals.ts";
 import type { CountedInstance, SiteContexts } from "./site-contexts.ts";
 
-/** Contexts that are told of; what the others made is in the intervals' sums alone. */
+/** Most contexts that are listed. The rest are only in the intervals' sums. */
 const MOST_CONTEXTS = 256;
 
-/** What it means that a counter goes up by one. */
+/** Effect of an increase of a counter by one. */
 interface Meaning {
   readonly context: number;
   readonly objects: number;
@@ -23,7 +23,7 @@ interface Sums {
   bytes: number;
 }
 
-/** What an instance allocated over time since `before`; undefined where no interval has ended. */
+/** Returns the allocations of an instance over time since `before`; undefined if no interval has ended. */
 export function objectsOverTime(
   instance: CountedInstance,
   before: Counts | undefined,
@@ -72,7 +72,7 @@ export function objectsOverTime(
   };
 }
 
-/** What changed in the intervals, but for what had been counted before. */
+/** Returns the changes in the intervals, without those that were counted before. */
 function changesSince(
   intervals: readonly IntervalChanges[],
   before: Counts | undefined,
@@ -91,7 +91,7 @@ function changesSince(
   });
 }
 
-/** Counters by their addresses, without what changed in the intervals. */
+/** Returns counters by their addresses, minus the changes in the intervals. */
 function without(values: Map<number, number>, intervals: readonly IntervalChanges[]): IntervalChanges {
   for (const changes of intervals)
     for (const [address, amount] of changes) values.set(address, (values.get(address) ?? 0) - amount);
@@ -109,7 +109,7 @@ function valuesOf({ table, frames }: Counts, { contexts, counters }: ObjectsLayo
   return values;
 }
 
-/** What counters mean, by their addresses. */
+/** Returns the meanings of counters by their addresses. */
 function meaningsOf(
   { tables, counts }: CountedInstance,
   { events, module }: KnownObjects,

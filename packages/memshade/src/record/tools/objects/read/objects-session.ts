@@ -44,15 +44,14 @@ const NOT_COLLECTED =
 interface SessionInstance {
   readonly number: number;
   readonly thread: number;
-  /** They stay when the instance is gone: what becomes of its objects is still written there. */
+  /** Tables stay when the instance is gone, because the states of its objects are still written to them. */
   readonly tables: ObjectTables;
   isGone: boolean;
-  /** Counters at the last reset. */
   before: Counts | undefined;
 }
 
 interface DescribedInstance extends SessionInstance, CountedInstance {
-  /** `counts` with those from before the last reset. */
+  /** Like `counts`, with those before the last reset. */
   readonly now: Counts;
 }
 
@@ -65,7 +64,6 @@ interface SessionModule {
   known: KnownObjects | undefined;
 }
 
-/** The garbage-collected objects of the instances of one run. */
 export class ObjectsSession implements ToolSession {
   readonly tool = "objects";
   readonly #options: ToolOptions;
@@ -218,7 +216,7 @@ export class ObjectsSession implements ToolSession {
       known,
       sums,
       instances.length,
-      // Lengths are no counts: they stand from the start.
+      // Lengths are no counts: they are set at the start, so a reset does not change them.
       (place) => instances.reduce((sum, { now }) => sum + counterIn(place, now.table, undefined), 0),
       model,
       countsFields,
@@ -264,7 +262,7 @@ export class ObjectsSession implements ToolSession {
     return { part, withoutCallers: made.withoutCallers };
   }
 
-  /** Paths of the host are numbers of `callPaths`. */
+  /** Collects the samples. The host's paths are numbers in `callPaths`. */
   #samples(
     instances: readonly DescribedInstance[],
     known: KnownObjects,
@@ -314,7 +312,6 @@ export class ObjectsSession implements ToolSession {
   }
 }
 
-/** Describes the instruction at an offset of the code section. */
 function frameDescriber(original: Uint8Array, facts: RunFacts): (offset: number) => StackFrame {
   const functions = new ModuleFunctions(original);
   const placeAt = facts.linesOf?.(original);
@@ -341,13 +338,13 @@ interface Amounts {
   bytes: number;
 }
 
-/** Accesses of the fields of a type, or of the elements of an array as of one field. */
+/** Accesses of the fields of a type; the elements of an array count as one field. */
 interface FieldCounts {
   readonly reads: Float64Array;
   readonly writes: Float64Array;
 }
 
-/** A module's sites and types with what the counters of its instances add up to. */
+/** Adds up the counters of a module's instances by site and type. */
 function addUp(
   known: KnownObjects,
   { counter: counters }: CounterSums,
@@ -415,7 +412,7 @@ function addUp(
   module.types.forEach((_, index) => {
     const { reads, writes } = fields[index];
     const isUsed = amounts[index].objects > 0 || [...reads, ...writes].some((count) => count > 0);
-    // What it extends has its fields, too.
+    // A supertype has some of its fields, so it is listed, too.
     for (let type = index; isUsed && type >= 0 && !listed.has(type); type = families.supertype[type])
       listed.add(type);
   });
@@ -453,7 +450,7 @@ function addUp(
   return { types, sites, siteOfEvent };
 }
 
-/** A name of the type, or of one that is the same. */
+/** Returns a name of the type, or of an equal type. */
 function nameOf(
   index: number,
   names: ReadonlyMap<number, string>,

@@ -6,10 +6,9 @@ import type { SizeModel } from "../size-model.ts";
 import { type Counts, counterIn, type KnownObjects, type ObjectEvent } from "./counts.ts";
 import type { ObjectTables } from "./object-tables.ts";
 
-/** Path of nobody. */
 const NO_PATH = -1;
 
-/** Call paths of all instances of a module: equal ones are one. */
+/** Call paths of all instances of a module, each stored once. */
 export class CallPaths {
   /** Code offset of the innermost frame, or −1 minus its index in `#others`. */
   readonly #frame: number[] = [];
@@ -18,7 +17,7 @@ export class CallPaths {
   readonly #others: StackFrame[] = [];
   readonly #otherOfText = new Map<string, number>();
 
-  /** The path to a code offset whose function was called by another path. */
+  /** Returns the path of a code offset, whose function was called by path `caller`. */
   at(caller: number, offset: number): number {
     const key = (caller + 1) * 2 ** 32 + (offset >>> 0);
     const known = this.#known.get(key);
@@ -29,7 +28,7 @@ export class CallPaths {
     return path;
   }
 
-  /** The path of frames that have no code offset, innermost first. */
+  /** Returns the path of frames without code offsets. `frames`: innermost first. */
   ofOthers(frames: readonly StackFrame[]): number {
     return frames.reduceRight((caller, frame) => {
       const text = JSON.stringify(frame);
@@ -39,7 +38,7 @@ export class CallPaths {
     }, NO_PATH);
   }
 
-  /** The paths that are used with those of their callers, and what they are called there. `frameAt`: of a code offset. */
+  /** Describes the used paths and their callers, and maps each path to its number there. */
   describe(
     used: Iterable<number>,
     frameAt: (offset: number) => StackFrame,
@@ -66,13 +65,13 @@ export class CallPaths {
   }
 }
 
-/** Contexts of a module that are told; so is the file of a bounded size. */
+/** Most contexts of a module that are listed, to bound the size of the file. */
 const MOST_CONTEXTS = 65_536;
 
-/** What a site made in one context. */
+/** Objects of a site in one context. */
 export interface SiteContext {
   readonly site: number;
-  /** Offset of its instruction, and the path that ends there. */
+  /** Offset of the site's instruction, and the path that ends there. */
   readonly offset: number;
   readonly path: number;
   objects: number;
@@ -80,19 +79,17 @@ export interface SiteContext {
   bytes: number;
 }
 
-/** An instance's tables and what it counted. */
 export interface CountedInstance {
   readonly tables: ObjectTables;
   readonly counts: Counts;
 }
 
-/** An instruction that makes objects, and its site. */
 interface SiteEvent {
   readonly event: ObjectEvent;
   readonly site: number;
 }
 
-/** What the sites of a module made in the contexts of its instances. */
+/** Objects of a module's sites by context. */
 export class SiteContexts {
   readonly #known: KnownObjects;
   readonly #paths: CallPaths;
@@ -101,14 +98,14 @@ export class SiteContexts {
   readonly #eventsOf = new Map<number, SiteEvent[]>();
   readonly #rows = new Map<string, SiteContext>();
   readonly #callerOfFrame = new Map<ObjectTables, Map<number, number>>();
-  /** Where rows are told of. */
+  /** Indices of rows in `told`. */
   readonly #indices = new Map<string, number>();
-  /** The contexts with most bytes; in the others, objects count without their callers. */
+  /** Contexts with most bytes. Objects of the other contexts are added to their sites without callers. */
   readonly told: readonly SiteContext[];
-  /** Objects whose callers are not told: the tables of frames were full, or there are too many contexts. */
+  /** Objects without callers, because the tables of frames were full or there are too many contexts. */
   withoutCallers = 0;
 
-  /** `siteOf`: the index of an event's site. `most`: contexts with callers that are told. */
+  /** `siteOf`: returns the index of an event's site. `most`: most contexts that are listed with callers. */
   constructor(
     known: KnownObjects,
     paths: CallPaths,
@@ -132,7 +129,10 @@ export class SiteContexts {
     this.told = this.#tell(most);
   }
 
-  /** Index in `told` of what an event made in a frame, whose address is 0 where there are none; undefined: nothing. */
+  /**
+   * Returns the index in `told` of an event's objects in a frame (0 for no frame); undefined if there are
+   * none.
+   */
   indexOf(event: number, tables: ObjectTables, frame: number): number | undefined {
     const site = this.#siteOf(event);
     if (site === undefined) return undefined;
@@ -186,7 +186,8 @@ export class SiteContexts {
   }
 
   #tell(most: number): SiteContext[] {
-    // Of those with as many bytes as the first that has no room, some would have to be chosen: none of them is.
+    // Contexts with as many bytes as the first one beyond the limit are all left out, so that the choice is
+    // not arbitrary.
     const all = [...this.#rows];
     const least =
       all.length <= most
@@ -225,7 +226,6 @@ function keyOf(site: number, path: number): string {
   return `${site}:${path}`;
 }
 
-/** The paths of the nodes of an instance's calling context tree. */
 function pathsOfNodes(tables: ObjectTables, paths: CallPaths): (node: number) => number {
   const known = new Map<number, number>([
     [0, NO_PATH],
