@@ -1,15 +1,15 @@
 import { basename } from "node:path";
 import { UserError } from "../ground/bytes/errors.ts";
 
-/** Runtimes of scripts other than Node, by the names of their programs. */
+/** Runtimes of scripts other than Node, by program name. */
 const RUNTIMES: Readonly<Record<string, string>> = { bun: "Bun", deno: "Deno", workerd: "workerd" };
 
 const INSTEAD = "profile() and the loader record in it (docs/loader.md)";
 
 /**
- * Refuses to go on under another runtime than Node, which calls itself Node.
+ * Rejects a runtime that pretends to be Node.
  *
- * @param verb what needs Node @param unable names of those that do not do
+ * @param verb the command that needs Node @param unable names of unsupported runtimes
  * @throws UserError
  */
 export function assertNode(
@@ -24,7 +24,10 @@ export function assertNode(
   );
 }
 
-/** Sentence about a native program that runs scripts: it is recorded, the modules of the scripts are not. */
+/**
+ * Returns a sentence for a native program that runs scripts: the program is recorded, the scripts' modules
+ * are not.
+ */
 export function runtimeInWords(program: string): string | undefined {
   const name = RUNTIMES[basename(program)];
   if (name === undefined) return undefined;

@@ -4,7 +4,7 @@ import type { Run, RunModule } from "../profile/model/run.ts";
 import type { SampleFrame } from "../profile/model/sample-profile.ts";
 import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
 
-/** Names of places in code, by the numbers that a run has for them. */
+/** Names places in code by their numbers in a run. */
 export class SiteNamer {
   readonly #symbols: RunSymbols;
   readonly #modules: readonly { start: number; module: RunModule; index: number }[];
@@ -22,7 +22,7 @@ export class SiteNamer {
     return this.#symbols.missing;
   }
 
-  /** Outermost first: several where functions were inlined. */
+  /** Returns the frames of a place, outermost first; several if functions were inlined. */
   frames(site: number): readonly SampleFrame[] {
     let frames = this.#known.get(site);
     if (frames === undefined) {
@@ -59,7 +59,10 @@ export class SiteNamer {
     );
   }
 
-  /** What a function without a name is called: by where it begins. Code that was compiled at run time is all one. */
+  /**
+   * Returns a name for a function without one: its module and start. All code that was compiled at run time
+   * has one name.
+   */
   #nameless(module: RunModule, address: number): string {
     if (module.path === undefined || module.path === null) return module.name;
     const start = this.#symbols.functionStart(module, address) ?? address;

@@ -19,18 +19,18 @@ import { onlyProject } from "./projects.ts";
 const LINE_BYTES = 64;
 
 export interface StoreAdvice {
-  /** What saves most first. */
+  /** Advice, the largest saving first. */
   readonly advice: readonly LayoutAdvice[];
   readonly frames: ReadonlyMap<bigint, PartFrame>;
   readonly runs: number;
-  /** Sentences: what the answer does not cover. */
+  /** Sentences about data that the advice does not cover. */
   readonly notes: readonly string[];
 }
 
 /**
- * What all runs together say of how data should lie.
+ * Derives advice on data layout from all runs together.
  *
- * @throws UserError where no run knows anything of it
+ * @throws UserError if no run has the necessary data
  */
 export async function adviceOf(
   database: StoreDatabase,

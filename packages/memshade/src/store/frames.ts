@@ -3,7 +3,7 @@ import type { PartFrame } from "../explain/fleet/trend.ts";
 import { loadDemangler } from "../names/load/demangler.ts";
 import type { StoreDatabase } from "./database.ts";
 
-/** Names and places of frames by their keys, for people. */
+/** Returns readable names and source locations of frames by their keys. */
 export async function namedFrames(
   database: StoreDatabase,
   wanted: readonly bigint[],

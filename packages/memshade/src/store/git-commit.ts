@@ -2,14 +2,14 @@ import { spawnSync } from "node:child_process";
 
 export interface KnownCommit {
   readonly id: string;
-  /** Milliseconds since 1970; undefined where git does not know the commit. */
+  /** Milliseconds since 1970; undefined if git does not have the commit. */
   readonly time: number | undefined;
 }
 
-/** Variables in which CI services name the commit that is built: those of GitHub and of GitLab. */
+/** Variables in which CI services (GitHub, GitLab) name the built commit. */
 const VARIABLES = ["GITHUB_SHA", "CI_COMMIT_SHA"];
 
-/** The commit that was named, or that is built here; undefined outside of a repository. */
+/** Returns the named commit, or the one built here; undefined outside of a repository. */
 export function commitOf(named: string | undefined, environment: NodeJS.ProcessEnv): KnownCommit | undefined {
   const given =
     named ?? VARIABLES.map((name) => environment[name]).find((value) => value !== undefined && value !== "");

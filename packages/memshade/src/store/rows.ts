@@ -18,13 +18,13 @@ const FIELD_COLUMNS = STORED_FIELDS.map((field) => ({
   name: field.name,
   column: columnOfField(field.name),
 }));
-/** With all columns from the start: rows that grow column by column are copied again and again. */
+/** Row with all columns: an object that grows column by column would be copied again and again. */
 const METRICS_ROW: StoreRow = Object.fromEntries(
   tableOf("metrics").columns.map(({ name }) => [name, undefined]),
 );
 const OWN_COLUMNS = OWN_FIELDS.map((name) => ({ name, column: columnOfField(name) }));
 
-/** What a run is known by besides its content. */
+/** Properties that identify a run besides its content. */
 export interface RunIdentity {
   readonly project: string;
   readonly build: string;
@@ -38,10 +38,11 @@ export interface RunIdentity {
   readonly added: number;
 }
 
-/** The rows of one run, by table. */
 export type RunRows = Readonly<Record<string, readonly StoreRow[]>>;
 
-/** The key of a run: of its content, and of all that tells it from other runs with the same content. */
+/**
+ * Returns the key of a run: a hash of its content and of all properties that distinguish it from other runs.
+ */
 export function runKey(
   digest: string,
   { project, build, commit = "", host = "", labels }: RunIdentity,
@@ -50,7 +51,6 @@ export function runKey(
   return keyOf(JSON.stringify([digest, project, build, commit, host, all]));
 }
 
-/** The rows that a run becomes. */
 export function rowsOfRun(
   run: StoredRun,
   key: bigint,
@@ -243,10 +243,10 @@ class FrameRows {
 }
 
 /**
- * Blocks by powers of two: those with 0, with 1, with 2 and 3, with 4 to 7, … Empty where the smallest and the largest are of different
- * powers, as nobody counted how many blocks are of which.
+ * Returns the number of blocks by powers of two: size 0, 1, 2 to 3, 4 to 7, … Empty if the smallest and the
+ * largest block are of different powers, because the counts per power are unknown then.
  *
- * For example: 5 blocks of 24 to 31 bytes are [0, 0, 0, 0, 0, 5]
+ * Example: 5 blocks of 24 to 31 bytes are [0, 0, 0, 0, 0, 5].
  *
  * @param least 32 bits, as MemProf has sizes and lifetimes
  */

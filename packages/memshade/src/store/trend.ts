@@ -23,19 +23,19 @@ import { namedFrames } from "./frames.ts";
 import { onlyProject } from "./projects.ts";
 
 export interface TrendOptions {
-  /** Absent: the only one there is. */
+  /** Absent: the store's only project. */
   readonly project?: string | undefined;
   readonly measure: FleetMeasure;
-  /** Newest builds that are looked at. */
+  /** Number of newest builds that are examined. */
   readonly last: number;
   readonly limits: readonly StepLimit[];
   readonly rules?: FrameRules | undefined;
 }
 
 /**
- * What became of a measure from build to build, and which parts of the program made it.
+ * Returns the changes of a measure from build to build, and the parts of the program that caused them.
  *
- * @throws UserError if nothing is known of it
+ * @throws UserError if there is no data
  */
 export async function trendOf(database: StoreDatabase, options: TrendOptions): Promise<Trend> {
   const project = options.project ?? (await onlyProject(database));
@@ -144,7 +144,7 @@ async function partsOf(
   }));
 }
 
-/** The keys of the frames of parts, innermost first. */
+/** Returns the keys of the frames of parts, innermost first. */
 async function framesOf(
   database: StoreDatabase,
   measure: FleetMeasure,

@@ -38,7 +38,7 @@ import {
 const FORMATS = ["text", "json", "sarif", "junit", "github"] as const;
 type Format = (typeof FORMATS)[number];
 
-/** A limit failed; none did, and of some it is not known whether they hold. */
+/** Exit codes: a limit failed; no limit failed but some are undecided. */
 const LIMIT_FAILED = 1;
 const LIMIT_UNDECIDED = 3;
 const COLUMNS = 80;
@@ -78,7 +78,7 @@ too much, is undecided.
 Exit code: 0 if all limits hold, 1 if one fails, 2 for a mistake, 3 if none
 fails and one is undecided.`;
 
-/** Adds `memshade check` to the program. Its action throws UserError for mistakes of the user. */
+/** Adds `memshade check` to the program. Its action throws UserError for user mistakes. */
 export function addCheckCommand(program: Command): void {
   const command = program
     .command("check")
@@ -186,7 +186,7 @@ function paintFor({ color, output }: CheckOptions, { isTerminal, environment }: 
   return createPaint(wantsColors(color, isTerminal && output === undefined, environment));
 }
 
-/** Appends to the summary of the job, where there is one. */
+/** Appends to the summary of the GitHub job, if there is one. */
 function writeSummary(report: CheckedRunReport): void {
   const file = process.env.GITHUB_STEP_SUMMARY;
   if (file === undefined || file === "") return;
@@ -214,7 +214,7 @@ function measureList(options: CheckOptions): string {
   return listMeasures(paintFor(options, standardOutput()));
 }
 
-/** Units that a meaning has to begin with, or that stand in front of it. */
+/** Units that are printed before a meaning, unless the meaning begins with them. */
 const COUNTED: ReadonlySet<LimitMeasure["unit"]> = new Set([
   "blocks",
   "accesses",
@@ -226,7 +226,7 @@ const COUNTED: ReadonlySet<LimitMeasure["unit"]> = new Set([
   "intervals",
 ]);
 
-/** The table of measures, those of a tool together. */
+/** Returns the table of measures, grouped by tool. */
 function listMeasures(paint: Paint): string {
   const width = Math.max(...LIMIT_MEASURES.map(({ id }) => id.length)) + 4;
   const lines = (Object.keys(OF_TOOL) as LimitMeasure["tool"][]).flatMap((tool) => {

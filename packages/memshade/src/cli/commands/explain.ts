@@ -8,7 +8,7 @@ import { print } from "../line-input.ts";
 
 const COLUMNS = 80;
 const INDENT = "  ";
-/** Of the project. */
+/** Folder of the project's documentation. */
 const PAGES = "docs/";
 
 const EXAMPLES = `

@@ -58,7 +58,7 @@ export function addInstrumentCommand(program: Command): void {
       const { refused } = info.allocator;
       const seeksBlocks = info.tools.some((tool) => BLOCK_TOOLS.includes(tool));
       const refusals = seeksBlocks && refused !== undefined ? [refused] : [];
-      // Why there are no blocks may be why there is nothing else.
+      // A set, because several tools may give the same reason.
       for (const sentence of new Set([...refusals, ...sentencesOfModule(info)])) say(sentence);
     });
 }

@@ -20,41 +20,40 @@ import { addOptions, type OptionDescription } from "./add-options.ts";
 
 const COLOR_CHOICES: readonly ColorChoice[] = ["auto", "always", "never"];
 
-/** Where a report goes to. */
+/** Destination of a report. */
 export interface Terminal {
   readonly isTerminal: boolean;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Of a terminal. */
+  /** Width of the terminal in characters. */
   readonly columns?: number | undefined;
-  /** Sentences that an earlier part of the same report has said. */
+  /** Sentences that an earlier part of the same report has printed. */
   readonly said?: Set<string>;
 }
 
-/** Options of reports, as they were given. */
 export interface ScreenFlags extends FrameFlags {
   readonly color: ColorChoice;
   readonly wide?: boolean | undefined;
   readonly lines?: number | undefined;
 }
 
-/** Whose code is whose, as it was given. */
+/** Options that classify frames as the program's own or a library's. */
 export interface FrameFlags {
   readonly allFrames?: boolean | undefined;
   readonly own?: readonly string[] | undefined;
   readonly library?: readonly string[] | undefined;
 }
 
-/** What is read of runs, and how, as it was given. */
+/** Options for loading runs. */
 export interface ReadFlags extends FrameFlags {
   readonly binaryPath?: readonly string[] | undefined;
   readonly suppressions?: readonly string[] | undefined;
 }
 
-/** What of a run is named as one that a command takes. */
+/** Help text for an argument that names a run. */
 export const RUN_ARGUMENT =
   "directory of a run, a MemProf file (raw, indexed, YAML, memshade), a heap profile of DHAT, pprof, heaptrack, jemalloc or gperftools";
 
-/** Options that several commands have, each the same everywhere. */
+/** Options that several commands share. */
 const SHARED_OPTIONS = {
   rows: {
     flags: "-n, --rows <N>",
@@ -118,11 +117,11 @@ const SHARED_OPTIONS = {
   },
 } satisfies Record<string, OptionDescription>;
 
-/** Options of all that reads runs. */
+/** Options of all commands that read runs. */
 export const READ_OPTIONS = ["allFrames", "own", "library", "suppressions"] as const;
 export const PAGE_OPTIONS = ["html", "open", "htmlSources"] as const;
 
-/** Adds options that several commands have, in the order in which they are named. */
+/** Adds shared options in the given order. */
 export function addShared(command: Command, ...names: readonly (keyof typeof SHARED_OPTIONS)[]): Command {
   addOptions(
     command,
@@ -135,14 +134,14 @@ export function collectPathMap(text: string, previous: readonly PathMap[] = []):
   return [...previous, parsePathMap(text)];
 }
 
-/** `--tool`, of commands that show one tool or all of them. */
+/** Returns the option `--tool` of commands that show one tool or all of them. */
 export function toolOption(otherwise: string): Option {
   return new Option("--tool <tool>", `heap, waste, workingset, objects or cpu${otherwise}`).argParser(
     (text) => parseChoice<ReportedTool>("--tool", REPORTED_TOOLS, text),
   );
 }
 
-/** How runs are loaded with the options. */
+/** Converts flags to options for loading runs. */
 export function readOptions(flags: ReadFlags): OriginalPlaces & OwnCode {
   return {
     binaryPaths: flags.binaryPath,
@@ -151,7 +150,7 @@ export function readOptions(flags: ReadFlags): OriginalPlaces & OwnCode {
   };
 }
 
-/** @throws UserError for rules that are given and not to be used */
+/** @throws UserError for rules that `--all-frames` would ignore */
 export function frameRules({ allFrames = false, own, library }: FrameFlags): FrameRules | undefined {
   if (!allFrames) return new FrameRules({ own, library });
   if (own !== undefined || library !== undefined)
@@ -170,7 +169,6 @@ export function screenOptions(
   return { paint, width: REPORT_COLUMNS, isWide: wide, allFrames, callerLines: lines, said: terminal.said };
 }
 
-/** The value of `-n`. */
 export function parseRows(text: string): number {
   return parsePositive("-n", "rows", text);
 }
@@ -188,7 +186,7 @@ export function parseChoice<T extends string>(option: string, choices: readonly 
   return found;
 }
 
-/** Words of a view for the help: a text for each tool, its measures first and their aliases in brackets. */
+/** Returns the measures of a view for the help: a text per tool, with aliases in parentheses. */
 export function measuresByTool(isOffered: (measure: Measure) => boolean, view: MeasureView): string[] {
   return MEASURED_TOOLS.map((tool) => {
     const measures = measuresOfTool(tool).filter(isOffered);

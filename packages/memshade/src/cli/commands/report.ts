@@ -69,7 +69,7 @@ Examples:
                                          of jemalloc, or of gperftools
   memshade report heaptrack.app.4711.zst`;
 
-/** Adds `memshade report` to the program. Its action throws UserError for mistakes of the user. */
+/** Adds `memshade report` to the program. Its action throws UserError for user mistakes. */
 export function addReportCommand(program: Command): void {
   const command = program
     .command("report")
@@ -104,7 +104,7 @@ export function addReportCommand(program: Command): void {
     });
 }
 
-/** The text that `memshade report` prints, in pieces. */
+/** Yields the text of `memshade report` in pieces. */
 async function* runReport(
   input: string,
   options: ReportOptions,
@@ -150,13 +150,13 @@ async function* runReport(
   yield* joined(parts, findings);
 }
 
-/** What several tools recorded in one run, as one document: docs/report-json.md. */
+/** Returns the reports of several tools as one JSON document (docs/report-json.md). */
 function runReportJson(input: string, findings: Shown, tools: Readonly<Record<string, unknown>>): string {
   const summary = findings && findingsJson(findings);
   return `${JSON.stringify({ schema: "memshade-run-report", version: 1, input, summary, tools }, null, 2)}\n`;
 }
 
-/** The source lines of each tool that was recorded, one after the other; as JSON in one document. */
+/** Yields the source lines of each recorded tool, one after the other; as JSON in one document. */
 function* runSourceReport(
   recorded: RecordedTools,
   input: string,

@@ -35,7 +35,7 @@ import {
 } from "./report-options.ts";
 
 const GROUPINGS: readonly StackGrouping[] = ["site", "function"];
-/** In percent; JSON has everything unless something else is asked for. */
+/** Percent of the total. JSON has everything by default. */
 const USUAL_LEAST = 0.5;
 
 const KEYS_BY_TOOL = [
@@ -72,7 +72,7 @@ Examples:
 TOTAL is of a place with all that it called, OWN of the place itself with the
 libraries that it called. The totals of its branches and OWN add up to TOTAL.`;
 
-/** Adds `memshade tree` to the program. Its action throws UserError for mistakes of the user. */
+/** Adds `memshade tree` to the program. Its action throws UserError for user mistakes. */
 export function addTreeCommand(program: Command): void {
   const command = program
     .command("tree")
@@ -107,7 +107,6 @@ export function addTreeCommand(program: Command): void {
     });
 }
 
-/** The text that `memshade tree` prints. */
 export async function runTree(input: string, options: TreeOptions, terminal: Terminal): Promise<string> {
   const { json, group, depth, invert: isInverted = false } = options;
   const stacks = await chosenStacks(input, options);
@@ -150,7 +149,7 @@ async function chosenStacks(input: string, options: TreeOptions): Promise<Weight
   return stacks;
 }
 
-/** The tool of samples that a word is of: the one that was named, or the one that has such a weight. */
+/** Returns the sampling tool of a word: the named tool, or one that has such a weight. */
 function toolOfSamples(word: string, tool: ReportedTool | undefined): ReportedTool | undefined {
   return REPORTED_TOOLS.find(
     (one) => !isMeasured(one) && (one === tool || weightsOf(one).some(({ key }) => key === word)),

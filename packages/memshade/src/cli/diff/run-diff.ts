@@ -42,11 +42,11 @@ import { diffTable } from "../../show/report/terminal/heap/diff-table.ts";
 import { type ReadFlags, readOptions, screenOptions, type Terminal } from "../commands/report-options.ts";
 import type { HtmlFlags } from "../report/html-options.ts";
 
-/** Samples vary from run to run by themselves. */
+/** Samples are not compared, because they vary from run to run. */
 const COMPARED_TOOLS = REPORTED_TOOLS.filter(isMeasured);
 
 export interface DiffOptions extends ReadFlags, HtmlFlags {
-  /** Without it, the first measure of the tool that all runs know. */
+  /** Default: the first measure of the tool that all runs have. */
   readonly by?: Measure | undefined;
   readonly tool?: ReportedTool | undefined;
   readonly group: GroupBy;
@@ -58,7 +58,7 @@ export interface DiffOptions extends ReadFlags, HtmlFlags {
   readonly failOn?: readonly GrowthLimit[] | undefined;
 }
 
-/** What was compared: the text that is printed, and what limits are about. */
+/** Result of a comparison: the printed text, and the changes that limits apply to. */
 interface Comparison {
   readonly text: string;
   readonly changes: readonly {
@@ -73,15 +73,15 @@ export interface Compared {
   readonly inputs: DiffInputs;
   readonly old: readonly RecordedTools[];
   readonly new: readonly RecordedTools[];
-  /** Sentences: what cannot be compared. */
+  /** Sentences about differences that cannot be compared. */
   readonly gaps: readonly string[];
-  /** All of each run, and what came or went of those that all runs of a side have. */
+  /** Findings that all runs of a side have in common. */
   readonly found: { readonly old: readonly Finding[]; readonly new: readonly Finding[] };
   readonly findings: FindingDiff;
   readonly renamed: RenamedFunctions;
 }
 
-/** The text that `memshade diff` prints, and a sentence for each limit that is exceeded. */
+/** Compares runs. Returns the text of `memshade diff`, and a sentence for each exceeded limit. */
 export async function runDiff(
   inputs: DiffInputs,
   options: DiffOptions,
@@ -155,7 +155,7 @@ export async function runDiff(
   return { text, exceeded, compared };
 }
 
-/** @throws UserError where one of the runs has not what is to be compared */
+/** @throws UserError if a run lacks a tool that is to be compared */
 function comparedTools(
   all: readonly string[],
   common: readonly RecordingTool[],
@@ -179,7 +179,7 @@ function comparedTools(
   throw new UserError(`nothing to compare: ${what}; ${[...new Set(all)].map(has).join(", ")}`);
 }
 
-/** The first measure of a tool that all runs know. */
+/** Returns the first measure of a tool that all runs have. */
 function usualMeasure(tool: RecordingTool, runs: readonly RecordedTools[]): Measure {
   const [first] = measuresOfTool(tool);
   return measuresOfTool(tool).find((one) => runs.every((run) => isKnown(one, run))) ?? first!;
@@ -187,7 +187,7 @@ function usualMeasure(tool: RecordingTool, runs: readonly RecordedTools[]): Meas
 
 type Told = DiffOptions & { readonly screen: ScreenOptions };
 
-/** @param isWhole whether the findings of all tools stand there too */
+/** @param isWhole true if the findings of all tools are included */
 function compareHeaps(
   { inputs, old, new: now, gaps, findings: all, renamed }: Compared,
   by: Measure,
@@ -212,10 +212,10 @@ function compareHeaps(
   };
 }
 
-/** Tools whose comparison has more to tell than places: ratios, among others. */
+/** Tools with a comparison of their own, which includes ratios besides sites. */
 const OWN_COMPARISONS: Readonly<Partial<Record<MeasuredTool, typeof comparePlaces>>> = { heap: compareHeaps };
 
-/** Whether a comparison can be by a measure. */
+/** True if runs can be compared by a measure. */
 export function isCompared({ tool, combine }: Measure): boolean {
   return OWN_COMPARISONS[tool] !== undefined || typeof combine === "string";
 }
@@ -269,7 +269,7 @@ function comparePlaces(
   };
 }
 
-/** A measure that the two runs do not both know, or not in the same meaning. */
+/** Returns the message for a measure that a run lacks or that has another meaning there. */
 function unknownIn({ id }: Measure): string {
   return `--by ${id} cannot be compared: the two runs were recorded with other options, or one without it`;
 }

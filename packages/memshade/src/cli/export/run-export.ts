@@ -37,13 +37,12 @@ export interface ExportOptions {
   readonly suppressions?: readonly string[] | undefined;
 }
 
-/** What is written, and the middle of the name that its file has if none is given. */
+/** Contents of a file, and the middle part of its default name. */
 interface Exported {
   readonly pieces: Iterable<string | Uint8Array>;
   readonly part: string;
 }
 
-/** What `memshade export` does. */
 export async function runExport(input: string, options: ExportOptions): Promise<void> {
   const { format, out } = options;
   const { isBinary, isOverTime, extension, opened } = EXPORT_FORMATS[format];
@@ -80,7 +79,7 @@ async function stacks(input: string, options: ExportOptions): Promise<Exported> 
   };
 }
 
-/** What is written where nobody says of which tool: the heap, where there is one. */
+/** Returns the default tool: the heap, if the run has one. */
 function firstTool(input: string): ReportedTool {
   return recordedTools(input)[0] ?? "heap";
 }
@@ -93,7 +92,7 @@ function withMappedPaths(profile: SampleProfile, maps: readonly PathMap[]): Samp
   return { ...profile, frames };
 }
 
-/** Tables and counters: of the tool that was named, or of all that have a time. */
+/** Returns tables and counters over time, of the named tool or of all that have them. */
 async function overTime(input: string, options: ExportOptions): Promise<Exported> {
   const { format, tool, by, pathMap } = options;
   if (by !== undefined || (pathMap !== undefined && format !== "csv"))
@@ -117,7 +116,7 @@ async function overTime(input: string, options: ExportOptions): Promise<Exported
   return { pieces: writeCsv(profiles[0]!), part: shown };
 }
 
-/** @throws UserError in one line where a tool did not record it, or its file is damaged */
+/** @throws UserError in one line if the tool was not recorded, or its file is damaged */
 async function loadExported(
   input: string,
   part: ToolProfile["tool"],

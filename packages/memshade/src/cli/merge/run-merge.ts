@@ -73,7 +73,6 @@ export interface MergeFlags extends HotColdFlags {
   classify?: boolean;
 }
 
-/** What `memshade merge` does. */
 export async function runMerge(args: readonly string[], asked: MergeFlags): Promise<void> {
   keepHeapSmall();
   let isSomeSkipped = false;
@@ -93,7 +92,7 @@ export async function runMerge(args: readonly string[], asked: MergeFlags): Prom
   const inputs = found.map((input) => explained(input.path, () => withContentOfPipe(input)));
   if (inputs.length === 0) throw new UserError(NOTHING_READ);
   refuseLosses(inputs, asked);
-  // What is left of several is not one that was given alone.
+  // The rest of several inputs is not treated like a single input.
   const flags = isSomeSkipped ? { ...asked, combine: true } : asked;
   const virtual = inputs.filter(({ hasVirtualClock }) => hasVirtualClock === true).length;
   if (virtual > 0)
@@ -106,9 +105,9 @@ export async function runMerge(args: readonly string[], asked: MergeFlags): Prom
 }
 
 /**
- * A profile of what ran may have other counters than those of the heap, which are not merged here.
+ * Rejects profiles with counters besides those of the heap, because these are not merged.
  *
- * @throws UserError where that is not asked for
+ * @throws UserError unless `--force` is given
  */
 function refuseLosses(inputs: readonly MergeInput[], { force, skipBad }: MergeFlags): void {
   const losses = inputs.flatMap((input) => {
@@ -131,13 +130,13 @@ function lossesOf(input: MergeInput, isSkipped: boolean): string[] {
   try {
     return leftOutOf(input);
   } catch (error) {
-    // Whoever reads the file says why it is left out.
+    // The reader of the file reports the error.
     if (isSkipped && error instanceof UserError) return [];
     throw error;
   }
 }
 
-/** Writes the profile and prints the classification, with names, from one and the same merge. */
+/** Writes the profile and prints the classification with names, from the same inputs. */
 async function classify(inputs: readonly MergeInput[], flags: MergeFlags): Promise<void> {
   const named = (await merge(inputs, { fields: MIB_FIELDS, keepsSources: true }, flags)).take();
   await writeProfile(inputs, flags);
@@ -156,7 +155,7 @@ function saySkipped(message: string): void {
   say(`skipped: ${message}`);
 }
 
-/** Merges inputs, and shows how far it is. @throws UserError if nothing could be read */
+/** Merges inputs and shows progress. @throws UserError if no input could be read */
 async function merge(
   inputs: readonly MergeInput[],
   kept: MergeFields,
@@ -187,7 +186,7 @@ async function merge(
   }
 }
 
-/** Merges inputs and writes the profile, or converts a single one as LLVM does. */
+/** Merges inputs and writes the profile. A single input is converted, as LLVM does. */
 async function writeProfile(inputs: readonly MergeInput[], flags: MergeFlags): Promise<void> {
   const format = flags.format ?? formatOf(flags.output);
   if (format === "memshade") refusePipe(flags.output);
@@ -199,7 +198,7 @@ async function writeProfile(inputs: readonly MergeInput[], flags: MergeFlags): P
   sayDataAccess(dataAccess);
 }
 
-/** @returns false, and nothing is written, for an input of a format that LLVM does not know */
+/** @returns false, without output, for an input format that LLVM does not have */
 async function writeConverted(
   input: MergeInput,
   format: Format,
@@ -254,14 +253,14 @@ async function writeMergedInputs(
   sayMissingFields(known, kept.fields);
 }
 
-/** Says at once, and not when everything has been merged, that the directory in front cannot be written last. */
+/** Rejects a pipe before the merge, because the directory at the start of the file is written last. */
 function refusePipe(output: string): void {
   const status = statSync(output, { throwIfNoEntry: false });
   if (status?.isFIFO() || status?.isSocket())
     throw new UserError(`${output} is a pipe: a memshade profile can only be written to a file`);
 }
 
-/** Writes a memshade profile of what did not fit into memory. */
+/** Writes a memshade profile from spilled data that did not fit into memory. */
 function writeSpilled(
   output: string,
   profile: SpilledProfile,
@@ -276,7 +275,7 @@ function writeSpilled(
   sayWritten(output, sizes, from, true);
 }
 
-/** A merged profile, and the lines about its inputs. */
+/** Returns a merged profile with the facts about its inputs. */
 function described(merger: InputMerger) {
   const { merger: tables, runs, origin, dropped } = merger.drain();
   return { tables, runs, origin, inputs: origin.inputs, unmatched: origin.unmatched, dropped };
@@ -302,10 +301,10 @@ function sizesOf(profile: MemprofProfile): Sizes {
 }
 
 /**
- * What runs among the inputs recorded of accesses to static data, as LLVM's data access profile; undefined if none did. Only version 4
- * has room for it.
+ * Builds LLVM's data access profile from the inputs' accesses to static data; undefined if there are none.
+ * Only version 4 can hold it.
  *
- * @throws UserError where the file of one of them is missing or damaged
+ * @throws UserError if a file of an input is missing or damaged
  */
 function dataAccessOf(
   inputs: readonly MergeInput[],

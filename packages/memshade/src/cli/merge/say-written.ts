@@ -3,16 +3,15 @@ import type { DataAccessProfile } from "../../profile/model/memprof/index.ts";
 import type { MibField } from "../../profile/model/mib-fields.ts";
 import { say } from "../../record/host/run/terminal-line.ts";
 
-/** Modules without a binary that are named. */
+/** Most modules without a binary that are listed. */
 const MOST_NAMED = 20;
 
-/** Numbers of what was written. */
 export interface Sizes {
   readonly contexts: number;
   readonly functions: number;
 }
 
-/** Where it comes from. */
+/** Facts about the inputs. */
 export interface Sources {
   readonly inputs: number;
   readonly unmatched: readonly string[];
@@ -41,12 +40,12 @@ export function sayWritten(
   }
 }
 
-/** Only version 4 of profiles has room for accesses to static data. */
+/** Reports accesses to static data that were left out: only version 4 of profiles can hold them. */
 export function sayDataAccessLeftOut({ records }: DataAccessProfile): void {
   if (records.length > 0) say("accesses to static data are left out: --memprof-version 4 has room for them");
 }
 
-/** How much static data was told to be hot or cold. */
+/** Reports how much static data was classified as hot or cold. */
 export function sayDataAccess(profile: DataAccessProfile | undefined): void {
   if (profile === undefined) return;
   const { records, coldSymbols } = profile;

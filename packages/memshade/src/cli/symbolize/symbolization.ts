@@ -14,13 +14,13 @@ import type { DataDeclaration, LocalVariable } from "../../names/symbolize/varia
 import { inLine } from "../../profile/model/printable.ts";
 
 export interface SymbolizationOptions {
-  /** The object; without it each line of input names one. */
+  /** The object; if undefined, each line of input names one. */
   readonly binary: string | undefined;
-  /** The build id by which the object is to be found; `binary` is what it is called then. */
+  /** Build id by which the object is searched; `binary` is then its name in answers. */
   readonly buildId?: string | undefined;
-  /** What addresses are too large by. */
+  /** Offset that is subtracted from each address. */
   readonly adjustment: number;
-  /** In wasm modules, addresses are offsets in the file. */
+  /** True if addresses in wasm modules are offsets in the file. */
   readonly fileOffsets: boolean;
   readonly symbolizer: FileSymbolizerOptions;
   readonly output: Omit<OutputOptions, "sourceOf" | "unknownStart">;
@@ -30,13 +30,15 @@ export interface SymbolizationOptions {
 export class Symbolization {
   readonly #options: SymbolizationOptions;
   readonly #output: OutputOptions;
-  /** By name of the module; a sentence where there is none. */
+  /** Symbolizers by module name, or the reason why a module has none. */
   readonly #symbolizers = new Map<string, FileSymbolizer | string>();
-  /** Files of which it has been answered that they cannot be read. */
+  /** Files whose read error was already in an answer. */
   readonly #blamed = new Set<string>();
   readonly #complaints: string[] = [];
   readonly #stale = new Set<string>();
-  /** addr2line names the innermost function where only one is wanted, llvm-symbolizer the outermost. */
+  /**
+   * True if only the innermost function is printed, as addr2line does; llvm-symbolizer prints the outermost.
+   */
   readonly #innermostOnly: boolean;
 
   /** @throws UserError if the binary cannot be read */
@@ -54,7 +56,7 @@ export class Symbolization {
     }
   }
 
-  /** Sentences about files that were not found, or are damaged. */
+  /** Returns sentences about files that were not found or are damaged. */
   complaints(): string[] {
     const ofFiles = [...this.#symbolizers.values()].flatMap((each) => {
       if (typeof each === "string") return [];
@@ -67,7 +69,7 @@ export class Symbolization {
     return [...this.#complaints, ...new Set(ofFiles), ...stale];
   }
 
-  /** Whether a line has neither an address nor a symbol of its file, which is there and can be read. */
+  /** True if a line has neither an address nor a symbol of its file, and the file can be read. */
   isUnknown(line: string): boolean {
     const { binary } = this.#options;
     const { file, buildId, address, symbol } = parseInputLine(line, binary !== undefined);
@@ -79,10 +81,10 @@ export class Symbolization {
     return name === "" || !hasSymbol(symbolizer, name);
   }
 
-  /** The answer to one line; lines that ask for nothing known get `??`. */
+  /** Returns the answer to one line; `??` if there is no match. */
   answer(line: string): string {
     const { binary } = this.#options;
-    // llvm-symbolizer has no module for empty lines, but one for lines of blanks.
+    // llvm-symbolizer has no module for empty lines, but has one for blank lines.
     if (line === "") return formatFrames({ module: "" }, [], this.#output);
     const input = parseInputLine(line, binary !== undefined);
     const { address, symbol, buildId } = input;
@@ -94,7 +96,7 @@ export class Symbolization {
         : { module, address: input.exactAddress ?? hex(address) };
     const symbolizer = this.#symbolizerOf(module, buildId);
     if (typeof symbolizer === "string" && this.#output.style === "JSON" && !this.#blamed.has(module)) {
-      // As llvm-symbolizer, which says it of a file once.
+      // llvm-symbolizer reports it once for each file, too.
       if (buildId === undefined) this.#blamed.add(module);
       return formatError(request, symbolizer);
     }
@@ -135,7 +137,7 @@ export class Symbolization {
     }
   }
 
-  /** A module's debug information is asked until it is known to be of other code. */
+  /** Checks a module's debug information until it is known to belong to other code. */
   #noteStale({ path, symbolizer }: FileSymbolizer, place: number): void {
     if (symbolizer.object.kind === "wasm" && !this.#stale.has(path) && symbolizer.isStaleAt(place))
       this.#stale.add(path);
@@ -148,7 +150,10 @@ export class Symbolization {
     return place < 0 ? place + 2 ** 64 : place;
   }
 
-  /** The symbolizer of a file, or of the object with a build id; or why there is none, as llvm-symbolizer says it. */
+  /**
+   * Returns the symbolizer of a file or of the object with a build id, or the reason why there is none, in
+   * llvm-symbolizer's words.
+   */
   #symbolizerOf(module: string, buildId?: string): FileSymbolizer | string {
     let symbolizer = this.#symbolizers.get(module);
     if (symbolizer === undefined) {
@@ -178,8 +183,8 @@ function findByBuildId(buildId: string, finder: ObjectFinder | undefined): Loade
 }
 
 /**
- * Where the symbols of a name are, each with the place of its first instruction, or of one behind it that is still its
- * own. As in llvm-symbolizer, what no source file is known of is left out.
+ * Returns the source locations of a symbol's name, each for its first instruction or one behind it that still
+ * belongs to it. Like llvm-symbolizer, leaves out locations without a source file.
  */
 function placesOf({ symbolizer }: FileSymbolizer, symbol: string, offset: number): Frame[] {
   const places: Frame[] = [];
@@ -196,7 +201,7 @@ function hasSymbol({ symbolizer }: FileSymbolizer, name: string): boolean {
   return false;
 }
 
-/** Reads sources once each; those that are not there are no lines. */
+/** Returns a function that reads each source once; undefined for a missing file. */
 function createSourceReader(): (file: string) => readonly string[] | undefined {
   const sources = new Map<string, readonly string[] | undefined>();
   return (file) => {
@@ -210,28 +215,27 @@ function createSourceReader(): (file: string) => readonly string[] | undefined {
   };
 }
 
-/** A line of input, as llvm-symbolizer understands it. */
 interface InputLine {
   readonly command: "CODE" | "DATA" | "FRAME";
-  /** The file, where no `--binary` names it. */
+  /** The file, if no `--binary` names it. */
   readonly file?: string;
   /** Build id of an object, in hexadecimal, in place of a file. */
   readonly buildId?: string;
-  /** An address; without one and without a symbol, nothing that could be answered. */
+  /** An address. A line without an address and a symbol has no answer. */
   readonly address?: number;
-  /** The address in hexadecimal, where a number cannot hold it exactly. */
+  /** The address in hexadecimal if a number cannot hold it exactly. */
   readonly exactAddress?: string;
   readonly symbol?: string;
   /** Added to the address of the symbol. */
   readonly offset: number;
-  /** The address is an offset in the file of a wasm module: the line is one of an engine's stack trace. */
+  /** True if the address is an offset in the file of a wasm module, from a stack trace of an engine. */
   readonly inFile?: boolean;
 }
 
 const COMMAND = /^(CODE|DATA|FRAME)(?=\s)/;
-/** Few enough digits for a number to hold them all. */
+/** Address with few enough digits for an exact number. */
 const PLAIN_ADDRESS = /^0x[0-9a-fA-F]{1,13}$/;
-/** A frame in wasm in the stack traces of V8 and SpiderMonkey, of wasmtime, and of Wasmer. */
+/** Frames in wasm in stack traces of V8 and SpiderMonkey, of wasmtime, and of Wasmer. */
 const TRACES: readonly RegExp[] = [
   /:wasm-function\[\d+\]:(0x[0-9a-f]{1,13})\)?\s*$/i,
   /^\s*\d+:\s+(0x[0-9a-f]{1,13}) - \S/i,
@@ -241,13 +245,13 @@ const PREFIXES = /^(?:(?:FILE|BUILDID):\s*)*/;
 const NAME = /^(?:"([^"]*)"|'([^']*)'|([^\s"']\S*))/;
 
 /**
- * Reads `[CODE|DATA|FRAME] [[FILE:]FILE|BUILDID:ID] ADDRESS` or `… SYMBOL[+OFFSET]`. What cannot be read asks for
- * neither an address nor a symbol. With a file, frames in wasm of an engine's stack trace are read as well.
+ * Parses `[CODE|DATA|FRAME] [[FILE:]FILE|BUILDID:ID] ADDRESS` or `… SYMBOL[+OFFSET]`. An unreadable line has
+ * neither an address nor a symbol. With a file, frames in wasm of an engine's stack trace are parsed as well.
  *
- * @param hasFile lines have no file, as the program was told one
+ * @param hasFile true if `--binary` names the file, so lines do not
  */
 export function parseInputLine(line: string, hasFile: boolean): InputLine {
-  // Nearly all lines are this.
+  // Fast path for the most frequent form.
   if (hasFile && PLAIN_ADDRESS.test(line)) return { command: "CODE", address: Number(line), offset: 0 };
   const inTrace = hasFile ? traceAddress(line) : undefined;
   if (inTrace !== undefined) return { command: "CODE", address: inTrace, offset: 0, inFile: true };
@@ -275,13 +279,13 @@ function traceAddress(line: string): number | undefined {
   return undefined;
 }
 
-/** A build id in lower case, of whole bytes; undefined for what is no number in hexadecimal. */
+/** Returns a build id in lower case, as whole bytes; undefined if the text is not hexadecimal. */
 export function parseBuildId(text: string): string | undefined {
   if (!/^[0-9a-fA-F]+$/.test(text)) return undefined;
   return `${text.length % 2 === 0 ? "" : "0"}${text.toLowerCase()}`;
 }
 
-/** Reads what follows the file, an address or a symbol, and ignores the rest of the line. */
+/** Parses an address or a symbol after the file; the rest of the line is ignored. */
 function placeOf(text: string, asked: Pick<InputLine, "command" | "file" | "buildId">): InputLine {
   const place = /^\S*/.exec(text)![0];
   if (place === "") return { ...asked, offset: 0 };
@@ -298,7 +302,7 @@ function placeOf(text: string, asked: Pick<InputLine, "command" | "file" | "buil
   return { ...asked, symbol, offset: offset ?? 0 };
 }
 
-/** A number as C writes it (hexadecimal, binary, octal or decimal); undefined for anything else. */
+/** Parses a number in C syntax (hexadecimal, binary, octal or decimal); undefined for anything else. */
 export function parseAddress(text: string): number | undefined {
   if (/^0[xX][0-9a-fA-F]+$/.test(text) || /^(0|[1-9][0-9]*)$/.test(text)) return Number(text);
   if (/^0[bB][01]+$/.test(text)) return Number(text);
@@ -306,35 +310,33 @@ export function parseAddress(text: string): number | undefined {
   return octal === null ? undefined : Number.parseInt(octal[1]!, 8);
 }
 
-/** Output of llvm-symbolizer: its own, that of addr2line, or JSON. */
+/** Format of the output: llvm-symbolizer's own, addr2line's, or JSON. */
 export type OutputStyle = "LLVM" | "GNU" | "JSON";
 
 export interface OutputOptions {
   readonly style: OutputStyle;
-  /** Whether lines with function names are printed. */
   readonly printFunctions: boolean;
   readonly printAddress: boolean;
   readonly pretty: boolean;
   readonly verbose: boolean;
-  /** What stands for the file in which a function begins where that is not known. */
+  /** File name for a function's start if it is unknown. */
   readonly unknownStart: string;
-  /** Lines of source around each place, 0 for none; `sourceOf` reads them. */
+  /** Lines of source around each location, 0 for none; `sourceOf` reads them. */
   readonly contextLines: number;
   readonly sourceOf: (file: string) => readonly string[] | undefined;
 }
 
-/** What a line of input asks for. */
+/** Request in a line of input. */
 interface Request {
   readonly module: string;
   /** Hexadecimal; undefined if the line has no address. */
   readonly address?: string;
-  /** A name instead of an address. */
   readonly symbol?: string;
 }
 
 const UNKNOWN: Frame = { line: 0, column: 0, discriminator: 0, startLine: 0, inlined: false };
 
-/** Answer to a request for the code at an address. */
+/** Returns the answer for the code at an address. */
 export function formatFrames(request: Request, frames: readonly Frame[], options: OutputOptions): string {
   if (options.style === "JSON") return `${jsonOfFrames(request, frames)}`;
   let text = formatHeader(request, options);
@@ -343,7 +345,7 @@ export function formatFrames(request: Request, frames: readonly Frame[], options
   return text + footerOf(options);
 }
 
-/** Answer to a request for the data at an address; where it is declared, by debug information, or by the symbol. */
+/** Returns the answer for the data at an address: its declaration in the debug information, or its symbol. */
 export function formatData(
   request: Request,
   symbol: Pick<ObjectSymbol, "name" | "address" | "size" | "file"> | undefined,
@@ -361,7 +363,7 @@ export function formatData(
   return `${formatHeader(request, options)}${name === "" ? "??" : inLine(name)}\n${address} ${size}\n${place}\n${footerOf(options)}`;
 }
 
-/** Answer to a request for the variables of the function at an address. */
+/** Returns the answer for the variables of the function at an address. */
 export function formatVariables(
   request: Request,
   variables: readonly LocalVariable[],
@@ -390,7 +392,7 @@ function jsonOfVariable(variable: LocalVariable): string {
   );
 }
 
-/** Answer to a request for the places of a symbol. */
+/** Returns the answer for the locations of a symbol. */
 function formatSymbol(request: Request, places: readonly Frame[], options: OutputOptions): string {
   if (options.style === "JSON") {
     const locations = places.map(jsonOfFrame).join(",");
@@ -400,7 +402,7 @@ function formatSymbol(request: Request, places: readonly Frame[], options: Outpu
   return shown.map((place) => formatFrame(place, false, options)).join("") + footerOf(options);
 }
 
-/** In JSON, the answer where there is no object to look into. */
+/** Returns the JSON answer if there is no object to search. */
 function formatError(request: Request, message: string): string {
   const error = `"Error":{"Message":${JSON.stringify(message)}}`;
   return `{${addressMember(request)}${error},"ModuleName":${JSON.stringify(request.module)}${symbolMember(request)}}`;
@@ -448,14 +450,14 @@ function formatVerbose(frame: Frame, file: string, { style, unknownStart }: Outp
   return `${lines.join("\n")}\n`;
 }
 
-/** The lines around a place, the place's own marked. */
+/** Returns the lines around a location, with a mark at its own line. */
 function formatContext({ file, line }: Frame, { contextLines, sourceOf }: OutputOptions): string {
   if (contextLines <= 0 || file === undefined) return "";
   const source = sourceOf(file);
   if (source === undefined) return "";
   const first = Math.max(1, line - Math.floor(contextLines / 2));
   const last = Math.min(source.length, first + contextLines - 1);
-  // llvm-symbolizer rounds the logarithm up: 100 counts as two digits wide.
+  // llvm-symbolizer rounds the logarithm up, so 100 counts as two digits wide.
   const width = Math.ceil(Math.log10(first + contextLines - 1));
   let text = "";
   for (let number = first; number <= last; number++)

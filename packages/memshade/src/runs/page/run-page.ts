@@ -17,7 +17,7 @@ import { type ModuleCode, type OriginalPlaces, RunSymbols } from "../run-symbols
 import { pagePath, writePageFile } from "./page-file.ts";
 import { sourceFiles } from "./source-files.ts";
 
-/** What was recorded as a page, with all findings. */
+/** Builds the page of a run with all findings. */
 export function pageOf(
   tools: RecordedTools,
   input: string,
@@ -28,7 +28,7 @@ export function pageOf(
     binaryPaths,
   }: Pick<ReportPageOptions, "sources" | "binaryPaths"> & { pathMaps?: readonly PathMap[] | undefined },
 ): PageData {
-  // A folder changes with every file that is written into it, this one too.
+  // Uses the time of run.json, because a folder's time changes with every file that is written into it.
   const isFolder = statSync(input, { throwIfNoEntry: false })?.isDirectory() === true;
   const recordedAt = statSync(isFolder ? join(input, RUN_FILE) : input, { throwIfNoEntry: false })?.mtimeMs;
   return pageOfRun(tools, {
@@ -42,20 +42,23 @@ export function pageOf(
 }
 
 export interface ReportPageOptions {
-  /** Where the page goes; by default `report.html` in the run's folder, or beside what is a file. */
+  /** Path of the page; by default `report.html` in the run's folder, or beside an input file. */
   readonly file?: string | undefined;
-  /** Source text in the page: whole files of the program, the lines around measured ones (the default), or none. */
+  /**
+   * Source text in the page: whole files of the program, the lines around measured ones (the default), or
+   * none.
+   */
   readonly sources?: SourcesKept | undefined;
-  /** Folders or files of original modules or native programs, looked at first. */
+  /** Folders or files of original modules or native programs, which are searched first. */
   readonly binaryPaths?: readonly string[] | undefined;
 }
 
 /**
  * Writes the report page of a run, as `memshade report --html` does.
  *
- * @param input folder of a run, as `writeRunFolder` makes it, or a MemProf file
+ * @param input folder of a run, as `writeRunFolder` writes it, or a MemProf file
  * @returns the path of the page
- * @throws UserError in one line where there is no run, or the page cannot be written
+ * @throws UserError in one line if there is no run, or the page cannot be written
  */
 export async function writeReportPage(
   input: string,
@@ -71,7 +74,7 @@ export async function writeReportPage(
   return path;
 }
 
-/** Reads the instructions of the modules of a run, which a page shows beside source lines. */
+/** Returns a reader of the instructions in a run's modules, which a page shows beside source lines. */
 export function runInstructions(input: string, places: OriginalPlaces): ReadInstructions {
   const modules = runAround(input)?.modules ?? [];
   const symbols = new RunSymbols(places);

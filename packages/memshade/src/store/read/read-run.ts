@@ -45,19 +45,20 @@ import { rawContexts, type SharedFrames } from "./raw-contexts.ts";
 
 const RULES = new FrameRules();
 
-/** What a store is to be given: a run folder, or a profile without one. */
+/** Input for a store: a run folder, or a profile without one. */
 export interface StoreInput {
   readonly path: string;
   /** Absent for a run without a heap. */
   readonly heap?: MergeInput | undefined;
-  /** The folder of a run. */
+  /** Folder of a run. */
   readonly folder?: string | undefined;
 }
 
 /**
- * The runs and profiles that the arguments stand for: files, run folders, all below other folders, and the lines of response files.
+ * Expands arguments to runs and profiles: files, run folders, everything below other folders, and the lines
+ * of response files.
  *
- * @throws UserError for what is not there
+ * @throws UserError for a missing file
  */
 export function storeInputs(args: readonly string[]): StoreInput[] {
   return args.flatMap((argument): StoreInput[] => {
@@ -66,7 +67,7 @@ export function storeInputs(args: readonly string[]): StoreInput[] {
     if (run !== undefined && run.tools.heap === undefined) return [{ path: folder, folder }];
     return expandInputs([run === undefined ? argument : folder]).map((heap) => {
       const around = dirname(heap.path);
-      // Runs without a heap have other things to tell.
+      // A run without a heap has the results of other tools.
       if (heap.isMissing) return { path: around, folder: around };
       return existsSync(join(around, RUN_FILE)) && heap.modules !== undefined && isHeapOf(around, heap.path)
         ? { path: around, heap, folder: around }
@@ -79,19 +80,18 @@ function isHeapOf(folder: string, file: string): boolean {
   return join(folder, runOf(folder)?.files.heap ?? "heap.memprofraw") === file;
 }
 
-/** What all runs are read with. */
 export interface Reading {
   readonly places: BinaryPlaces;
   readonly binaries: ProfiledBinaries;
   readonly frames: SharedFrames;
-  /** A finding as a sentence. */
+  /** Returns a finding as a sentence. */
   readonly sayFinding: (finding: Finding) => string;
 }
 
 /**
- * All that a store keeps of a run.
+ * Reads all data of a run that a store keeps.
  *
- * @throws UserError naming the file that is missing or damaged
+ * @throws UserError with the name of the missing or damaged file
  */
 export async function readStoredRun(
   { path, heap, folder }: StoreInput,
@@ -152,7 +152,10 @@ export async function readStoredRun(
   };
 }
 
-/** The unit of a run's clock. Without a heap that is what its intervals count, and waste is counted by accesses. */
+/**
+ * Returns the unit of a run's clock. Without a heap it is the unit of intervals; waste is counted by
+ * accesses.
+ */
 function clockOf({ tools }: Run): string {
   const { heap, workingset } = tools;
   if (heap !== undefined) return heap.clock.kind === "virtual" ? heap.clock.unit : "ms";
@@ -199,7 +202,7 @@ function totalsOf(run: Run | undefined, contexts: StoredRun["contexts"]): Stored
   };
 }
 
-/** What a run counted: what of it is hot follows from all runs together. */
+/** Returns the accesses that a run counted. All runs together decide which symbols are hot. */
 export function countedAccesses(report: StaticsReport): StoredDataAccess[] {
   return Array.from(symbolUses(report), ([symbol, { accesses, isUntouched, places }]) => ({
     symbol,
@@ -210,7 +213,7 @@ export function countedAccesses(report: StaticsReport): StoredDataAccess[] {
   }));
 }
 
-/** What a profile lists, in its order. */
+/** Returns the accesses that a profile lists, in its order. */
 export function listedAccesses({ records, coldSymbols, coldHashes }: DataAccessProfile): StoredDataAccess[] {
   return [
     ...records.map(({ symbol, accessCount, locations }) => ({
@@ -229,7 +232,7 @@ export function listedAccesses({ records, coldSymbols, coldHashes }: DataAccessP
   ];
 }
 
-/** What the report of a run would tell, all of it. */
+/** Returns all findings of a run's report. */
 export function findingsOf(tools: RecordedTools, say: (finding: Finding) => string): StoredFinding[] {
   if (!findsAnything(tools)) return [];
   const starts = firstLines(tools);
@@ -248,7 +251,7 @@ function frameOf({ path: [own] }: FindingPlace, starts: ReadonlyMap<string, numb
   return sourceFrame({ function: name, file, line, startLine }, address % 2 ** 32, module);
 }
 
-/** First lines of functions by their names and files: keys have lines as their distance from there. */
+/** Returns the first lines of functions by names and files. Keys contain lines relative to these. */
 function firstLines({ heap, waste }: RecordedTools): Map<string, number> {
   const known = new Map<string, number>(heap === undefined ? [] : firstLinesOfHeap(heap));
   const places = [...(waste?.stores ?? []), ...(waste?.loads ?? []), ...(waste?.blocks ?? [])];
@@ -266,7 +269,7 @@ function* firstLinesOfHeap({ frames, functions, strings }: HeapProfile): Generat
   }
 }
 
-/** What a run has of each measure that adds up; by place where no other table has that. */
+/** Returns the amounts of all additive measures of a run; by site if no other table has them. */
 function amountsOf(profiles: MeasuredProfiles): StoredAmount[] {
   return MEASURES.filter(isAdditive).flatMap((one) => {
     const whole = wholeOf(one, profiles);
@@ -293,7 +296,10 @@ function amountsOfPlaces(one: Measure, profiles: MeasuredProfiles): StoredAmount
   return Array.from(sums.values(), (sum) => ({ measure: one.id, ...sum }));
 }
 
-/** Places where something was stored or loaded for nothing, and all bytes that were overwritten unread. */
+/**
+ * Returns the sites of dead and silent stores and of redundant loads, and all bytes that were overwritten
+ * unread.
+ */
 function wasteOf(waste: WasteFile): {
   readonly rows: readonly StoredWaste[];
   readonly layouts: readonly StoredLayout[];
@@ -325,14 +331,14 @@ function row(kind: string, ips: readonly WasteIp[], bytes: number, count: number
   return { kind, place: placeOf(ips), bytes, count };
 }
 
-/** The program's own place on the way to one. */
+/** Returns the innermost frame of the program's own code. */
 function placeOf(ips: readonly WasteIp[]): StoredFrame {
   const own = ownPlace<WasteFrame>(ips);
   const { address = 0, module } = ips[own?.depth ?? 0] ?? {};
   return sourceFrame(own?.frame ?? ips[0] ?? {}, address % 2 ** 32, module);
 }
 
-/** The working set of all instances, one after the other, at the finest scale. */
+/** Returns the working sets of all instances, one after the other, at the finest scale. */
 function workingSetOf({ instances, lineBytes }: WorkingSetProfile): {
   readonly rows: readonly StoredWorkingSet[];
   readonly largest: number;
