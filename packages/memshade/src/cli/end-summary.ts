@@ -1,7 +1,6 @@
 import { reasonOf } from "../ground/bytes/dispensable.ts";
 import { say } from "../record/host/run/terminal-line.ts";
 
-/** Prints the summary of a run's report: a line per finding. */
 export async function saySummary(folder: string): Promise<void> {
   // Loaded late, because the program does not need it while it runs.
   const readLines = async () => (await import("./summary.ts")).summaryLines(folder);

@@ -24,7 +24,6 @@ export function verbFor(file: string): "run" | "node" | undefined {
   return SCRIPT_NAME.test(file) ? "node" : undefined;
 }
 
-/** Magic numbers of core dumps, minidumps and perf.data. */
 const STACK_FILES = ["\x7fELF", "MDMP", "PERF"];
 /** Most bytes that are decompressed. For a larger result, fewer of the compressed bytes are read. */
 const MOST_UNPACKED = 2 ** 26;

@@ -94,7 +94,6 @@ function writeOutputBytes(bytes: Uint8Array): void {
     }
 }
 
-/** Waits a moment until a non-blocking pipe is ready. */
 function pause(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
 }

@@ -1,7 +1,6 @@
 import { basename } from "node:path";
 import { UserError } from "../ground/bytes/errors.ts";
 
-/** Runtimes of scripts other than Node, by program name. */
 const RUNTIMES: Readonly<Record<string, string>> = { bun: "Bun", deno: "Deno", workerd: "workerd" };
 
 const INSTEAD = "profile() and the loader record in it (docs/loader.md)";

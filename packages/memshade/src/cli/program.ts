@@ -138,7 +138,6 @@ export async function createProgram(args: readonly string[]): Promise<Command> {
   return program;
 }
 
-/** Returns the message for an unknown command. */
 export function unknownCommand(verb: string): string {
   const runner = verbFor(verb);
   const file = quoteForShell(verb);

@@ -20,12 +20,10 @@ function withGaps(stacks: WeightedStacks, gaps: readonly string[]): WeightedStac
   return { ...stacks, gaps: [...gaps, ...stacks.gaps] };
 }
 
-/** Returns the call paths of all recorded tools, in the order of reports. */
 export function stacksOfTools(run: RecordedTools): WeightedStacks[] {
   return REPORTED_TOOLS.flatMap((tool) => stacksOfPart(tool, run) ?? []);
 }
 
-/** Loads the stacks of a core dump, a minidump or perf.data. */
 export async function stacksOfDump(
   file: string,
   { binaryPaths = [] }: OriginalPlaces,

@@ -13,7 +13,6 @@ import {
 } from "../record/tools/options.ts";
 import type { ToolOptions } from "../record/tools/run-options.ts";
 
-/** Options of all commands that record, as commander returns them. */
 export interface ToolFlags {
   tool?: ToolName[];
   clock: "virtual" | "wall";
@@ -40,7 +39,6 @@ export interface ToolFlags {
   references?: 4 | 8;
 }
 
-/** Adds the options of recording, grouped by tool in the help. */
 export function addToolOptions(command: Command): Command {
   command
     .optionsGroup("Options:")
@@ -160,7 +158,6 @@ export function addLearnOption(command: Command): Command {
     .optionsGroup("Options:");
 }
 
-/** Adds `--host-stacks`, for commands whose modules are called by JavaScript. */
 export function addHostStacksOption(command: Command): Command {
   return command
     .optionsGroup("Options of the heap tool:")
@@ -200,7 +197,6 @@ function stopsAtPositionals(command: Command): boolean {
   return (command as unknown as { _passThroughOptions?: boolean })._passThroughOptions === true;
 }
 
-/** Options that require their tool. */
 const FLAGS_OF_TOOLS: readonly [tool: ToolName, name: string, flags: readonly (keyof ToolFlags)[]][] = [
   ["waste", "waste tool", ["pairs", "objects", "compat", "learn"]],
   ["workingset", "working-set tool", ["interval", "cpuTime", "maxIntervals", "who", "locality"]],
@@ -242,7 +238,6 @@ export async function toolOptionsOf(flags: ToolFlags): Promise<ToolOptions> {
   };
 }
 
-/** Tools that have `--contexts`. */
 const WITH_CONTEXTS: readonly ToolName[] = ["waste", "objects"];
 
 function objectsOptionsOf({ fields, contexts, sampleBytes, references, tool }: ToolFlags): ObjectsOptions {

@@ -49,7 +49,6 @@ import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
 const DEFAULT_HEAP_FILE = "heap.memprofraw";
 
 export interface LoadedHeap {
-  /** Path as given by the user. */
   readonly input: string;
   readonly profile: HeapProfile;
   /** Absent for a raw file without a run.json beside it. */
@@ -79,7 +78,6 @@ async function loadPlain(input: string, places: OriginalPlaces): Promise<LoadedH
   return loadFile(input, places);
 }
 
-/** @throws UserError in one line if the file does not exist */
 export function statusOf(input: string): fs.Stats {
   const status = fs.statSync(input, { throwIfNoEntry: false });
   if (status === undefined) throw new UserError(`${input}: there is no such file or directory`);
@@ -281,7 +279,6 @@ const ALWAYS_ALLOWED = 2 ** 26;
 
 type Read = (namesOf: PlaceNames) => HeapProfile;
 
-/** A heap profile format of another tool. */
 interface ImportedFormat {
   /** Recognizes the format by a file's first characters, its bytes, and its compression. */
   readonly is: (file: { start: string; bytes: Uint8Array; packed: Packing | undefined }) => boolean;
@@ -330,7 +327,6 @@ export function importedHeap(
   }
 }
 
-/** Reads a profile with names from the objects on this machine. */
 function named(binaryPaths: readonly string[] | undefined, read: Read): HeapProfile {
   const places = new MappedPlaces(binaryPaths);
   const profile = read((part, address) => places.framesAt(part, address));
@@ -377,7 +373,6 @@ const READ_BY_NAME: ReadonlyMap<string, string> = new Map([
   [WORKING_SET_SCHEMA, "workingset.json"],
   [OBJECTS_SCHEMA, "objects.json"],
 ]);
-/** Other files of a run's folder. */
 const PARTS: ReadonlyMap<string, string> = new Map([
   [CPU_SCHEMA, CPU_FILE],
   [MEASURED_SCHEMA, "measured.json"],

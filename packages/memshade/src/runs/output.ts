@@ -41,7 +41,6 @@ export async function writeOutput(
   }
 }
 
-/** Like `writeOutput`, for pieces. */
 export function writePieces(
   file: string | undefined,
   pieces: Iterable<string | Uint8Array>,

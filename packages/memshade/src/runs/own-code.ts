@@ -7,6 +7,5 @@ import type { Suppression } from "../profile/model/suppression.ts";
  */
 export interface OwnCode {
   readonly rules?: FrameRules | undefined;
-  /** Leaks that are not reported. */
   readonly suppressions?: readonly Suppression[] | undefined;
 }

@@ -75,7 +75,6 @@ async function loadParts(
   return Object.fromEntries(loaded);
 }
 
-/** Returns the shelf of the tool that records a part. */
 export function shelfOf(part: keyof RecordedTools): ToolShelf {
   return Object.values(SHELVES).find(({ parts }) => parts[part] !== undefined)!;
 }

@@ -5,7 +5,6 @@ import { writeWholeFile } from "../names/load/whole-file.ts";
 import type { Frame } from "../names/symbolize/frame.ts";
 import { NAMES_FILE, NAMES_SCHEMA, type RunModule } from "../profile/model/run.ts";
 
-/** Names of a place in an object. */
 interface NamedPlace {
   /** Frames, innermost first. */
   frames?: readonly Frame[];
@@ -66,14 +65,12 @@ export class RunNames {
     return this.#objects.get(start);
   }
 
-  /** Like `of`, but creates an entry if needed. */
   ofNew(start: string): ObjectNames {
     const names = this.#objects.get(start) ?? { places: new Map(), missing: [] };
     this.#objects.set(start, names);
     return names;
   }
 
-  /** Adds names of a place. */
   note(start: string, address: number, more: NamedPlace): void {
     const { places } = this.ofNew(start);
     places.set(address, { ...places.get(address), ...more });
@@ -180,7 +177,6 @@ export class RunNames {
   }
 }
 
-/** Numbers values in the order of their first use. */
 class Numbers<T> {
   readonly all: T[] = [];
   readonly #numbers = new Map<T, number>();

@@ -31,7 +31,6 @@ import { namesOf, type RunNames } from "./run-names.ts";
 export class NamelessPlaces {
   readonly #ofObject = new Map<string, { places: number; nameless: number }>();
 
-  /** Counts a place in the object at a path. */
   add(path: string, isNamed: boolean): void {
     const count = this.#ofObject.get(path) ?? { places: 0, nameless: 0 };
     this.#ofObject.set(path, count);
@@ -59,21 +58,17 @@ export class NamelessPlaces {
   }
 }
 
-/** Places of a run's original modules. */
 export interface OriginalPlaces {
   /** Folders and files from the user, which are searched first. */
   readonly binaryPaths?: readonly string[] | undefined;
   /** Receives a sentence if names and lines of a module are damaged. */
   readonly tellDamage?: ((sentence: string) => void) | undefined;
-  /** Receives the names of places of native programs. */
   readonly names?: RunNames | undefined;
   /** Opened objects, shared with other runs. */
   readonly opened?: Map<string, OpenedObject | undefined> | undefined;
 }
 
-/** Code of a module, by offsets in its code section. */
 export interface ModuleCode extends ModuleSymbols {
-  /** Returns the instructions of the function around an offset. */
   around(offset: number): readonly CodeInstruction[];
 }
 
@@ -83,7 +78,6 @@ const HASH_BYTES = 20;
 /** Finds the original modules of a run, by path and build id, and their debug information. */
 export class RunSymbols {
   readonly #places: OriginalPlaces;
-  /** Sentences about modules that were not found. */
   readonly missing: string[] = [];
 
   readonly #finder: ObjectFinder;
@@ -329,7 +323,6 @@ function startOf({ start }: ProfileModule | RunModule): string {
   return `0x${BigInt(start).toString(16)}`;
 }
 
-/** True if the function has a name. */
 function hasName(frames: readonly Frame[]): boolean {
   return frames.at(-1)?.function !== undefined;
 }
@@ -357,7 +350,6 @@ function isFile(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
-/** True for an object of a native program. */
 function isObject(module: ProfileModule | RunModule): boolean {
   return "object" in module
     ? module.object !== undefined

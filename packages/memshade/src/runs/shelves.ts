@@ -22,7 +22,6 @@ export type ReportedTool = RecordingTool | "cpu";
 export interface ToolShelf {
   /** Name within a sentence: "the heap". */
   readonly whole: string;
-  /** Option that records it. */
   readonly option: string;
   /** True if a run has it. `input`: the run's folder, its `run.json` or a file of the tool. */
   readonly isIn: (input: string) => boolean;
@@ -45,7 +44,6 @@ export interface ToolShelf {
     | undefined;
 }
 
-/** All tools, in the order of reports. */
 export const SHELVES: Readonly<Record<ReportedTool, ToolShelf>> = {
   heap: {
     whole: HEAP_MEASURES.whole,

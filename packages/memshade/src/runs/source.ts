@@ -9,7 +9,6 @@ const LARGEST_SOURCE = 16 * 1024 * 1024;
 
 /** Paths of modules that may be built from source files. */
 export interface ModulePlaces {
-  /** Recorded paths of the modules. */
   readonly modules?: readonly string[];
   /** Files and folders from the user that contain the modules now. */
   readonly binaryPaths?: readonly string[] | undefined;

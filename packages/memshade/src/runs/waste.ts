@@ -49,7 +49,6 @@ export function loadWaste(
   return waste;
 }
 
-/** True if a script was run instead of a module. */
 function isOfScript(run: Run | undefined): boolean {
   return run?.command[0] !== undefined && !run.command[0].endsWith(".wasm");
 }

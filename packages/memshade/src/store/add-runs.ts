@@ -20,7 +20,6 @@ const MOST_ROWS = 100_000;
 export interface AddOptions {
   readonly places: BinaryPlaces;
   readonly identity: RunIdentity;
-  /** Returns a finding as a sentence. */
   readonly sayFinding: (finding: Finding) => string;
   /** Add runs even if the store has them. */
   readonly force?: boolean | undefined;
@@ -29,7 +28,6 @@ export interface AddOptions {
 
 export interface AddedRuns {
   readonly added: number;
-  /** Inputs whose runs are already in the store. */
   readonly known: readonly string[];
   readonly contexts: number;
   /** Number of sites that make garbage-collected objects. */
@@ -90,7 +88,6 @@ export async function addRuns(
   return { added, known, contexts, objectPlaces, leftOut: [...leftOut] };
 }
 
-/** Returns a hash of the contents of an input's files. */
 function digestOf({ heap, folder }: StoreInput): string {
   const hash = createHash("sha256");
   const files =

@@ -17,7 +17,6 @@ import type { StoreFolder } from "./folder.ts";
 const PACKAGE = "@duckdb/node-api";
 const MEMORY_LIMIT = "1GB";
 
-/** DuckDB's names of column types. */
 export const DUCKDB_TYPES: Readonly<Record<StoreType, string>> = {
   int64: "BIGINT",
   double: "DOUBLE",

@@ -56,7 +56,6 @@ export class Swap {
     this.finish();
   }
 
-  /** Does the rest of a replacement. */
   finish(): void {
     const { come, go } = this.#exchange;
     const names = new Set(come.map(({ file }) => file));
@@ -75,7 +74,7 @@ export function pendingSwap(store: string): Swap | undefined {
   try {
     text = readFileSync(file, "utf8");
   } catch {
-    // There is usually none, or it has just ended.
+    // No replacement is open, which is the usual case, or it has just ended.
     return undefined;
   }
   try {
@@ -88,7 +87,6 @@ export function pendingSwap(store: string): Swap | undefined {
 const MARK = "memshade-store.json";
 const ID_DIGITS = 16;
 
-/** A folder with the tables of many runs. */
 export class StoreFolder {
   readonly path: string;
 
@@ -127,7 +125,6 @@ export class StoreFolder {
     return new StoreFolder(path);
   }
 
-  /** Returns the files of a table, by name. */
   filesOf(table: string): string[] {
     const files = parquetBelow(join(this.path, table));
     return pendingSwap(this.path)?.applyTo(files, join(this.path, table)) ?? files;
@@ -158,7 +155,6 @@ export class StoreFolder {
     writeWholeFile(file, (whole) => whole.write(writeTable(table, rows)));
   }
 
-  /** Returns the path of a batch's file. */
   fileOf(table: string, id: string, place: { project: string; day?: string }): string {
     return join(this.path, table, ...foldersOf(tableOf(table), place), `${id}.parquet`);
   }

@@ -17,7 +17,6 @@ export function frameKey(frame: KeyedFrame): bigint {
   return keyOf(frameText(frame));
 }
 
-/** Returns the parts of a frame's key as text. */
 export function frameText({ guid, lineOffset, column, inline }: KeyedFrame): string {
   return `${guid} ${lineOffset} ${column} ${inline ? 1 : 0}`;
 }

@@ -333,7 +333,6 @@ const DAY_MS = 86_400_000;
 const ROLLED_TABLES = ["metrics", "series", "workingset"];
 
 interface Compacted {
-  /** Number of files of all tables. */
   readonly before: number;
   readonly after: number;
   /** Number of runs that were replaced by sums per build. */

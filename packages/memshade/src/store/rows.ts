@@ -24,7 +24,6 @@ const METRICS_ROW: StoreRow = Object.fromEntries(
 );
 const OWN_COLUMNS = OWN_FIELDS.map((name) => ({ name, column: columnOfField(name) }));
 
-/** Properties that identify a run besides its content. */
 export interface RunIdentity {
   readonly project: string;
   readonly build: string;

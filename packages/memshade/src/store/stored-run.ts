@@ -33,7 +33,6 @@ export interface StoredWaste {
 
 /** Amount of a measure in a run, or at one of its sites. */
 export interface StoredAmount {
-  /** Word of the measure. */
   readonly measure: string;
   /** Undefined for the whole run. */
   readonly place?: StoredFrame | undefined;
@@ -54,7 +53,6 @@ export interface StoredObjects {
 export interface StoredLayout {
   readonly place: StoredFrame;
   readonly type?: string | undefined;
-  /** Bytes of a record. */
   readonly element: number;
   /** Bytes of all blocks. */
   readonly bytes: number;
@@ -75,7 +73,6 @@ export interface StoredWorkingSet {
   readonly owners: readonly { readonly place: StoredFrame; readonly lines: number }[];
 }
 
-/** A finding of the run's report. */
 export interface StoredFinding {
   readonly rule: string;
   readonly place: StoredFrame;
@@ -88,7 +85,7 @@ export interface StoredFinding {
 
 /** Accesses to static data of one name. */
 export interface StoredDataAccess {
-  /** Its name, or the hash of a string literal. */
+  /** Name, or the hash of a string literal. */
   readonly symbol: string | bigint;
   /** Undefined if a profile lists it as cold. */
   readonly accesses?: number | bigint | undefined;

@@ -26,7 +26,6 @@ export interface TrendOptions {
   /** Absent: the store's only project. */
   readonly project?: string | undefined;
   readonly measure: FleetMeasure;
-  /** Number of newest builds that are examined. */
   readonly last: number;
   readonly limits: readonly StepLimit[];
   readonly rules?: FrameRules | undefined;

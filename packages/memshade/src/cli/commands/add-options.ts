@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 
-/** An option of a command, as a row of a table. */
 export interface OptionDescription {
   /** Short and long name and the value, in commander's syntax. */
   readonly flags: string;

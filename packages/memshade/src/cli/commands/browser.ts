@@ -91,7 +91,6 @@ export function addBrowserCommand(program: Command): void {
     });
 }
 
-/** @throws UserError for options that pages do not support */
 function pageTools(tools: ToolOptions): ToolOptions {
   const { unit } = tools.workingset ?? {};
   if (unit !== undefined && unit !== "accesses")
@@ -99,7 +98,6 @@ function pageTools(tools: ToolOptions): ToolOptions {
   return tools;
 }
 
-/** @throws UserError if the text is no origin */
 function originOf(text: string): string {
   try {
     return new URL(text).origin;

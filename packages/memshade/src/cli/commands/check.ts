@@ -78,7 +78,6 @@ too much, is undecided.
 Exit code: 0 if all limits hold, 1 if one fails, 2 for a mistake, 3 if none
 fails and one is undecided.`;
 
-/** Adds `memshade check` to the program. Its action throws UserError for user mistakes. */
 export function addCheckCommand(program: Command): void {
   const command = program
     .command("check")
@@ -186,7 +185,6 @@ function paintFor({ color, output }: CheckOptions, { isTerminal, environment }: 
   return createPaint(wantsColors(color, isTerminal && output === undefined, environment));
 }
 
-/** Appends to the summary of the GitHub job, if there is one. */
 function writeSummary(report: CheckedRunReport): void {
   const file = process.env.GITHUB_STEP_SUMMARY;
   if (file === undefined || file === "") return;
@@ -226,7 +224,6 @@ const COUNTED: ReadonlySet<LimitMeasure["unit"]> = new Set([
   "intervals",
 ]);
 
-/** Returns the table of measures, grouped by tool. */
 function listMeasures(paint: Paint): string {
   const width = Math.max(...LIMIT_MEASURES.map(({ id }) => id.length)) + 4;
   const lines = (Object.keys(OF_TOOL) as LimitMeasure["tool"][]).flatMap((tool) => {

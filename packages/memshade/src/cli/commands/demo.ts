@@ -34,7 +34,6 @@ Its program is a small service in C with five things in it that are not as they
 should be; the source lies beside the module, in the folder demo of the package.
 The run is in ${OUT}: memshade report shows all of it.`;
 
-/** Adds `memshade demo` to the program. */
 export function addDemoCommand(program: Command): void {
   const command = program
     .command("demo")

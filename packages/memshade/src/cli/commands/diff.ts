@@ -24,7 +24,6 @@ import {
 } from "./report-options.ts";
 
 const USUAL_ROWS = 20;
-/** Exit code if a limit was exceeded. */
 const LIMIT_EXCEEDED = 1;
 
 const EXAMPLES = `
@@ -49,7 +48,6 @@ that both have. Callers in JavaScript count only where all runs have them. Of
 several runs a side, ~ marks what is within their spread. With --fail-on the
 exit code is 1 if a total grew by more.`;
 
-/** Adds `memshade diff` to the program. Its action throws UserError for user mistakes. */
 export function addDiffCommand(program: Command): void {
   const command = program
     .command("diff")

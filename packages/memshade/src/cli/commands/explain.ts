@@ -8,7 +8,6 @@ import { print } from "../line-input.ts";
 
 const COLUMNS = 80;
 const INDENT = "  ";
-/** Folder of the project's documentation. */
 const PAGES = "docs/";
 
 const EXAMPLES = `
@@ -17,7 +16,6 @@ Examples:
   memshade explain churn
   memshade explain "own code"`;
 
-/** Adds `memshade explain` to the program. Its action throws UserError for unknown words. */
 export function addExplainCommand(program: Command): void {
   program
     .command("explain")
@@ -35,7 +33,6 @@ function listWords(): string {
   return `${words.join("\n").replaceAll("\u00a0", " ")}\n`;
 }
 
-/** @throws UserError in one line for a word that is not in the glossary */
 function explain(asked: string): string {
   const entry = glossaryEntry(asked);
   if (entry !== undefined) return entryText(entry);

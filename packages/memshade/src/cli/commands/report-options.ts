@@ -20,11 +20,9 @@ import { addOptions, type OptionDescription } from "./add-options.ts";
 
 const COLOR_CHOICES: readonly ColorChoice[] = ["auto", "always", "never"];
 
-/** Destination of a report. */
 export interface Terminal {
   readonly isTerminal: boolean;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Width of the terminal in characters. */
   readonly columns?: number | undefined;
   /** Sentences that an earlier part of the same report has printed. */
   readonly said?: Set<string>;
@@ -43,17 +41,14 @@ export interface FrameFlags {
   readonly library?: readonly string[] | undefined;
 }
 
-/** Options for loading runs. */
 export interface ReadFlags extends FrameFlags {
   readonly binaryPath?: readonly string[] | undefined;
   readonly suppressions?: readonly string[] | undefined;
 }
 
-/** Help text for an argument that names a run. */
 export const RUN_ARGUMENT =
   "directory of a run, a MemProf file (raw, indexed, YAML, memshade), a heap profile of DHAT, pprof, heaptrack, jemalloc or gperftools";
 
-/** Options that several commands share. */
 const SHARED_OPTIONS = {
   rows: {
     flags: "-n, --rows <N>",
@@ -117,11 +112,9 @@ const SHARED_OPTIONS = {
   },
 } satisfies Record<string, OptionDescription>;
 
-/** Options of all commands that read runs. */
 export const READ_OPTIONS = ["allFrames", "own", "library", "suppressions"] as const;
 export const PAGE_OPTIONS = ["html", "open", "htmlSources"] as const;
 
-/** Adds shared options in the given order. */
 export function addShared(command: Command, ...names: readonly (keyof typeof SHARED_OPTIONS)[]): Command {
   addOptions(
     command,
@@ -141,7 +134,6 @@ export function toolOption(otherwise: string): Option {
   );
 }
 
-/** Converts flags to options for loading runs. */
 export function readOptions(flags: ReadFlags): OriginalPlaces & OwnCode {
   return {
     binaryPaths: flags.binaryPath,

@@ -69,7 +69,6 @@ Examples:
                                          of jemalloc, or of gperftools
   memshade report heaptrack.app.4711.zst`;
 
-/** Adds `memshade report` to the program. Its action throws UserError for user mistakes. */
 export function addReportCommand(program: Command): void {
   const command = program
     .command("report")
@@ -104,7 +103,6 @@ export function addReportCommand(program: Command): void {
     });
 }
 
-/** Yields the text of `memshade report` in pieces. */
 async function* runReport(
   input: string,
   options: ReportOptions,

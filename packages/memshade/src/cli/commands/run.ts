@@ -145,7 +145,6 @@ export function addRunCommand(program: Command): void {
     });
 }
 
-/** Options that recording of native programs supports. */
 const OF_NATIVE: readonly string[] = [
   "out",
   "quiet",
@@ -196,7 +195,6 @@ function areBlocksRecorded({ tool = [] }: RunFlags): boolean {
   return !tool.includes("workingset") || tool.includes("alloc");
 }
 
-/** Returns the named tool that inserts code. */
 function nativeToolOf(flags: RunFlags): NativeRun["tool"] {
   const { tool = [], includeStack, compat, contexts, who: isOwned } = flags;
   const names = tool.flatMap((one) => INSERTED[one]?.name ?? []);
@@ -205,7 +203,6 @@ function nativeToolOf(flags: RunFlags): NativeRun["tool"] {
     : { name: names[0], options: { includeStack, compat, contexts, isOwned, isCounting: isCounting(flags) } };
 }
 
-/** True if intervals are measured in accesses. */
 function isCounting({ tool = [], interval }: RunFlags): boolean {
   return tool.includes("workingset") && interval?.unit === "accesses";
 }
@@ -237,7 +234,6 @@ function nativeIntervalsOf(flags: RunFlags): NativeRun["intervals"] {
   };
 }
 
-/** @throws UserError for options that only native programs support */
 function refuseForWasm({ traceChildren, mmap, sample, memoryLimit, reach }: RunFlags): void {
   if (reach === false)
     throw new UserError(
@@ -256,7 +252,6 @@ function refuseForWasm({ traceChildren, mmap, sample, memoryLimit, reach }: RunF
     );
 }
 
-/** @throws UserError for options that native programs do not support */
 function refuseForNative(command: Command): void {
   const given = command.options.filter(
     (option) => command.getOptionValueSource(option.attributeName()) === "cli",

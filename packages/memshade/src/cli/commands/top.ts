@@ -83,7 +83,6 @@ Examples:
   memshade top memshade.out/app.4711 --by object-bytes
       who makes garbage-collected objects (--tool objects)`;
 
-/** Adds `memshade top` to the program. Its action throws UserError for user mistakes. */
 export function addTopCommand(program: Command): void {
   const keys = [...measuresByTool(() => true, "top"), `pairs: ${Object.keys(PAIRS).join(", ")}`].join("; ");
   const command = program

@@ -72,7 +72,6 @@ Examples:
 TOTAL is of a place with all that it called, OWN of the place itself with the
 libraries that it called. The totals of its branches and OWN add up to TOTAL.`;
 
-/** Adds `memshade tree` to the program. Its action throws UserError for user mistakes. */
 export function addTreeCommand(program: Command): void {
   const command = program
     .command("tree")

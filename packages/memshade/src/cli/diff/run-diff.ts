@@ -73,7 +73,6 @@ export interface Compared {
   readonly inputs: DiffInputs;
   readonly old: readonly RecordedTools[];
   readonly new: readonly RecordedTools[];
-  /** Sentences about differences that cannot be compared. */
   readonly gaps: readonly string[];
   /** Findings that all runs of a side have in common. */
   readonly found: { readonly old: readonly Finding[]; readonly new: readonly Finding[] };
@@ -179,7 +178,6 @@ function comparedTools(
   throw new UserError(`nothing to compare: ${what}; ${[...new Set(all)].map(has).join(", ")}`);
 }
 
-/** Returns the first measure of a tool that all runs have. */
 function usualMeasure(tool: RecordingTool, runs: readonly RecordedTools[]): Measure {
   const [first] = measuresOfTool(tool);
   return measuresOfTool(tool).find((one) => runs.every((run) => isKnown(one, run))) ?? first!;
@@ -215,7 +213,6 @@ function compareHeaps(
 /** Tools with a comparison of their own, which includes ratios besides sites. */
 const OWN_COMPARISONS: Readonly<Partial<Record<MeasuredTool, typeof comparePlaces>>> = { heap: compareHeaps };
 
-/** True if runs can be compared by a measure. */
 export function isCompared({ tool, combine }: Measure): boolean {
   return OWN_COMPARISONS[tool] !== undefined || typeof combine === "string";
 }

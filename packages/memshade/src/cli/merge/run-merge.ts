@@ -275,7 +275,6 @@ function writeSpilled(
   sayWritten(output, sizes, from, true);
 }
 
-/** Returns a merged profile with the facts about its inputs. */
 function described(merger: InputMerger) {
   const { merger: tables, runs, origin, dropped } = merger.drain();
   return { tables, runs, origin, inputs: origin.inputs, unmatched: origin.unmatched, dropped };

@@ -3,7 +3,6 @@ import type { DataAccessProfile } from "../../profile/model/memprof/index.ts";
 import type { MibField } from "../../profile/model/mib-fields.ts";
 import { say } from "../../record/host/run/terminal-line.ts";
 
-/** Most modules without a binary that are listed. */
 const MOST_NAMED = 20;
 
 export interface Sizes {
@@ -11,7 +10,6 @@ export interface Sizes {
   readonly functions: number;
 }
 
-/** Facts about the inputs. */
 export interface Sources {
   readonly inputs: number;
   readonly unmatched: readonly string[];
@@ -45,7 +43,6 @@ export function sayDataAccessLeftOut({ records }: DataAccessProfile): void {
   if (records.length > 0) say("accesses to static data are left out: --memprof-version 4 has room for them");
 }
 
-/** Reports how much static data was classified as hot or cold. */
 export function sayDataAccess(profile: DataAccessProfile | undefined): void {
   if (profile === undefined) return;
   const { records, coldSymbols } = profile;

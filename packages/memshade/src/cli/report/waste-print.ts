@@ -22,7 +22,6 @@ Examples:
 The output is the one of the printer that comes with the Valgrind tool
 deadstores, whose files it reads as well.`;
 
-/** Adds `memshade waste-print` to the program. Its action throws UserError for user mistakes. */
 export function addWastePrintCommand(program: Command): void {
   program
     .command("waste-print")

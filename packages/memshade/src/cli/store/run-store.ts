@@ -27,7 +27,6 @@ import { type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
 import { print } from "../line-input.ts";
 import { sayDataAccess, sayDataAccessLeftOut } from "../merge/say-written.ts";
 
-/** Exit code if a limit failed. */
 const LIMIT_FAILED = 1;
 /** First version of profiles with accesses to static data. */
 const DATA_ACCESS_VERSION = 4;

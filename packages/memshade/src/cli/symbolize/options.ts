@@ -44,7 +44,6 @@ export interface SymbolizeOptions {
   pathMap: PathMap[];
 }
 
-/** Options in the order of the help. */
 export const SYMBOLIZE_OPTIONS: readonly OptionDescription[] = [
   {
     flags: "-e, --binary <file>",

@@ -26,7 +26,6 @@ export interface SymbolizationOptions {
   readonly output: Omit<OutputOptions, "sourceOf" | "unknownStart">;
 }
 
-/** Answers lines of input as llvm-symbolizer does. */
 export class Symbolization {
   readonly #options: SymbolizationOptions;
   readonly #output: OutputOptions;
@@ -56,7 +55,6 @@ export class Symbolization {
     }
   }
 
-  /** Returns sentences about files that were not found or are damaged. */
   complaints(): string[] {
     const ofFiles = [...this.#symbolizers.values()].flatMap((each) => {
       if (typeof each === "string") return [];
@@ -175,7 +173,6 @@ export class Symbolization {
   }
 }
 
-/** @throws UserError if none is found */
 function findByBuildId(buildId: string, finder: ObjectFinder | undefined): LoadedObject {
   const found = (finder ?? new ObjectFinder()).findByBuildId(buildId);
   if (found === undefined) throw new UserError(`no object with the build id ${buildId} was found`);
@@ -217,7 +214,6 @@ function createSourceReader(): (file: string) => readonly string[] | undefined {
 
 interface InputLine {
   readonly command: "CODE" | "DATA" | "FRAME";
-  /** The file, if no `--binary` names it. */
   readonly file?: string;
   /** Build id of an object, in hexadecimal, in place of a file. */
   readonly buildId?: string;
@@ -226,7 +222,6 @@ interface InputLine {
   /** The address in hexadecimal if a number cannot hold it exactly. */
   readonly exactAddress?: string;
   readonly symbol?: string;
-  /** Added to the address of the symbol. */
   readonly offset: number;
   /** True if the address is an offset in the file of a wasm module, from a stack trace of an engine. */
   readonly inFile?: boolean;
@@ -326,7 +321,6 @@ export interface OutputOptions {
   readonly sourceOf: (file: string) => readonly string[] | undefined;
 }
 
-/** Request in a line of input. */
 interface Request {
   readonly module: string;
   /** Hexadecimal; undefined if the line has no address. */
@@ -336,7 +330,6 @@ interface Request {
 
 const UNKNOWN: Frame = { line: 0, column: 0, discriminator: 0, startLine: 0, inlined: false };
 
-/** Returns the answer for the code at an address. */
 export function formatFrames(request: Request, frames: readonly Frame[], options: OutputOptions): string {
   if (options.style === "JSON") return `${jsonOfFrames(request, frames)}`;
   let text = formatHeader(request, options);
@@ -363,7 +356,6 @@ export function formatData(
   return `${formatHeader(request, options)}${name === "" ? "??" : inLine(name)}\n${address} ${size}\n${place}\n${footerOf(options)}`;
 }
 
-/** Returns the answer for the variables of the function at an address. */
 export function formatVariables(
   request: Request,
   variables: readonly LocalVariable[],
@@ -392,7 +384,6 @@ function jsonOfVariable(variable: LocalVariable): string {
   );
 }
 
-/** Returns the answer for the locations of a symbol. */
 function formatSymbol(request: Request, places: readonly Frame[], options: OutputOptions): string {
   if (options.style === "JSON") {
     const locations = places.map(jsonOfFrame).join(",");

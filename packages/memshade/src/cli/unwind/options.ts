@@ -28,7 +28,6 @@ export interface UnwindOptions {
   readonly open?: boolean;
 }
 
-/** Options in the order of the help. */
 export const UNWIND_OPTIONS: readonly OptionDescription[] = [
   {
     flags: "--binary-path <dir>",

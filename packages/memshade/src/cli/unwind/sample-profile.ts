@@ -64,7 +64,6 @@ export async function loadSampleProfile(file: string, options: UnwindOptions): P
   }
 }
 
-/** Unwinds the threads of a dump. */
 export function unwoundImage({ image }: ImageDump, options: UnwindOptions): ImageStacks {
   const finder = finderOf(options);
   return unwindImage(
@@ -77,7 +76,6 @@ export function unwoundImage({ image }: ImageDump, options: UnwindOptions): Imag
   );
 }
 
-/** Adds up the samples of perf.data, and describes the recording. */
 export async function perfProfile(
   { source, gaps }: PerfDump,
   options: UnwindOptions,
@@ -112,7 +110,6 @@ export async function perfProfile(
   };
 }
 
-/** Returns a finder that searches the places of the options. */
 export function finderOf({ binaryPath = [], sysroot, debugFileDirectory }: UnwindOptions): ObjectFinder {
   return new ObjectFinder({
     binaryPaths: binaryPath,

@@ -18,14 +18,11 @@ const RESUME_MS = 50;
 /** Signals that end a program, with their numbers. The exit code is 128 + number. */
 const ENDS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
 
-/** Events at a terminal. */
 export interface TerminalEvents {
   /** Receives the name of a key, or its character. */
   key(key: string): void;
   resize(): void;
-  /** Ends the program with this exit code. */
   end(exitCode: number): void;
-  /** Handles an uncaught error. */
   fail(error: unknown): void;
 }
 

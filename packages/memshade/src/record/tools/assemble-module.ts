@@ -51,7 +51,6 @@ interface HiddenExport {
   index: number;
 }
 
-/** A rewritten module and its description. */
 export interface Instrumented {
   bytes: Uint8Array;
   info: InstrumentedInfo;
@@ -68,7 +67,6 @@ export interface Rewritten {
 /** Parts of a module besides its code. */
 export interface ModuleParts {
   module: WasmModule;
-  /** Memory that is followed. */
   memory: number;
   tools: readonly WovenTool[];
   appended: AppendedFunctions;
@@ -85,7 +83,6 @@ export interface ModuleParts {
   describe(hiddenExports: string[]): InstrumentedInfo;
 }
 
-/** Writes the last functions of a module and assembles its sections. */
 export function assembleModule(parts: ModuleParts, rewritten: Rewritten): Instrumented {
   return new Assembly(parts).assemble(rewritten);
 }
@@ -264,7 +261,6 @@ function shadowMemoryType(bytes: number, shared: boolean): MemoryType {
 /** Name of the custom section in which an instrumented module describes itself. */
 export const INFO_SECTION = "memshade";
 
-/** Data for the description of an instrumented module. */
 interface Described {
   module: WasmModule;
   options: InstrumentOptions;
@@ -282,7 +278,6 @@ interface Described {
   refusals: NotRecorded;
 }
 
-/** Returns the description of an instrumented module. */
 export function describe(described: Described): InstrumentedInfo {
   const { module, options, memory, tools, unseen } = described;
   const tables = tools.find((tool) => tool.tables !== undefined)?.tables;
@@ -396,7 +391,6 @@ const SLOTS = Object.keys(HostSlot).length;
 export class HostTable {
   readonly index: number;
   readonly #appended: AppendedFunctions;
-  /** True if a tool calls the host. */
   isUsed = false;
 
   constructor(module: WasmModule, appended: AppendedFunctions) {

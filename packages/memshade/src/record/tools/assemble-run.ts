@@ -8,7 +8,6 @@ export interface RunPartFile extends ProfileFile {
   readonly member: keyof Run["files"];
 }
 
-/** Result of one tool for a run. */
 export interface RunPart {
   readonly tools: Run["tools"];
   readonly heap?: Pick<Run, "heap" | "host"> | undefined;

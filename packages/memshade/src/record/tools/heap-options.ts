@@ -41,7 +41,6 @@ export interface HeapSessionOptions {
   observesHost?: boolean | undefined;
 }
 
-/** Returns the options that a heap session needs. */
 export function toSessionOptions(heap: HeapOptions): HeapSessionOptions {
   return {
     clock: heap.clock ?? "virtual",

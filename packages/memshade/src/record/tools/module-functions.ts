@@ -12,7 +12,6 @@ import type { RunFunction } from "../../profile/model/run.ts";
 export class ModuleFunctions {
   readonly #module: WasmModule;
   readonly #names: ModuleNames;
-  /** Described functions, by their number among the defined ones. */
   readonly #described = new Map<number, RunFunction>();
 
   constructor(bytes: Uint8Array) {
@@ -30,7 +29,6 @@ export class ModuleFunctions {
     return [...found].sort((a, b) => a.index - b.index);
   }
 
-  /** Returns the function that contains an offset. */
   holding(offset: number): RunFunction | undefined {
     const defined = this.#definedAt(offset + this.#module.codePayloadStart);
     return defined < 0 ? undefined : this.#describe(defined);

@@ -5,7 +5,6 @@ import type { SiteRuns } from "./waste/site-table.ts";
 /** Tools that can be inserted into a module, alone or together. */
 export const TOOL_NAMES = ["heap", "alloc", "waste", "workingset", "objects"] as const;
 export type ToolName = (typeof TOOL_NAMES)[number];
-/** Tools that record blocks. */
 export const BLOCK_TOOLS: readonly ToolName[] = ["heap", "alloc"];
 /**
  * Tools with a session of their own. `heap` and `alloc` share that of the heap profiler, which always exists.
@@ -124,7 +123,6 @@ export interface WorkingSetOptions {
   attribution?: AttributionOptions | undefined;
 }
 
-/** Data recorded for the lines of each interval besides their number. */
 export interface AttributionOptions {
   /** Record the calling contexts that touched them first. */
   firstTouch?: boolean | undefined;
@@ -134,7 +132,6 @@ export interface AttributionOptions {
   owners?: boolean | undefined;
 }
 
-/** Measurement of reuse times and distances. */
 export interface LocalityOptions {
   /** Use every reference, or references to a sample of the lines (SHARDS; the default). */
   method?: "exact" | "shards";
@@ -202,7 +199,6 @@ export interface ShadowLayout {
   /** Number of stacks and distance between them. Each instance that shares the tables has one. */
   stackCount: number;
   stackDistance: number;
-  /** Size of the shadow memory. */
   endBytes: number;
 }
 

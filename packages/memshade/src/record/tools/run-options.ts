@@ -36,7 +36,6 @@ export function toolsOf(options: ToolOptions): ToolName[] {
   return TOOL_NAMES.filter((tool) => wanted.includes(tool));
 }
 
-/** Returns the options that instrumentation needs. */
 export function toInstrumentOptions(from: ToolOptions): InstrumentOptions {
   const options: InstrumentOptions = { tools: toolsOf(from) };
   if (from.tools === undefined) options.chooseTool = true;

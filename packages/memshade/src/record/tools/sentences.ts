@@ -1,6 +1,5 @@
 import type { InstrumentedInfo, ToolName } from "./index.ts";
 
-/** Returns the sentences of one tool about a module. */
 export function sentencesOfTool({ toolLayouts }: InstrumentedInfo, tool: ToolName): string[] {
   return String(toolLayouts?.[tool]?.notTracked ?? "")
     .split("\n")

@@ -21,14 +21,12 @@ export interface ToolSurroundings {
   scan: ModuleScan;
   allocator: AllocatorPlan;
   appended: AppendedFunctions;
-  /** Memory that is followed. */
   memory: number;
   memory64: boolean;
   /** Largest size that it can reach, bytes. */
   memoryBytes: number;
   /** Global with the program's stack pointer, −1 if unknown. */
   stackPointer: number;
-  /** Index of the tool's own memory in the instrumented module. */
   shadowMemory: number;
   /** Index of the tool's first global. */
   firstGlobal: number;

@@ -189,18 +189,15 @@ function repositoryAround(folder: string): string {
   }
 }
 
-/** A limit, with the place and reason of its definition. */
 export interface GivenLimit {
   readonly limit: Limit;
   readonly reason?: string | undefined;
   readonly written?: { readonly file: string; readonly line: number } | undefined;
 }
 
-/** Limits for a run. */
 export interface GivenLimits {
   readonly limits: readonly GivenLimit[];
   readonly baseline?: string | undefined;
-  /** Leaks that are not reported. */
   readonly leaks: readonly Suppression[];
   readonly places: readonly PlaceSuppression[];
 }

@@ -17,7 +17,6 @@ import { type ModuleCode, type OriginalPlaces, RunSymbols } from "../run-symbols
 import { pagePath, writePageFile } from "./page-file.ts";
 import { sourceFiles } from "./source-files.ts";
 
-/** Builds the page of a run with all findings. */
 export function pageOf(
   tools: RecordedTools,
   input: string,

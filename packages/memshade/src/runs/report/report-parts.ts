@@ -29,7 +29,6 @@ export interface PartOptions {
   readonly compat?: "esan" | undefined;
 }
 
-/** Report of one tool, with or without findings. */
 export interface ReportPart {
   readonly tool: ReportedTool;
   readonly print: (shown: Shown) => Iterable<string>;
@@ -50,7 +49,6 @@ const SECTIONS: Readonly<Partial<Record<ReportedTool, Section>>> = {
   cpu: cpuText,
 };
 
-/** Returns the reports of the recorded tools in their order. */
 export function reportParts(loaded: RecordedTools, input: string, options: PartOptions): ReportPart[] {
   // A run without accesses of blocks was recorded for its working set, which comes first then.
   const first: ReportedTool[] = loaded.heap?.description.counters === "none" ? ["workingset"] : [];
@@ -74,7 +72,6 @@ export type Shown = readonly Finding[] | undefined;
 /** Columns of a report that goes to no terminal. */
 export const REPORT_COLUMNS = 80;
 
-/** Returns the report as plain text without colors. */
 export function plainText(
   loaded: RecordedTools,
   input: string,

@@ -123,7 +123,6 @@ function addFigures(to: OwnFigures | undefined, from: OwnFigures | undefined): v
   for (const field of OWN_FIELDS) if (from[field] !== undefined) to[field] = (to[field] ?? 0) + from[field];
 }
 
-/** Names from the run for places without debug information. */
 class RunNames {
   readonly #modules: readonly (Pick<RunModule, "buildId"> & {
     readonly start: number;

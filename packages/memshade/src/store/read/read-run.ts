@@ -50,7 +50,6 @@ export interface StoreInput {
   readonly path: string;
   /** Absent for a run without a heap. */
   readonly heap?: MergeInput | undefined;
-  /** Folder of a run. */
   readonly folder?: string | undefined;
 }
 
@@ -84,7 +83,6 @@ export interface Reading {
   readonly places: BinaryPlaces;
   readonly binaries: ProfiledBinaries;
   readonly frames: SharedFrames;
-  /** Returns a finding as a sentence. */
   readonly sayFinding: (finding: Finding) => string;
 }
 
@@ -232,7 +230,6 @@ export function listedAccesses({ records, coldSymbols, coldHashes }: DataAccessP
   ];
 }
 
-/** Returns all findings of a run's report. */
 export function findingsOf(tools: RecordedTools, say: (finding: Finding) => string): StoredFinding[] {
   if (!findsAnything(tools)) return [];
   const starts = firstLines(tools);

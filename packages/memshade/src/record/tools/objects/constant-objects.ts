@@ -9,7 +9,6 @@ import * as Op from "../../../code/wasm/op.generated.ts";
 import { readS32Leb, readU32Leb, skipLeb32 } from "../../../ground/bytes/leb128.ts";
 import { allocates, hasLength } from "./instructions.ts";
 
-/** An object that a constant expression makes with each instance. */
 export interface ConstantObject {
   readonly type: number;
   /** Number of elements, or the code that pushes it if it is not one constant. */

@@ -1,7 +1,6 @@
 import { base64Of, bytesOfBase64 } from "../../../ground/bytes/base64.ts";
 import { writeU32Leb } from "../../../ground/bytes/leb128.ts";
 
-/** Bytes of three numbers. */
 const LONGEST_EVENT = 15;
 
 /**

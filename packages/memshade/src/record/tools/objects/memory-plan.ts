@@ -30,7 +30,6 @@ export interface ObjectTablesLayout extends FrameMemory {
   readonly contexts: boolean;
 }
 
-/** Description of the tables in an instrumented module. */
 export interface ObjectsLayout extends ObjectTablesLayout {
   readonly [key: string]: number | string | boolean;
   readonly counterCount: number;
@@ -38,7 +37,6 @@ export interface ObjectsLayout extends ObjectTablesLayout {
   /** Counted instructions, written by `encodeEvents`, and calls with slots, written by `encodeSlots`. */
   readonly events: string;
   readonly slots: string;
-  /** True if the host's stacks are recorded. */
   readonly asksHost: boolean;
 }
 

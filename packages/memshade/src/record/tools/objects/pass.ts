@@ -59,7 +59,6 @@ const NO_LENGTH = -1;
 const NO_LOCAL = -1;
 const ALIGNED_U64 = 3;
 
-/** Indices and options that a pass of the tool refers to. */
 interface ObjectsTargets {
   /** Index of the tool's memory, and offset of its counters. */
   readonly memory: number;
@@ -95,7 +94,6 @@ interface SamplingTargets {
 
 /** A counter of the current function. Its position is decided when the walk of the function has ended. */
 interface Counter {
-  /** True if it counts allocations. */
   ofAllocations: boolean;
   place: CounterPlace;
 }
@@ -120,7 +118,6 @@ class ObjectsPass implements ToolPass {
   #current: Counter | undefined;
   /** Counters of the stretches before open blocks, by control index. */
   readonly #before: (Counter | undefined)[] = [];
-  /** Counters of the function. */
   #counters: Counter[] = [];
   #length = NO_LOCAL;
   #left = NO_LOCAL;
@@ -386,7 +383,6 @@ class Sampling implements SamplingTargets {
   readonly #around: ToolSurroundings;
   readonly #mean: number;
   readonly countdown: number;
-  /** Global with the object for the host. */
   readonly #object: number;
   readonly #entries: number;
   readonly #callHost: number;

@@ -111,7 +111,6 @@ interface KnownConstant {
   readonly counter: CounterPlace;
 }
 
-/** Events, constants and types of a module, without counts. */
 export class KnownObjects {
   readonly module: WasmModule;
   readonly families: TypeFamilies;
@@ -146,7 +145,6 @@ function instructionAt(bytes: Uint8Array, at: number): { op: number; first: numb
   return { op, first: readU32Leb(bytes, immediates), second: behind < end ? readU32Leb(bytes, behind) : -1 };
 }
 
-/** Counters of an instance at some moment. */
 export interface Counts {
   readonly table: Float64Array;
   /** Counters in frames, by the address of the frame. */
@@ -154,14 +152,12 @@ export interface Counts {
 }
 
 export interface FrameCounts {
-  /** Number of the function among the defined ones. */
   readonly defined: number;
   /** Node in the calling context tree of the instance. */
   readonly node: number;
   readonly counts: Float64Array;
 }
 
-/** Returns the counts since `before`. */
 export function countsSince(now: Counts, before: Counts | undefined): Counts {
   if (before === undefined) return now;
   const difference = (a: Float64Array, b: Float64Array | undefined) =>

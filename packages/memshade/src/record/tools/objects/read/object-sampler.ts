@@ -39,7 +39,6 @@ export interface ObjectGlobals {
   readonly "memshade.objects.entries": WebAssembly.Global;
 }
 
-/** A sample whose object may still be live. */
 interface Followed {
   /** Row in the table, −1 if the sample was dropped. */
   row: number;

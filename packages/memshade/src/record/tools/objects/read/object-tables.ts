@@ -36,7 +36,6 @@ export class ObjectTables {
     if (contexts) this.#frames = new FrameTables({ arena, nodes, slots: bytesOfBase64(slots) });
   }
 
-  /** Reads all counters. */
   counts(): Counts {
     const { counters, counterCount } = this.layout;
     return {

@@ -109,7 +109,6 @@ function valuesOf({ table, frames }: Counts, { contexts, counters }: ObjectsLayo
   return values;
 }
 
-/** Returns the meanings of counters by their addresses. */
 function meaningsOf(
   { tables, counts }: CountedInstance,
   { events, module }: KnownObjects,

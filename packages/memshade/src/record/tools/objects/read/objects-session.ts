@@ -33,7 +33,6 @@ import { ObjectTables } from "./object-tables.ts";
 import { objectsOverTime } from "./objects-over-time.ts";
 import { CallPaths, type CountedInstance, SiteContexts } from "./site-contexts.ts";
 
-/** Name of the tool's file in a run folder. */
 export const OBJECTS_FILE = "objects.json";
 
 const CUT_SHORT =
@@ -330,7 +329,6 @@ function chosen({ module }: ModuleObjects, { modules }: RunFacts): string {
   return `${modules[module]?.name ?? "module"} has garbage-collected objects and no allocator: the tool objects was chosen for it`;
 }
 
-/** Objects, elements and bytes of a site or a type. */
 interface Amounts {
   objects: number;
   elements: number;
@@ -450,7 +448,6 @@ function addUp(
   return { types, sites, siteOfEvent };
 }
 
-/** Returns a name of the type, or of an equal type. */
 function nameOf(
   index: number,
   names: ReadonlyMap<number, string>,

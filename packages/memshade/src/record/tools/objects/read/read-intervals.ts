@@ -4,7 +4,6 @@ import type { ObjectsLayout } from "../memory-plan.ts";
 /** Increases of counters in an interval, by their addresses. */
 export type IntervalChanges = ReadonlyMap<number, number>;
 
-/** Reads the ended intervals of an instance. */
 export function readIntervals(
   view: DataView,
   { intervals, intervalsEnd }: Pick<ObjectsLayout, "intervals" | "intervalsEnd">,

@@ -28,7 +28,6 @@ export class CallPaths {
     return path;
   }
 
-  /** Returns the path of frames without code offsets. `frames`: innermost first. */
   ofOthers(frames: readonly StackFrame[]): number {
     return frames.reduceRight((caller, frame) => {
       const text = JSON.stringify(frame);
@@ -68,7 +67,6 @@ export class CallPaths {
 /** Most contexts of a module that are listed, to bound the size of the file. */
 const MOST_CONTEXTS = 65_536;
 
-/** Objects of a site in one context. */
 export interface SiteContext {
   readonly site: number;
   /** Offset of the site's instruction, and the path that ends there. */
@@ -89,7 +87,6 @@ interface SiteEvent {
   readonly site: number;
 }
 
-/** Objects of a module's sites by context. */
 export class SiteContexts {
   readonly #known: KnownObjects;
   readonly #paths: CallPaths;
@@ -98,7 +95,6 @@ export class SiteContexts {
   readonly #eventsOf = new Map<number, SiteEvent[]>();
   readonly #rows = new Map<string, SiteContext>();
   readonly #callerOfFrame = new Map<ObjectTables, Map<number, number>>();
-  /** Indices of rows in `told`. */
   readonly #indices = new Map<string, number>();
   /** Contexts with most bytes. Objects of the other contexts are added to their sites without callers. */
   readonly told: readonly SiteContext[];
