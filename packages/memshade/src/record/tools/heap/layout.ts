@@ -95,6 +95,7 @@ export const Control = {
   intervalStamp: 388,
   /** u64: the largest live amount in the open interval, at its beginning or before a release. */
   intervalPeak: 392,
+  /** u64: clock value at which the open interval ends. */
   deadline: 400,
   /** u64: clock value when contexts' changes were added up last. */
   settled: 408,
@@ -110,6 +111,7 @@ export const Control = {
   /** Number of changes of all intervals, and index of the first change of the open interval. */
   changes: 448,
   openChanges: 452,
+  /** Odd while the intervals are being rewritten. */
   intervalTurn: 456,
   // Section: last accesses (drag).
   /** u64: number of the next small block to be followed. */
@@ -121,7 +123,9 @@ export const Control = {
   followed: 480,
   /** u64: cost of all looks so far, in granules. */
   lookWork: 488,
+  /** u64: the work at which the next look is due. */
   nextLook: 496,
+  /** u64: the work at the last look. */
   lookedWork: 504,
   /** A `Fold` per granule of static data that needs one. */
   folds: 512,
@@ -175,6 +179,7 @@ export const HOST_PATHS = 512;
 /** Accesses to a granule of static data beyond the range of its counter. An empty entry is zero. */
 export const Fold = {
   address: 0,
+  /** u64 */
   accesses: 8,
 } as const;
 export const FOLD_BYTES = 16;
@@ -188,6 +193,7 @@ export const SizeClass = {
   /** Followed blocks that are live, and all blocks followed so far. */
   followed: 0,
   taken: 4,
+  /** Base-2 logarithm: one in 2^shift blocks is followed. */
   shift: 8,
 } as const;
 export const SIZE_CLASS_BYTES = 16;

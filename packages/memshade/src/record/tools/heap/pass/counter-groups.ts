@@ -69,7 +69,6 @@ export class HeapSnippets {
     sink.access(Op.I32_STORE, 2, shadowMemory, offset);
   }
 
-  /** Like `count`, by a call. */
   callCount(sink: SnippetSink, { local, displacement, word }: Counter): void {
     pushSum(sink, local, displacement);
     sink.indexed(Op.CALL, this.#targets.countFunction(word));
@@ -143,7 +142,6 @@ class Counter implements Insertion {
 }
 
 export interface CounterKinds {
-  /** Shares counters at identical addresses only. */
   exact: boolean;
   includeStack: boolean;
   statics: { readonly start: number; readonly end: number } | undefined;

@@ -10,7 +10,6 @@ import { CounterGroups, type CounterKinds, type CounterTargets, HeapSnippets } f
 interface PollTargets {
   /** 1 for each function, by index, that other functions' loops may call. */
   underLoops: Uint8Array;
-  /** Global with the number of trips until the next poll. */
   countdown: number;
   /**
    * Returns the index of the function (i32) → i32 that looks at followed blocks if that is due. Its parameter

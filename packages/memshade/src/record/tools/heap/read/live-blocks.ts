@@ -70,7 +70,6 @@ export class LiveBlocks {
     this.#numbers = numbers;
   }
 
-  /** Yields the start of each region of the program's memory, and the address of its slots, by address. */
   *#regions(): Generator<{ start: number; slots: number }> {
     const { directory, coveredBytes, native } = this.#layout;
     if (native === undefined) {
@@ -107,7 +106,6 @@ export class LiveBlocks {
     return 2 ** (this.#regionBits - this.#slotBits) * SLOT_BYTES;
   }
 
-  /** Yields live blocks by address. */
   *[Symbol.iterator](): Generator<LiveBlock> {
     const instance = this.#control32(Control.instance);
     const perByte = 2 ** this.#slotBits / SLOT_BYTES;

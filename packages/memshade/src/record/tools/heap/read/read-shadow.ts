@@ -47,7 +47,6 @@ import { GRANULE_BYTES, type LiveBlock, LiveBlocks } from "./live-blocks.ts";
 import { NO_REACH } from "./reach/reach-sums.ts";
 import { type StaticCounts, StaticReader } from "./read-statics.ts";
 
-/** Shortest block that can have marks. */
 const SHORTEST_MARKED_BYTES = LARGEST_UNMARKED + 1;
 /** Bytes above the highest block that are searched for accesses outside of blocks. */
 export const BEYOND_HIGHEST_BLOCK_BYTES = 16 * 2 ** 20;

@@ -18,7 +18,6 @@ const WIDEST_BYTES = 16;
 const MOST_CELLS = 65_536;
 const COUNTER_LIMIT = 2 ** 31 - 1;
 
-/** A module with known static data, and the counts of its instances. */
 export interface CountedModule {
   readonly index: number;
   readonly original: Uint8Array;
@@ -26,7 +25,6 @@ export interface CountedModule {
   readonly instances: readonly StaticCounts[];
 }
 
-/** Builds the file; undefined if no module has static data at known addresses. */
 export function staticsFile(
   modules: readonly CountedModule[],
   counters: "merged" | "exact",

@@ -10,6 +10,5 @@ export const UNCOUNTED_SITE = {
   granules: 0,
 } as const satisfies Partial<RunSite>;
 
-/** First sentence of such a report. */
 export const UNCOUNTED_SENTENCE =
   "Accesses were not counted (--tool alloc): nothing is known of how often, how densely or whether at all blocks were used.";

@@ -50,7 +50,6 @@ interface Looked {
   contents: { contexts: readonly ShadowContext[] };
 }
 
-/** Sums the reach of all instances; undefined if it is unknown for every instance. */
 export function heapReach(instances: readonly Looked[]): HeapReach | undefined {
   const known = instances.flatMap(({ reach, contents }) =>
     reach === undefined || "unknown" in reach ? [] : [{ reach, contexts: contents.contexts }],

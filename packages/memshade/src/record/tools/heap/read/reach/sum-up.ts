@@ -25,9 +25,7 @@ const MANY_PAUSES = 5;
 const LOOK = 1 / 64;
 
 interface FollowedBlock {
-  /** Work of the program that was known when the block began. */
   readonly startWork: number;
-  /** Number of its allocation among all. */
   readonly time: number;
   readonly stands: number;
 }
