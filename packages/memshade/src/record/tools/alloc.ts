@@ -8,16 +8,16 @@ import type { ToolSurroundings, WovenTool } from "./tool.ts";
  *
  * @throws UserError for options of access counters, or if the heap profiler is requested too
  */
-export function weaveAlloc(around: ToolSurroundings): WovenTool | undefined {
-  const { tools, exactHistogram, includeStack, includeAllocator } = around.options;
+export function weaveAlloc(surroundings: ToolSurroundings): WovenTool | undefined {
+  const { tools, exactHistogram, includeStack, includeAllocator } = surroundings.options;
   if (tools?.includes("heap"))
     throw new UserError("the heap profiler records all that the tool alloc does: ask for one of them");
   if (exactHistogram || includeStack || includeAllocator)
     throw new UserError(
       "the tool alloc counts no accesses: which of them to count is an option of the heap profiler",
     );
-  const options = { ...around.options, countersOnly: false, beside: undefined };
-  const heap = weaveHeap({ ...around, options }, false);
+  const options = { ...surroundings.options, countersOnly: false, beside: undefined };
+  const heap = weaveHeap({ ...surroundings, options }, false);
   if (heap?.beside === undefined) return undefined;
   const { beside: pass, listeners: _, ...recorder } = heap;
   return { ...recorder, name: "alloc", pass };

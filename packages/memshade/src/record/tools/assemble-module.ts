@@ -139,7 +139,7 @@ class Assembly {
         OUTDATED_SECTION.test(name) || (name === "name" && names !== undefined),
       customsBeforeCode: writer.rare.length > 0 ? [{ name: BRANCH_HINT_SECTION, content: hints }] : [],
       customs: (codeStart) => {
-        this.#tellMarks(writer, codeStart);
+        this.#passMarks(writer, codeStart);
         info = this.#parts.describe(hiddenExports);
         const own = infoSection(info);
         return names === undefined ? [own] : [{ name: "name", content: names }, own];
@@ -149,7 +149,7 @@ class Assembly {
   }
 
   /** Passes the offsets of marked instructions to the tools. */
-  #tellMarks(writer: FunctionWriter, codeStart: number): void {
+  #passMarks(writer: FunctionWriter, codeStart: number): void {
     const { codePayloadStart } = this.#parts.module;
     for (const tool of this.#parts.tools)
       tool.codeWritten?.({
@@ -406,12 +406,12 @@ export class HostTable {
     this.isUsed = true;
     const appended = this.#appended;
     return appended.add(appended.typeIndex([], answers ? [I32] : []), () => {
-      const nothing = appended.typeIndex([], []);
+      const noValues = appended.typeIndex([], []);
       const body = new BodyBuilder();
       body.i32(slot).op("table.get", this.index).op("ref.is_null").open("if");
       if (answers) body.i32(0);
       body.op("return").end();
-      body.i32(slot).op("call_indirect", nothing, this.index);
+      body.i32(slot).op("call_indirect", noValues, this.index);
       if (answers) body.i32(1);
       return body.finish();
     });

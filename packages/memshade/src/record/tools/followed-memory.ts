@@ -8,12 +8,12 @@ export function followedMemory(
   imports: Readonly<Record<string, unknown>> | undefined,
   exports: Readonly<Record<string, unknown>> | undefined,
 ): WebAssembly.Memory | undefined {
-  let found: unknown;
+  let memory: unknown;
   // Only this import is read, because a getter may have effects.
   if (from !== undefined)
-    found = (imports?.[from.module] as Record<string, unknown> | undefined)?.[from.field];
-  else if (memoryExport !== undefined) found = exports?.[memoryExport];
-  return isMemory(found) ? found : undefined;
+    memory = (imports?.[from.module] as Record<string, unknown> | undefined)?.[from.field];
+  else if (memoryExport !== undefined) memory = exports?.[memoryExport];
+  return isMemory(memory) ? memory : undefined;
 }
 
 /** True if a value is a memory, even one from another context of this thread, which has its own classes. */

@@ -123,7 +123,7 @@ class Instrumentation {
   }
 
   run(): Instrumented {
-    this.#tools = this.#weaveTools(this.#wanted());
+    this.#tools = this.#weaveTools(this.#chooseTools());
     if (this.#memory < 0)
       for (const name of this.#options.tools ?? [])
         if (!WITHOUT_MEMORY.has(name))
@@ -150,7 +150,7 @@ class Instrumentation {
   }
 
   /** Returns the tools that may find something in this module. */
-  #wanted(): Set<ToolName> {
+  #chooseTools(): Set<ToolName> {
     const { chooseTool, tools = ["heap"] } = this.#options;
     const isOfObjects =
       chooseTool === true && hasObjectTypes(this.#module) && this.#allocator.functions.length === 0;
@@ -162,10 +162,10 @@ class Instrumentation {
   }
 
   /** Inserts the tools, each with its own memories and globals after those of the previous tools. */
-  #weaveTools(wanted: Set<ToolName>): WovenTool[] {
+  #weaveTools(chosenTools: Set<ToolName>): WovenTool[] {
     const module = this.#module;
-    const first = wanted.delete("heap") ? (["heap"] as const) : [];
-    const names = [...first, ...wanted].filter((name) => this.#options.leftOut?.[name] === undefined);
+    const first = chosenTools.delete("heap") ? (["heap"] as const) : [];
+    const names = [...first, ...chosenTools].filter((name) => this.#options.leftOut?.[name] === undefined);
     const stackPointer = findStackPointer(module, readNames(module), this.#scan);
     const tools: WovenTool[] = [];
     let shadowMemory = memoryCount(module);
@@ -173,7 +173,7 @@ class Instrumentation {
     for (const name of names) {
       const weave = WEAVERS[name];
       if (weave === undefined) throw new UserError(`the tool ${name} is not part of this version`);
-      const stack = tools.find((one) => one.stack !== undefined)?.stack;
+      const stack = tools.find((tool) => tool.stack !== undefined)?.stack;
       const tool = weave({ ...this.#surroundings(stackPointer, shadowMemory, firstGlobal), stack });
       if (typeof tool === "string") this.#refusals[name] = tool;
       if (tool === undefined || typeof tool === "string") continue;
@@ -220,7 +220,7 @@ class Instrumentation {
     const recorder = tools.find((tool) => tool.recorder !== undefined)?.recorder;
     const allocations = tools.flatMap((tool) => tool.allocations ?? []);
     const followed = tools.flatMap(({ followedCalls, followedStack }) =>
-      [followedCalls, followedStack].flatMap((one) => one ?? []),
+      [followedCalls, followedStack].flatMap((calls) => calls ?? []),
     );
     const hooksAllocator = recorder !== undefined || allocations.length > 0;
     const wraps = followed.length > 0 || listening !== undefined;
@@ -242,10 +242,10 @@ class Instrumentation {
     });
     const start = startFunction(module, appended, tools);
     if (calls !== undefined) {
-      const around = { module, appended, bodies, calls };
-      const allocating = { ...around, scan: this.#scan, allocator: this.#allocator, memory: this.#memory };
+      const shared = { module, appended, bodies, calls };
+      const allocating = { ...shared, scan: this.#scan, allocator: this.#allocator, memory: this.#memory };
       if (hooksAllocator) hookAllocator(allocating, recorder, allocations);
-      if (wraps) wrapEntries({ ...around, leaving, internals }, followed, listening, this.#carried);
+      if (wraps) wrapEntries({ ...shared, leaving, internals }, followed, listening, this.#carried);
     }
     bodies.write();
     return { writer, bodies, start };

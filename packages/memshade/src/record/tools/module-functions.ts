@@ -44,8 +44,8 @@ export class ModuleFunctions {
   }
 
   #describe(defined: number): RunFunction {
-    const known = this.#described.get(defined);
-    if (known !== undefined) return known;
+    const existing = this.#described.get(defined);
+    if (existing !== undefined) return existing;
     const { importedFunctionCount, bodies, codePayloadStart } = this.#module;
     const index = importedFunctionCount + defined;
     const name = functionName(this.#module, this.#names, index);

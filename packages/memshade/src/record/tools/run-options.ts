@@ -32,8 +32,8 @@ export function recordedToolsOf(options: ToolOptions): ToolName[] {
 
 /** Returns the tools in their fixed order, each once. */
 export function toolsOf(options: ToolOptions): ToolName[] {
-  const wanted = options.tools ?? ["heap"];
-  return TOOL_NAMES.filter((tool) => wanted.includes(tool));
+  const names = options.tools ?? ["heap"];
+  return TOOL_NAMES.filter((tool) => names.includes(tool));
 }
 
 export function toInstrumentOptions(from: ToolOptions): InstrumentOptions {

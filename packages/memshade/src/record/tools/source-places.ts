@@ -42,12 +42,12 @@ export function runPlaces(
     .flatMap((offset) => {
       const place = placeAt(offset);
       if (place === undefined) return [];
-      const frames = [place, ...(place.outer ?? [])].map((one) => ({
-        ...(one.function === undefined ? {} : { function: one.function }),
-        ...placeMembers(one),
-        ...layerMembers(one),
-        ...(one.approximate ? { approximate: true } : {}),
-        ...(one.column === undefined || one.column === 0 ? {} : { column: one.column }),
+      const frames = [place, ...(place.outer ?? [])].map((frame) => ({
+        ...(frame.function === undefined ? {} : { function: frame.function }),
+        ...placeMembers(frame),
+        ...layerMembers(frame),
+        ...(frame.approximate ? { approximate: true } : {}),
+        ...(frame.column === undefined || frame.column === 0 ? {} : { column: frame.column }),
       }));
       return frames.some(({ file }) => file !== undefined) ? [{ offset, frames }] : [];
     });

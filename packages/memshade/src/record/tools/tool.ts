@@ -128,4 +128,4 @@ export interface WovenTool {
  * Inserts a tool. If it finds nothing to follow, it returns the reason as a sentence; undefined if the
  * allocator's description has the reason.
  */
-export type WeaveTool = (around: ToolSurroundings) => WovenTool | string | undefined;
+export type WeaveTool = (surroundings: ToolSurroundings) => WovenTool | string | undefined;

@@ -50,9 +50,9 @@ function roundUp(value: number, to: number): number {
   return Math.ceil(value / to) * to;
 }
 
-function checkedCapacity(what: string, value: number, most: number): number {
+function checkedCapacity(entries: string, value: number, most: number): number {
   if (Number.isInteger(value) && value >= 1 && value <= most) return value;
-  throw new UserError(`the number of ${what} to keep must be between 1 and ${groupDigits(most)}`);
+  throw new UserError(`the number of ${entries} to keep must be between 1 and ${groupDigits(most)}`);
 }
 
 /**

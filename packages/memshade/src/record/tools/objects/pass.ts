@@ -120,7 +120,7 @@ class ObjectsPass implements ToolPass {
   readonly #before: (Counter | undefined)[] = [];
   #counters: Counter[] = [];
   #length = NO_LOCAL;
-  #left = NO_LOCAL;
+  #remaining = NO_LOCAL;
   /** Counters in the table so far. */
   counterCount: number;
 
@@ -144,7 +144,7 @@ class ObjectsPass implements ToolPass {
     this.#current = undefined;
     this.#counters = [];
     this.#length = NO_LOCAL;
-    this.#left = NO_LOCAL;
+    this.#remaining = NO_LOCAL;
     this.#frames?.begin(state, codeStart, true);
   }
 
@@ -248,22 +248,22 @@ class ObjectsPass implements ToolPass {
   #countDown(sampling: SamplingTargets, { number, type, length, end }: Allocation): void {
     const { countdown } = sampling;
     const { insertions, module, temporaries } = this.#state;
-    if (this.#left === NO_LOCAL) this.#left = extraLocal(temporaries, I32);
+    if (this.#remaining === NO_LOCAL) this.#remaining = extraLocal(temporaries, I32);
     const definition = module.types[type];
     const { model } = this.#targets;
     const fixed = model.fixedBytes(definition);
-    const each = model.elementBytes(definition);
+    const elementBytes = model.elementBytes(definition);
     const { call, pass } = sampling.chosen(type);
     insertions.add(
       end,
       this.#insertion((sink) => {
         const pushSize = (): void => {
           if (length !== NO_LENGTH) {
-            sink.i32(fixed + each * length);
+            sink.i32(fixed + elementBytes * length);
             return;
           }
           sink.local(Op.LOCAL_GET, this.#length);
-          sink.i32(each);
+          sink.i32(elementBytes);
           sink.plain(Op.I32_MUL);
           sink.i32(fixed);
           sink.plain(Op.I32_ADD);
@@ -271,9 +271,9 @@ class ObjectsPass implements ToolPass {
         sink.indexed(Op.GLOBAL_GET, countdown);
         pushSize();
         sink.plain(Op.I32_SUB);
-        sink.local(Op.LOCAL_TEE, this.#left);
+        sink.local(Op.LOCAL_TEE, this.#remaining);
         sink.indexed(Op.GLOBAL_SET, countdown);
-        sink.local(Op.LOCAL_GET, this.#left);
+        sink.local(Op.LOCAL_GET, this.#remaining);
         sink.i32(0);
         sink.plain(Op.I32_LT_S);
         sink.rarely();
@@ -297,8 +297,8 @@ const ALIGNED_I64 = 3;
 const HAS_MEMORY_INDEX = 0x40;
 
 /** Inserts the counters of the tool objects into a module, and the code that samples objects. */
-export function weaveObjects(around: ToolSurroundings): WovenTool | string {
-  const { module, options, shadowMemory } = around;
+export function weaveObjects(surroundings: ToolSurroundings): WovenTool | string {
+  const { module, options, shadowMemory } = surroundings;
   if (!hasObjectTypes(module))
     return "The module has no types of garbage-collected objects: the tool objects finds nothing in it.";
   const {
@@ -307,8 +307,8 @@ export function weaveObjects(around: ToolSurroundings): WovenTool | string {
     sampleBytes = DEFAULT_SAMPLE_BYTES,
     references = 4,
   } = options.objects ?? {};
-  const sampling = sampleBytes === 0 ? undefined : new Sampling(around, sampleBytes);
-  const planned = contexts ? planFrames(around) : undefined;
+  const sampling = sampleBytes === 0 ? undefined : new Sampling(surroundings, sampleBytes);
+  const planned = contexts ? planFrames(surroundings) : undefined;
   const layout = planObjectsLayout({
     meanBytes: sampleBytes,
     references,
@@ -316,7 +316,8 @@ export function weaveObjects(around: ToolSurroundings): WovenTool | string {
     frames: planned && frameSizes(planned),
   });
   const samplingGlobals = sampling?.globals ?? [];
-  const framed = planned && weaveFrames(around, planned, layout, around.firstGlobal + samplingGlobals.length);
+  const framed =
+    planned && weaveFrames(surroundings, planned, layout, surroundings.firstGlobal + samplingGlobals.length);
   const lengths = constantObjects(module).flatMap(({ elements }) =>
     typeof elements === "number" ? [] : elements,
   );
@@ -350,7 +351,7 @@ export function weaveObjects(around: ToolSurroundings): WovenTool | string {
     }),
     globals: [...samplingGlobals, ...(framed?.globals ?? [])],
     ...(sampling === undefined ? {} : { globalExports: sampling.exported }),
-    start: lengths.length === 0 ? -1 : noteLengths(around, layout.counters, lengths),
+    start: lengths.length === 0 ? -1 : noteLengths(surroundings, layout.counters, lengths),
     entered: asksHost && sampling !== undefined ? sampling.entered() : -1,
     followedCalls: framed?.followedCalls,
     notTracked: [],
@@ -380,7 +381,7 @@ function noteLengths(
 
 /** Code by which a module passes single objects to its host. */
 class Sampling implements SamplingTargets {
-  readonly #around: ToolSurroundings;
+  readonly #surroundings: ToolSurroundings;
   readonly #mean: number;
   readonly countdown: number;
   readonly #object: number;
@@ -388,13 +389,13 @@ class Sampling implements SamplingTargets {
   readonly #callHost: number;
   readonly #chosen = new Map<number, { call: number; pass: number }>();
 
-  constructor(around: ToolSurroundings, mean: number) {
-    this.#around = around;
+  constructor(surroundings: ToolSurroundings, mean: number) {
+    this.#surroundings = surroundings;
     this.#mean = mean;
-    this.countdown = around.firstGlobal;
-    this.#object = around.firstGlobal + 1;
-    this.#entries = around.firstGlobal + 2;
-    this.#callHost = around.callHost(HostSlot.Object, false);
+    this.countdown = surroundings.firstGlobal;
+    this.#object = surroundings.firstGlobal + 1;
+    this.#entries = surroundings.firstGlobal + 2;
+    this.#callHost = surroundings.callHost(HostSlot.Object, false);
   }
 
   get globals(): NonNullable<WovenTool["globals"]> {
@@ -418,7 +419,7 @@ class Sampling implements SamplingTargets {
    * same.
    */
   entered(): number {
-    const { appended } = this.#around;
+    const { appended } = this.#surroundings;
     return appended.add(appended.typeIndex([], []), () =>
       new BodyBuilder()
         .op("global.get", this.#entries)
@@ -430,9 +431,9 @@ class Sampling implements SamplingTargets {
   }
 
   chosen(type: number): { call: number; pass: number } {
-    const known = this.#chosen.get(type);
-    if (known !== undefined) return known;
-    const { appended } = this.#around;
+    const existing = this.#chosen.get(type);
+    if (existing !== undefined) return existing;
+    const { appended } = this.#surroundings;
     const object = referenceType(type, false);
     const made = {
       pass: appended.typeIndex([object], [object]),
@@ -447,7 +448,7 @@ class Sampling implements SamplingTargets {
    * mean.
    */
   #body(): Uint8Array {
-    const { shadowMemory } = this.#around;
+    const { shadowMemory } = this.#surroundings;
     const body = new BodyBuilder();
     const access = (name: "i32.load" | "i32.store", field: number) =>
       shadowMemory === 0

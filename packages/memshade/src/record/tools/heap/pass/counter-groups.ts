@@ -258,14 +258,14 @@ export class CounterGroups {
     const { counters } = this;
     const isStatic = base === CONSTANT || (offset >= this.#staticStart && offset < this.#staticEnd);
     let group = open;
-    for (let looked = 0; group >= 0; group = counters[group].previous, looked++) {
-      if (looked === MOST_SHARED) return -1;
-      const other = counters[group].offset;
-      if (other === offset) return group;
+    for (let examined = 0; group >= 0; group = counters[group].previous, examined++) {
+      if (examined === MOST_SHARED) return -1;
+      const groupOffset = counters[group].offset;
+      if (groupOffset === offset) return group;
       if (this.#exact) continue;
       if (isStatic) {
-        if (other >>> GRANULE_BITS === offset >>> GRANULE_BITS) return group;
-      } else if (Math.abs(other - offset) < MERGED_BYTES) return group;
+        if (groupOffset >>> GRANULE_BITS === offset >>> GRANULE_BITS) return group;
+      } else if (Math.abs(groupOffset - offset) < MERGED_BYTES) return group;
     }
     return -1;
   }

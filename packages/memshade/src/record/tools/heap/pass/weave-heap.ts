@@ -41,8 +41,8 @@ import { FIRST_COUNTDOWN, HeapPass } from "./heap-pass.ts";
  * Inserts the heap profiler into a module with an allocator, or its counters only.
  * `counted`: false if the pass that counts accesses is left out.
  */
-export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool | undefined {
-  const { module, scan, options, allocator, appended, shadowMemory, firstGlobal } = around;
+export function weaveHeap(surroundings: ToolSurroundings, counted = true): WovenTool | undefined {
+  const { module, scan, options, allocator, appended, shadowMemory, firstGlobal } = surroundings;
   const countersOnly = options.countersOnly === true;
   const recordsBlocks = allocator.functions.length > 0 && !countersOnly;
   const beside = allocator.how === "none" && canCountBeside(module) ? options.beside : undefined;
@@ -50,20 +50,21 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
 
   const acrossThreads = options.acrossThreads === true && recordsBlocks && canShareMemory(module);
   const hostStacks = recordsBlocks ? (options.hostStacks ?? "off") : "off";
-  const layout = beside ?? layoutOf(around, { recordsBlocks, acrossThreads, asksHost: hostStacks !== "off" });
+  const layout =
+    beside ?? layoutOf(surroundings, { recordsBlocks, acrossThreads, asksHost: hostStacks !== "off" });
   const threads = acrossThreads
-    ? shareTables(appended, layout, shadowMemory, firstGlobal, around.callHost(HostSlot.Spin, true))
+    ? shareTables(appended, layout, shadowMemory, firstGlobal, surroundings.callHost(HostSlot.Spin, true))
     : undefined;
   // The loader places a library's data in its program's memory, so its addresses are not known.
-  const statics = beside === undefined ? staticData(module, scan, around.stackPointer) : undefined;
-  const runtime = mergeHeapRuntime(around, { layout, threads, statics, counted, hostStacks });
+  const statics = beside === undefined ? staticData(module, scan, surroundings.stackPointer) : undefined;
+  const runtime = mergeHeapRuntime(surroundings, { layout, threads, statics, counted, hostStacks });
   const stack: ShadowStack = {
     shadowMemory,
     stackGlobal: firstGlobal,
     frames: threads?.frames ?? fixedFrameBase(layout),
   };
   const plan = recordsBlocks ? new StackPlan(module, scan, allocator) : undefined;
-  const roots = recordsBlocks ? findPointerRoots(around) : undefined;
+  const roots = recordsBlocks ? findPointerRoots(surroundings) : undefined;
   const counters = new CountFunctions(appended, shadowMemory);
   const threadGlobals = threads?.globals ?? [];
   // If several instances share the tables, the allocations of all of them advance the clock often enough.
@@ -75,7 +76,7 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
         exact: options.exactHistogram === true,
         includeStack: options.includeStack === true,
         statics,
-        memory64: around.memory64,
+        memory64: surroundings.memory64,
       },
       {
         shadowMemory,
@@ -221,12 +222,12 @@ function shareTables(
   spun: number,
 ): ThreadSharing {
   const [base, instance, depth, waiting] = [newest + 1, newest + 2, newest + 3, newest + 4];
-  const nothing = appended.typeIndex([], []);
+  const noValues = appended.typeIndex([], []);
   const baseBytes = layout.stack - layout.hostWord;
   const emptyStack = baseBytes - STACK_FRAME_BYTES;
   const control = (body: BodyBuilder): BodyBuilder => body.i32(layout.control);
 
-  const start = appended.add(nothing, () => {
+  const start = appended.add(noValues, () => {
     const body = new BodyBuilder([I32]);
     control(body).i32(1).op("i32.atomic.rmw.add", WORD, shadowMemory, INSTANCES).op("local.tee", 0);
     body.i32(1).op("i32.add").op("global.set", instance);
@@ -255,7 +256,7 @@ function shareTables(
     return body.finish();
   });
 
-  const lock = appended.add(nothing, () => {
+  const lock = appended.add(noValues, () => {
     const [holder, spins, turn, waits] = [0, 1, 2, 3];
     const body = new BodyBuilder([I32, I32, I32, I32]);
     const take = (expected: () => void): void => {
@@ -299,7 +300,7 @@ function shareTables(
     return body.finish();
   });
 
-  const unlock = appended.add(nothing, () => {
+  const unlock = appended.add(noValues, () => {
     const body = new BodyBuilder();
     body.op("global.get", depth).open("if");
     body.op("global.get", depth).i32(1).op("i32.sub").op("global.set", depth).op("return").end();
@@ -346,8 +347,8 @@ interface ExportedRoots {
 /**
  * Returns the memory ranges and globals that may hold pointers to blocks, or why pointers are not searched.
  */
-function findPointerRoots(around: ToolSurroundings): ExportedRoots {
-  const { module, allocator, stackPointer, memory64 } = around;
+function findPointerRoots(surroundings: ToolSurroundings): ExportedRoots {
+  const { module, allocator, stackPointer, memory64 } = surroundings;
   if (allocator.collector !== undefined || areCollected(allocator.functions))
     return { roots: COLLECTED, globals: [] };
   const globals = addressGlobals(module, memory64 ? I64 : I32).map((index) => ({
@@ -364,7 +365,7 @@ function findPointerRoots(around: ToolSurroundings): ExportedRoots {
       ...(pointer === undefined ? {} : { stackPointer: HIDDEN_EXPORT_PREFIX + pointer.name }),
       ...stackRange(initialValue(module, stackPointer), data),
       dataEnd: data?.to ?? 0,
-      allocatorState: allocatorState(around),
+      allocatorState: allocatorState(surroundings),
     },
   };
 }
@@ -402,16 +403,16 @@ function allocatorState({ module, scan, allocator }: ToolSurroundings): number[]
   const addresses = new Set<number>();
   for (const index of own)
     for (const address of addressesOf(module, scan, index)) if (!isOdd(address)) addresses.add(address);
-  const others = addressesOfOthers(module, scan, own);
+  const otherAddresses = addressesOfOthers(module, scan, own);
   const ranges: number[] = [];
   let last = Number.NEGATIVE_INFINITY;
   for (const address of Uint32Array.from(addresses).sort()) {
-    const next = partitionPoint(0, others.length, (at) => others[at] < address);
-    if (others[next] === address) continue;
-    const isNeighbour = address - last <= STATE_GAP_BYTES && !(others[next - 1] > last);
+    const next = partitionPoint(0, otherAddresses.length, (at) => otherAddresses[at] < address);
+    if (otherAddresses[next] === address) continue;
+    const isNeighbour = address - last <= STATE_GAP_BYTES && !(otherAddresses[next - 1] > last);
     if (isNeighbour) ranges.pop();
     else ranges.push(address);
-    ranges.push(Math.min(address + WORD_BYTES, others[next] ?? Number.POSITIVE_INFINITY));
+    ranges.push(Math.min(address + WORD_BYTES, otherAddresses[next] ?? Number.POSITIVE_INFINITY));
     last = address;
   }
   return ranges;
@@ -428,14 +429,14 @@ function addressesOfOthers(
   own: ReadonlySet<number>,
 ): Uint32Array {
   const numbers = new Set(argumentOf.filter((argument, at) => argument !== 0 && isOdd(addresses[at])));
-  const others = new Uint32Array(addresses.length);
+  const otherAddresses = new Uint32Array(addresses.length);
   let count = 0;
   for (let defined = 0; defined < facts.length; defined++) {
     if (own.has(defined + importedFunctionCount)) continue;
     for (let at = firstAddress[defined]; at < firstAddress[defined + 1]; at++)
-      if (!isOdd(addresses[at]) && !numbers.has(argumentOf[at])) others[count++] = addresses[at];
+      if (!isOdd(addresses[at]) && !numbers.has(argumentOf[at])) otherAddresses[count++] = addresses[at];
   }
-  return others.subarray(0, count).sort();
+  return otherAddresses.subarray(0, count).sort();
 }
 
 /** True if no variable with a pointer can begin at an address. */
@@ -486,8 +487,8 @@ export class CountFunctions {
 
   /** Returns the index of the function (address) → () that adds `word` to the address's counter. */
   get(word: number): number {
-    const known = this.#made.get(word);
-    if (known !== undefined) return known;
+    const existing = this.#made.get(word);
+    if (existing !== undefined) return existing;
     const index = this.#appended.add(this.#appended.typeIndex([I32], []), () => {
       const body = new BodyBuilder();
       body.op("local.get", 0).i32(1).op("i32.shr_u").i32(-4).op("i32.and").op("local.tee", 0);

@@ -52,8 +52,8 @@ type Processors = Pick<
 >;
 
 /** Splits the u64 in which the shadow runtime stores live bytes and blocks. */
-export function splitLive(both: bigint): Live {
-  const wrapped = BigInt.asUintN(64, both);
+export function splitLive(packed: bigint): Live {
+  const wrapped = BigInt.asUintN(64, packed);
   const bits = BigInt(LIVE_BLOCK_BITS);
   return { bytes: Number(wrapped >> bits), blocks: Number(BigInt.asUintN(LIVE_BLOCK_BITS, wrapped)) };
 }
@@ -67,9 +67,9 @@ export function readShapes(view: DataView, at: number): Map<number, Shape[]> {
     if (withLifetime + withoutLifetime === 0n) continue;
     const owner = view.getUint32(entry + ShapeField.owner, true) >>> Tag.contextShift;
     const shape = readShape(view, entry, withLifetime, withoutLifetime);
-    const others = byOwner.get(owner);
-    if (others === undefined) byOwner.set(owner, [shape]);
-    else others.push(shape);
+    const ownerShapes = byOwner.get(owner);
+    if (ownerShapes === undefined) byOwner.set(owner, [shape]);
+    else ownerShapes.push(shape);
   }
   return byOwner;
 }
@@ -181,18 +181,21 @@ export class BlockEntry {
     const ended = shapes.reduce((sum, { blocks }) => sum + Number(blocks), this.u32(Context.allocCount));
     if (ended === 0) return undefined;
     // Minima are stored as their complements.
-    const least = (field: number, of: (shape: Shape) => number): number =>
-      shapes.reduce((known, shape) => Math.min(known, of(shape)), ~this.u32(field) >>> 0);
-    const most = (field: number, of: (shape: Shape) => number): number =>
-      shapes.reduce((known, shape) => Math.max(known, of(shape)), this.u32(field));
+    const least = (field: number, valueOf: (shape: Shape) => number): number =>
+      shapes.reduce((smallest, shape) => Math.min(smallest, valueOf(shape)), ~this.u32(field) >>> 0);
+    const most = (field: number, valueOf: (shape: Shape) => number): number =>
+      shapes.reduce((largest, shape) => Math.max(largest, valueOf(shape)), this.u32(field));
     const accesses = shapes.map((shape) => BigInt(shape.accesses));
     const leastAccesses = BigInt.asUintN(64, ~this.u64(Context.minAccesses));
     const mib: Mib = {
       allocCount: ended >>> 0,
       totalAccessCount: this.#sum(Context.totalAccesses, (shape) => BigInt(shape.accesses)),
-      minAccessCount: accesses.reduce((known, count) => (count < known ? count : known), leastAccesses),
+      minAccessCount: accesses.reduce(
+        (smallest, count) => (count < smallest ? count : smallest),
+        leastAccesses,
+      ),
       maxAccessCount: accesses.reduce(
-        (known, count) => (count > known ? count : known),
+        (largest, count) => (count > largest ? count : largest),
         this.u64(Context.maxAccesses),
       ),
       totalSize: this.#sum(Context.totalSize, ({ size }) => BigInt(size)),
@@ -261,11 +264,11 @@ export class BlockEntry {
     };
   }
 
-  #sum(field: number, of: (shape: Shape) => bigint): bigint {
-    const known = this.u64(field);
+  #sum(field: number, valueOf: (shape: Shape) => bigint): bigint {
+    const initial = this.u64(field);
     return BigInt.asUintN(
       64,
-      this.#shapes.reduce((sum, shape) => sum + shape.blocks * of(shape), known),
+      this.#shapes.reduce((sum, shape) => sum + shape.blocks * valueOf(shape), initial),
     );
   }
 
@@ -403,8 +406,8 @@ class SeriesReader {
 
   /** Returns the list for the changes of a context, and caches its path. */
   #changesOf(context: number): SeriesChange[] | undefined {
-    const known = this.#byContext.get(context);
-    if (known !== undefined) return known;
+    const cached = this.#byContext.get(context);
+    if (cached !== undefined) return cached;
     const sites = context === 0 ? [] : this.#sitesOf(context);
     if (sites === undefined) return undefined;
     const key = pathKey(sites);
@@ -466,9 +469,9 @@ export function forgetIntervals(view: DataView, { control }: ShadowLayout): void
 export function withHistory(series: HeapSeries, history: readonly HeapSeries[]): HeapSeries {
   const nexts = new Map(history.flatMap(({ intervals }) => intervals.map(({ end, next }) => [end, next])));
   for (const [key, { sites, changes }] of history.flatMap((earlier) => [...earlier.changes])) {
-    const known = series.changes.get(key);
-    if (known === undefined) series.changes.set(key, { sites, changes: [...changes] });
-    else known.changes.push(...changes);
+    const existing = series.changes.get(key);
+    if (existing === undefined) series.changes.set(key, { sites, changes: [...changes] });
+    else existing.changes.push(...changes);
   }
   for (const interval of series.intervals) interval.next ??= nexts.get(interval.end);
   return series;

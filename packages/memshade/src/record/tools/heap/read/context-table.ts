@@ -75,9 +75,9 @@ export class ContextTable {
       this.#push({ module, sites, mib, extras: { ...extras } });
       return;
     }
-    const known = this.contexts[index]!;
-    known.mib = combineMibs(known.mib, mib);
-    known.extras = addExtras(known.extras, extras);
+    const existing = this.contexts[index]!;
+    existing.mib = combineMibs(existing.mib, mib);
+    existing.extras = addExtras(existing.extras, extras);
   }
 
   copy(): ContextTable {
@@ -99,14 +99,14 @@ export class ContextTable {
   }
 }
 
-function addExtras(one: ContextExtras, other: ContextExtras): ContextExtras {
-  const { growth, capacity, drag, collected, ...counts } = one;
-  for (const field of Object.keys(counts) as (keyof typeof counts)[]) counts[field] += other[field];
+function addExtras(first: ContextExtras, second: ContextExtras): ContextExtras {
+  const { growth, capacity, drag, collected, ...counts } = first;
+  for (const field of Object.keys(counts) as (keyof typeof counts)[]) counts[field] += second[field];
   return {
     ...counts,
-    growth: addGrowth(growth, other.growth),
-    capacity: addCapacity(capacity, other.capacity),
-    drag: addDrag(drag, other.drag),
-    collected: addCollection(collected, other.collected),
+    growth: addGrowth(growth, second.growth),
+    capacity: addCapacity(capacity, second.capacity),
+    drag: addDrag(drag, second.drag),
+    collected: addCollection(collected, second.collected),
   };
 }

@@ -15,6 +15,6 @@ export interface TableMemory {
 /** Returns the counters of the first `bytes` bytes of a memory, or its own counters. */
 export function countersOf({ buffer, counters }: TableMemory, bytes: number): GranuleCounters {
   if (counters !== undefined) return counters;
-  const all = new Uint32Array(buffer, 0, bytes / Uint32Array.BYTES_PER_ELEMENT);
-  return { read: (first, end) => all.subarray(first, end) };
+  const words = new Uint32Array(buffer, 0, bytes / Uint32Array.BYTES_PER_ELEMENT);
+  return { read: (first, end) => words.subarray(first, end) };
 }

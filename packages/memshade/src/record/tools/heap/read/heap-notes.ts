@@ -23,20 +23,20 @@ export function confirmAllocator(info: InstrumentedInfo, instances: readonly Sha
   if (sum("allocations") === 0) return { confirmed: null };
   const excused = info.allocator.needsConfirmation ? 0 : sum("allocations") / 2;
   const faults: string[] = [];
-  const complain = (count: number, one: string, many: string): void => {
-    if (count > excused) faults.push(counted(count, one, many));
+  const addFault = (count: number, singular: string, plural: string): void => {
+    if (count > excused) faults.push(counted(count, singular, plural));
   };
   // Functions that look like dlmalloc align like dlmalloc. An allocator known by its names may not: mimalloc
   // has blocks of 4 bytes.
   if (info.allocator.needsConfirmation)
-    complain(sum("misaligned"), "result was not aligned to 8 bytes", "results were not aligned to 8 bytes");
-  complain(sum("outside"), "block lay outside memory", "blocks lay outside memory");
+    addFault(sum("misaligned"), "result was not aligned to 8 bytes", "results were not aligned to 8 bytes");
+  addFault(sum("outside"), "block lay outside memory", "blocks lay outside memory");
   // Threads free blocks of other threads and get addresses that others freed, and each instance sees only its
   // own part.
   if (!info.sharedMemory || instances.length < 2) {
-    complain(sum("overlaps"), "block overlapped a live one", "blocks overlapped live ones");
+    addFault(sum("overlaps"), "block overlapped a live one", "blocks overlapped live ones");
     // A block with dlmalloc's header belongs to it, whichever function allocated it.
-    complain(
+    addFault(
       sum("unmatchedFrees") - sum("unmatchedSized") + sum("earlierFrees") - sum("earlierSized"),
       "release named an address that was never handed out",
       "releases named addresses that were never handed out",
@@ -58,10 +58,10 @@ export function sentencesOf(instances: readonly ShadowTotals[]): string[] {
   const sum = (field: keyof ShadowTotals): number =>
     instances.reduce((total, instance) => total + instance[field], 0);
   const sentences: string[] = [];
-  const say = (count: number, one: string, many: string, rest: string): void => {
-    if (count > 0) sentences.push(`${counted(count, one, many)}${rest}`);
+  const addSentence = (count: number, singular: string, plural: string, rest: string): void => {
+    if (count > 0) sentences.push(`${counted(count, singular, plural)}${rest}`);
   };
-  say(
+  addSentence(
     sum("meanwhile"),
     "allocation was",
     "allocations were",
@@ -71,38 +71,38 @@ export function sentencesOf(instances: readonly ShadowTotals[]): string[] {
     sum("earlierSized") === 0
       ? ""
       : ` (${groupDigits(sum("earlierBytes"))} B by the allocator's own headers)`;
-  say(
+  addSentence(
     sum("earlierFrees"),
     "block was",
     "blocks were",
     ` freed that the memory begins with, from before the start${sized}: no other figure has them.`,
   );
-  say(
+  addSentence(
     sum("unmatchedFrees"),
     "release named a block",
     "releases named blocks",
     " whose allocation was not seen.",
   );
-  say(
+  addSentence(
     sum("overlaps"),
     `of ${counted(sum("allocations"), "block")} was handed out over a live one`,
     `of ${counted(sum("allocations"), "block")} were handed out over live ones`,
     ": the release of those was not seen, or the host has put back an earlier state of the memory.",
   );
-  say(
+  addSentence(
     sum("sharedGranules"),
     "time",
     "times",
     " two live blocks lay in one 8-byte granule: their accesses cannot be told apart.",
   );
-  say(sum("outside"), "block", "blocks", " lay outside the memory that is followed.");
-  say(
+  addSentence(sum("outside"), "block", "blocks", " lay outside the memory that is followed.");
+  addSentence(
     sum("histogramsDropped"),
     "block is",
     "blocks are",
     " missing from the histograms, whose memory was used up.",
   );
-  say(
+  addSentence(
     sum("nearlyFullCounters"),
     "granule was",
     "granules were",

@@ -50,11 +50,11 @@ export class HostCallers {
   readonly #threads = new Map<number, { frames: number[]; stacks: number[] }>();
 
   learn(thread: number, { frames, stacks }: ToldStacks): void {
-    const known = this.#threads.get(thread) ?? { frames: [], stacks: [0] };
-    this.#threads.set(thread, known);
-    for (const frame of frames) known.frames.push(this.#frame(frame));
+    const ofThread = this.#threads.get(thread) ?? { frames: [], stacks: [0] };
+    this.#threads.set(thread, ofThread);
+    for (const frame of frames) ofThread.frames.push(this.#frame(frame));
     for (let i = 0; i < stacks.length; i += 2)
-      known.stacks.push(this.#stack(known.stacks[stacks[i]], known.frames[stacks[i + 1]]));
+      ofThread.stacks.push(this.#stack(ofThread.stacks[stacks[i]], ofThread.frames[stacks[i + 1]]));
   }
 
   /**
@@ -80,26 +80,29 @@ export class HostCallers {
     const table = new ContextTable();
     for (const context of contexts)
       table.add(0, { ...context, sites: this.sitesOf(context.sites, threadOf) });
-    const told = { ...contents, contexts: table.contexts.map((context) => ({ ...context, peakStamp: 0 })) };
-    if (series === undefined) return told;
+    const translated = {
+      ...contents,
+      contexts: table.contexts.map((context) => ({ ...context, peakStamp: 0 })),
+    };
+    if (series === undefined) return translated;
     const changes: HeapSeries["changes"] = new Map();
-    for (const one of series.changes.values()) {
-      const sites = this.sitesOf(one.sites, threadOf);
-      const known = changes.get(pathKey(sites))?.changes ?? [];
-      changes.set(pathKey(sites), { sites, changes: [...known, ...one.changes] });
+    for (const change of series.changes.values()) {
+      const sites = this.sitesOf(change.sites, threadOf);
+      const earlier = changes.get(pathKey(sites))?.changes ?? [];
+      changes.set(pathKey(sites), { sites, changes: [...earlier, ...change.changes] });
     }
     const intervals = series.intervals.map((interval) => ({
       ...interval,
       next: interval.next && this.sitesOf(interval.next, threadOf),
     }));
-    return { ...told, series: { ...series, intervals, changes } };
+    return { ...translated, series: { ...series, intervals, changes } };
   }
 
   #numberOf(number: number, threadOf: ThreadOf): number {
     if (number === 0 || number === HostSite.unknown || number === HostSite.beyond) return number;
     const thread = threadOf(Math.floor(number / STACKS_OF_INSTANCE) + 1);
-    const told = thread === undefined ? undefined : this.#threads.get(thread);
-    return told?.stacks[number % STACKS_OF_INSTANCE] ?? HostSite.unknown;
+    const stacksOfThread = thread === undefined ? undefined : this.#threads.get(thread);
+    return stacksOfThread?.stacks[number % STACKS_OF_INSTANCE] ?? HostSite.unknown;
   }
 
   /**
@@ -107,8 +110,8 @@ export class HostCallers {
    * thread has not recorded it.
    */
   framesOfTold(thread: number, number: number): HostFrame[] {
-    const known = this.#threads.get(thread)?.stacks[number];
-    return known === undefined ? [] : this.framesOf(HostSite.unsettled + known);
+    const stack = this.#threads.get(thread)?.stacks[number];
+    return stack === undefined ? [] : this.framesOf(HostSite.unsettled + stack);
   }
 
   /** Returns the frames of a call site, innermost first. */
@@ -124,8 +127,8 @@ export class HostCallers {
 
   #frame(frame: HostFrame): number {
     const text = JSON.stringify(frame);
-    const known = this.#frameOfText.get(text);
-    if (known !== undefined) return known;
+    const existing = this.#frameOfText.get(text);
+    if (existing !== undefined) return existing;
     const number = this.#frames.push(frame) - 1;
     this.#frameOfText.set(text, number);
     return number;
@@ -133,8 +136,8 @@ export class HostCallers {
 
   #stack(caller: number, frame: number): number {
     const key = `${caller} ${frame}`;
-    const known = this.#stackOf.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#stackOf.get(key);
+    if (existing !== undefined) return existing;
     const number = this.#stacks.length / 2;
     this.#stacks.push(caller, frame);
     this.#stackOf.set(key, number);

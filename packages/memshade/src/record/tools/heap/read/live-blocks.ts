@@ -224,8 +224,8 @@ export class LiveBlocks {
     if (followed === 0) return undefined;
     const entry = this.#layout.followed + followed * FOLLOWED_BYTES;
     const end = Math.floor((address + size - 1) / GRANULE_BYTES) + 1;
-    const all = this.accessesIn(Math.floor(address / GRANULE_BYTES), end) + folded;
-    const accesses = Math.max(0, all - this.#u64(entry + Followed.accesses));
+    const total = this.accessesIn(Math.floor(address / GRANULE_BYTES), end) + folded;
+    const accesses = Math.max(0, total - this.#u64(entry + Followed.accesses));
     const { after } = this.#workOf(entry);
     const isIdle = accesses === 0 && after >= this.workSeen * LEAST_IDLE;
     const startWork = this.#u64(entry + Followed.startWork);

@@ -111,8 +111,8 @@ class NativeColumns {
     columns.folded.set(at, folded);
   }
 
-  /** Calls `see` for each used slot. `start`: start of the block, if the slot holds one. */
-  #forEachSlot(see: (slot: number, tag: number, start: number) => void): void {
+  /** Calls `visit` for each used slot. `start`: start of the block, if the slot holds one. */
+  #forEachSlot(visit: (slot: number, tag: number, start: number) => void): void {
     const { partCount, parts, partBits, regionBits, slotBits } = this.#layout.native;
     const started = Array.from({ length: this.#u32(partCount) }, (_, i) => ({
       start: this.#u32(parts + PART_BYTES * i) * 2 ** partBits,
@@ -128,7 +128,7 @@ class NativeColumns {
         const from = start + region * 2 ** regionBits;
         for (let at = 0; at < slotsBytes; at += SLOT_BYTES) {
           const tag = this.#u32(slots + at + Slot.tag);
-          if (tag !== 0) see(slots + at, tag, from + at * perByte + (tag & Tag.placeMask) * untold);
+          if (tag !== 0) visit(slots + at, tag, from + at * perByte + (tag & Tag.placeMask) * untold);
         }
       }
   }

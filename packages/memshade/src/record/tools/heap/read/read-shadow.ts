@@ -289,9 +289,9 @@ export class ShadowReader {
   accessesAfterAllocations(): number {
     const end = Math.min(this.#statics?.endBytes ?? 0, this.#layout.coveredBytes);
     const accesses = this.blocks.accessesIn(0, Math.floor(end / GRANULE_BYTES));
-    const looked = this.#u64(this.#layout.followed + Followed.accesses);
-    const known = this.#control64(Control.accesses) - this.#control64(Control.accessesThen);
-    return known + Math.max(0, accesses - looked);
+    const accessesAtLook = this.#u64(this.#layout.followed + Followed.accesses);
+    const foundSince = this.#control64(Control.accesses) - this.#control64(Control.accessesThen);
+    return foundSince + Math.max(0, accesses - accessesAtLook);
   }
 
   get hasSeveralInstances(): boolean {
@@ -407,8 +407,8 @@ export class ShadowReader {
     // block begins there.
     if (this.#layout.native !== undefined) return this.#liveCounters;
     const followed = this.#control32(Control.highWater) + BEYOND_HIGHEST_BLOCK_BYTES;
-    const known = Math.max(followed, this.#statics?.endBytes ?? 0);
-    const end = Math.ceil(Math.min(known, this.#layout.coveredBytes) / GRANULE_BYTES);
+    const endBytes = Math.max(followed, this.#statics?.endBytes ?? 0);
+    const end = Math.ceil(Math.min(endBytes, this.#layout.coveredBytes) / GRANULE_BYTES);
     return this.blocks.accessesIn(0, end);
   }
 

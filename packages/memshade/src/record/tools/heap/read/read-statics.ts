@@ -71,7 +71,7 @@ export class StaticReader {
   }
 
   read(): StaticCounts {
-    this.#look();
+    this.#noteOverflows();
     const folds = this.#folds();
     const end = this.#endOfStatics();
     const counts: StaticCounts = {
@@ -101,7 +101,7 @@ export class StaticReader {
    */
   watch(isLate: boolean): void {
     this.#isWatched = true;
-    this.#look();
+    this.#noteOverflows();
     if (isLate && this.#seen.size > 0) this.#wasLate = true;
   }
 
@@ -119,7 +119,7 @@ export class StaticReader {
     this.#wraps.clear();
   }
 
-  #look(): void {
+  #noteOverflows(): void {
     const counters = this.#counters;
     const folds = this.#folds();
     const end = this.#endOfStatics();

@@ -49,7 +49,7 @@ export function staticAccesses({ modules }: StaticsFile): number {
 function describe({ index, original, statics, instances }: CountedModule): StaticsOfModule {
   const end = Math.min(statics.end, ...instances.map((counts) => counts.end));
   const { cells, initialization } = addUp(instances, statics, end);
-  const { cellBytes, cells: shown } = bounded(cells);
+  const { cellBytes, cells: boundedCells } = bounded(cells);
   const module = decodeModule(original);
   const isIn = ({ start }: StaticSegment): boolean => start >= statics.start && start < end;
   return {
@@ -62,7 +62,7 @@ function describe({ index, original, statics, instances }: CountedModule): Stati
     ...(instances.every(({ isWatched }) => isWatched) ? {} : { wrapsAt: COUNTER_LIMIT }),
     initialization,
     cellBytes,
-    runs: runsOf(shown, cellBytes),
+    runs: runsOf(boundedCells, cellBytes),
   };
 }
 

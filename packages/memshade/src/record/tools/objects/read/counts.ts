@@ -74,9 +74,9 @@ function canonicalTypes({ types, subtypes, typeGroups }: WasmModule): Int32Array
       const { final, supertypes } = subtypes[first + i];
       return `${final}<${supertypes.map(indexKey)}${definitionKey(types[first + i], typeKey)}`;
     }).join(";");
-    const known = groups.get(key);
-    if (known === undefined) groups.set(key, first);
-    else for (let i = 0; i < count; i++) canonical[first + i] = known + i;
+    const equalGroup = groups.get(key);
+    if (equalGroup === undefined) groups.set(key, first);
+    else for (let i = 0; i < count; i++) canonical[first + i] = equalGroup + i;
   }
   return canonical;
 }
@@ -178,9 +178,9 @@ export class CounterSums {
   readonly #table: Float64Array;
   readonly #framed = new Map<number, Float64Array>();
 
-  constructor(all: readonly Counts[]) {
-    this.#table = new Float64Array(all[0]?.table.length ?? 0);
-    for (const { table, frames } of all) {
+  constructor(instances: readonly Counts[]) {
+    this.#table = new Float64Array(instances[0]?.table.length ?? 0);
+    for (const { table, frames } of instances) {
       addTo(this.#table, table);
       for (const { defined, counts } of frames.values()) {
         const sums = this.#framed.get(defined);

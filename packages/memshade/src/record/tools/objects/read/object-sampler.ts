@@ -230,20 +230,20 @@ export class ObjectSampler {
     const count = view.getUint32(Control.samples, true);
     const rows = new Int32Array(count).fill(-1);
     const table = new Uint8Array(view.buffer);
-    let kept = 0;
+    let keptRows = 0;
     for (let row = 0; row < count; row++) {
       if (this.#random.next() < 0.5) continue;
       const from = this.#rowAt(row);
-      const to = this.#rowAt(kept);
+      const to = this.#rowAt(keptRows);
       table.copyWithin(to, from, from + SAMPLE_BYTES);
       view.setFloat64(to + Sample.weight, view.getFloat64(to + Sample.weight, true) * 2, true);
-      rows[row] = kept++;
+      rows[row] = keptRows++;
     }
     for (const followed of this.#followed) {
       followed.row = rows[followed.row];
       if (followed.row < 0) this.#followed.delete(followed);
     }
-    view.setUint32(Control.samples, kept, true);
+    view.setUint32(Control.samples, keptRows, true);
     view.setFloat64(Control.mean, view.getFloat64(Control.mean, true) * 2, true);
   }
 

@@ -99,8 +99,8 @@ export class ObjectsSession implements ToolSession {
     return this.#modules.size === 0;
   }
 
-  learnStacks(thread: number, told: ToldStacks): void {
-    this.#callers.learn(thread, told);
+  learnStacks(thread: number, newStacks: ToldStacks): void {
+    this.#callers.learn(thread, newStacks);
   }
 
   releaseInstance(handle: InstanceHandle): void {
@@ -142,11 +142,11 @@ export class ObjectsSession implements ToolSession {
       parts,
       notTracked,
     };
-    const all = [...this.#modules.values()].flatMap(({ instances }) => instances);
+    const allInstances = [...this.#modules.values()].flatMap(({ instances }) => instances);
     return {
       description: { fields, contexts, sampleBytes, references },
       file: { name: OBJECTS_FILE, contents: `${JSON.stringify(profile)}\n` },
-      shadowBytes: all.reduce((sum, { tables }) => sum + tables.usedBytes, 0),
+      shadowBytes: allInstances.reduce((sum, { tables }) => sum + tables.usedBytes, 0),
       notTracked,
       bounds: [
         ...(withoutCallers > 0
@@ -172,29 +172,29 @@ export class ObjectsSession implements ToolSession {
     end: RunEnd,
     { modules }: RunFacts,
   ): string[] {
-    const said = [...this.#modules.values()].flatMap(({ index, sentences }) =>
+    const sentences = [...this.#modules.values()].flatMap(({ index, sentences }) =>
       sentences.map((sentence) => `${modules[index]?.name ?? "module"}: ${sentence}`),
     );
     if (withoutCallers > 0)
-      said.push(
+      sentences.push(
         `${counted(withoutCallers, "object")} ${withoutCallers === 1 ? "counts" : "count"} without callers: there are more calling contexts than are kept.`,
       );
-    if (end.kind === "trap" || end.kind === "signal") said.push(CUT_SHORT);
+    if (end.kind === "trap" || end.kind === "signal") sentences.push(CUT_SHORT);
     const sampled = parts.filter(({ samples }) => samples.site.length > 0);
-    if (sampled.some(({ samples }) => !samples.settled)) said.push(NOT_COLLECTED);
+    if (sampled.some(({ samples }) => !samples.settled)) sentences.push(NOT_COLLECTED);
     const unknown = sampled.reduce(
       (sum, { samples }) => sum + samples.unknown.filter((isUnknown) => isUnknown).length,
       0,
     );
     if (unknown > 0)
-      said.push(
+      sentences.push(
         `Of ${counted(unknown, "object")} that ${unknown === 1 ? "was" : "were"} chosen it is not known whether ${unknown === 1 ? "it is" : "they are"} gone: the code that made them had not come to its end, or was gone itself.`,
       );
     if (parts.length > 1)
-      said.push(
+      sentences.push(
         "Accesses of one module to objects that another one made are counted with the module that accesses.",
       );
-    return [...new Set(said)];
+    return [...new Set(sentences)];
   }
 
   #describe(
@@ -231,9 +231,9 @@ export class ObjectsSession implements ToolSession {
       places.get(siteOfEvent[event]),
     );
     const samples = this.#samples(instances, known, model, facts, callPaths, made);
-    const told = [...made.told.map(({ path }) => path), ...samples.host];
-    const { frames, paths, numberOf } = callPaths.describe(told, frameAt);
-    const column = (name: "site" | "objects" | "elements" | "bytes") => made.told.map((row) => row[name]);
+    const usedPaths = [...made.listed.map(({ path }) => path), ...samples.host];
+    const { frames, paths, numberOf } = callPaths.describe(usedPaths, frameAt);
+    const column = (name: "site" | "objects" | "elements" | "bytes") => made.listed.map((row) => row[name]);
     const bytesOf = new Map(
       instances.map((instance) => [
         instance,
@@ -250,7 +250,7 @@ export class ObjectsSession implements ToolSession {
       paths,
       contexts: {
         site: column("site"),
-        path: made.told.map(({ path }) => numberOf(path)),
+        path: made.listed.map(({ path }) => numberOf(path)),
         objects: column("objects"),
         elements: column("elements"),
         bytes: column("bytes"),
@@ -292,7 +292,7 @@ export class ObjectsSession implements ToolSession {
         const isDead = state === "dead";
         const context = made.indexOf(event, tables, row.frame);
         if (context === undefined || (isDead && death <= forgotten)) continue;
-        samples.site.push(made.told[context].site);
+        samples.site.push(made.listed[context].site);
         samples.size.push(size);
         samples.weight.push(weight);
         samples.birth.push(birth);
@@ -359,10 +359,10 @@ function addUp(
   const allocated = (type: number, objects: number, elements: number): number => {
     const definition = module.types[type];
     const bytes = objects * model.fixedBytes(definition) + elements * model.elementBytes(definition);
-    const of = amounts[families.canonical[type]];
-    of.objects += objects;
-    of.elements += elements;
-    of.bytes += bytes;
+    const typeAmounts = amounts[families.canonical[type]];
+    typeAmounts.objects += objects;
+    typeAmounts.elements += elements;
+    typeAmounts.bytes += bytes;
     return bytes;
   };
   const perOffset = new Map<number, number>();
@@ -397,9 +397,9 @@ function addUp(
       fields[families.canonical[second]].reads[0] += amount;
       return;
     }
-    const of = fields[families.canonical[first]];
-    if (reads) of.reads[field] += amount;
-    if (writes) of.writes[field] += amount;
+    const typeFields = fields[families.canonical[first]];
+    if (reads) typeFields.reads[field] += amount;
+    if (writes) typeFields.writes[field] += amount;
   });
   for (const { type, elements, counter } of constants) {
     allocated(type, instances, counter === 0 ? elements * instances : constantLengths(counter));
@@ -420,8 +420,8 @@ function addUp(
     const supertype = families.supertype[index];
     const name = nameOf(index, names.types, families.canonical);
     const fieldNames = names.fields.get(index);
-    const related = (field: number, of: keyof FieldCounts): boolean =>
-      families.someRelated(index, (type) => (fields[type][of][field] ?? 0) > 0);
+    const related = (field: number, access: keyof FieldCounts): boolean =>
+      families.someRelated(index, (type) => (fields[type][access][field] ?? 0) > 0);
     return [
       {
         index,
@@ -455,7 +455,7 @@ function nameOf(
 ): string | undefined {
   const own = names.get(index);
   if (own !== undefined) return own;
-  for (const [other, name] of names) if (canonical[other] === index) return name;
+  for (const [otherIndex, name] of names) if (canonical[otherIndex] === index) return name;
   return undefined;
 }
 

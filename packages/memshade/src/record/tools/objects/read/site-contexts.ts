@@ -10,28 +10,28 @@ const NO_PATH = -1;
 
 /** Call paths of all instances of a module, each stored once. */
 export class CallPaths {
-  /** Code offset of the innermost frame, or −1 minus its index in `#others`. */
+  /** Code offset of the innermost frame, or −1 minus its index in `#otherFrames`. */
   readonly #frame: number[] = [];
   readonly #caller: number[] = [];
-  readonly #known = new Map<number, number>();
-  readonly #others: StackFrame[] = [];
+  readonly #pathOfKey = new Map<number, number>();
+  readonly #otherFrames: StackFrame[] = [];
   readonly #otherOfText = new Map<string, number>();
 
   /** Returns the path of a code offset, whose function was called by path `caller`. */
   at(caller: number, offset: number): number {
     const key = (caller + 1) * 2 ** 32 + (offset >>> 0);
-    const known = this.#known.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#pathOfKey.get(key);
+    if (existing !== undefined) return existing;
     const path = this.#frame.push(offset) - 1;
     this.#caller.push(caller);
-    this.#known.set(key, path);
+    this.#pathOfKey.set(key, path);
     return path;
   }
 
   ofOthers(frames: readonly StackFrame[]): number {
     return frames.reduceRight((caller, frame) => {
       const text = JSON.stringify(frame);
-      const number = this.#otherOfText.get(text) ?? this.#others.push(frame) - 1;
+      const number = this.#otherOfText.get(text) ?? this.#otherFrames.push(frame) - 1;
       this.#otherOfText.set(text, number);
       return this.at(caller, -1 - number);
     }, NO_PATH);
@@ -43,8 +43,8 @@ export class CallPaths {
     frameAt: (offset: number) => StackFrame,
   ): { frames: StackFrame[]; paths: ObjectPaths; numberOf: (path: number) => number } {
     const isUsed = new Uint8Array(this.#frame.length);
-    for (const one of used)
-      for (let path = one; path >= 0 && isUsed[path] === 0; path = this.#caller[path]) isUsed[path] = 1;
+    for (const leaf of used)
+      for (let path = leaf; path >= 0 && isUsed[path] === 0; path = this.#caller[path]) isUsed[path] = 1;
     const numbers = new Int32Array(this.#frame.length).fill(NO_PATH);
     const frames: StackFrame[] = [];
     const frameNumbers = new Map<number, number>();
@@ -53,7 +53,7 @@ export class CallPaths {
       if (isUsed[path] === 0) return;
       let number = frameNumbers.get(frame);
       if (number === undefined) {
-        number = frames.push(frame < 0 ? this.#others[-1 - frame] : frameAt(frame)) - 1;
+        number = frames.push(frame < 0 ? this.#otherFrames[-1 - frame] : frameAt(frame)) - 1;
         frameNumbers.set(frame, number);
       }
       const caller = this.#caller[path];
@@ -88,7 +88,7 @@ interface SiteEvent {
 }
 
 export class SiteContexts {
-  readonly #known: KnownObjects;
+  readonly #knownObjects: KnownObjects;
   readonly #paths: CallPaths;
   readonly #model: SizeModel;
   readonly #siteOf: (event: number) => number | undefined;
@@ -97,24 +97,24 @@ export class SiteContexts {
   readonly #callerOfFrame = new Map<ObjectTables, Map<number, number>>();
   readonly #indices = new Map<string, number>();
   /** Contexts with most bytes. Objects of the other contexts are added to their sites without callers. */
-  readonly told: readonly SiteContext[];
+  readonly listed: readonly SiteContext[];
   /** Objects without callers, because the tables of frames were full or there are too many contexts. */
   withoutCallers = 0;
 
   /** `siteOf`: returns the index of an event's site. `most`: most contexts that are listed with callers. */
   constructor(
-    known: KnownObjects,
+    knownObjects: KnownObjects,
     paths: CallPaths,
     model: SizeModel,
     instances: readonly CountedInstance[],
     siteOf: (event: number) => number | undefined,
     most = MOST_CONTEXTS,
   ) {
-    this.#known = known;
+    this.#knownObjects = knownObjects;
     this.#paths = paths;
     this.#model = model;
     this.#siteOf = siteOf;
-    known.events.forEach((event, number) => {
+    knownObjects.events.forEach((event, number) => {
       const site = siteOf(number);
       if (!allocates(event.op) || site === undefined) return;
       const events = this.#eventsOf.get(event.defined) ?? [];
@@ -122,18 +122,18 @@ export class SiteContexts {
       events.push({ event, site });
     });
     for (const instance of instances) this.#addInstance(instance);
-    this.told = this.#tell(most);
+    this.listed = this.#listContexts(most);
   }
 
   /**
-   * Returns the index in `told` of an event's objects in a frame (0 for no frame); undefined if there are
+   * Returns the index in `listed` of an event's objects in a frame (0 for no frame); undefined if there are
    * none.
    */
   indexOf(event: number, tables: ObjectTables, frame: number): number | undefined {
     const site = this.#siteOf(event);
     if (site === undefined) return undefined;
     const caller = this.#callerOfFrame.get(tables)?.get(frame) ?? NO_PATH;
-    return this.#indices.get(keyOf(site, this.#paths.at(caller, this.#known.events[event].offset)));
+    return this.#indices.get(keyOf(site, this.#paths.at(caller, this.#knownObjects.events[event].offset)));
   }
 
   #addInstance({ tables, counts: { table, frames } }: CountedInstance): void {
@@ -162,7 +162,7 @@ export class SiteContexts {
       const { offset, op, first, second, counter, elements: lengths } = event;
       const objects = counterIn(counter, table, frame);
       if (objects === 0) continue;
-      const type = this.#known.module.types[first];
+      const type = this.#knownObjects.module.types[first];
       const elements = lengths === 0 ? objects * fixedLength(op, second) : counterIn(lengths, table, frame);
       const bytes = objects * this.#model.fixedBytes(type) + elements * this.#model.elementBytes(type);
       add(this.#row(site, offset, caller), { objects, elements, bytes });
@@ -174,39 +174,39 @@ export class SiteContexts {
   #row(site: number, offset: number, caller: number): SiteContext {
     const path = this.#paths.at(caller, offset);
     const key = keyOf(site, path);
-    const known = this.#rows.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#rows.get(key);
+    if (existing !== undefined) return existing;
     const row = { site, offset, path, objects: 0, elements: 0, bytes: 0 };
     this.#rows.set(key, row);
     return row;
   }
 
-  #tell(most: number): SiteContext[] {
+  #listContexts(most: number): SiteContext[] {
     // Contexts with as many bytes as the first one beyond the limit are all left out, so that the choice is
     // not arbitrary.
-    const all = [...this.#rows];
+    const rows = [...this.#rows];
     const least =
-      all.length <= most
+      rows.length <= most
         ? -1
-        : Float64Array.from(all, ([, { bytes }]) => bytes).sort()[all.length - most - 1];
-    const told: SiteContext[] = [];
-    const tell = (key: string, row: SiteContext): number => {
-      const index = this.#indices.get(key) ?? told.push(row) - 1;
+        : Float64Array.from(rows, ([, { bytes }]) => bytes).sort()[rows.length - most - 1];
+    const listed: SiteContext[] = [];
+    const list = (key: string, row: SiteContext): number => {
+      const index = this.#indices.get(key) ?? listed.push(row) - 1;
       this.#indices.set(key, index);
       return index;
     };
-    for (const [key, row] of all) if (row.bytes > least) tell(key, row);
-    for (const [key, row] of all) {
+    for (const [key, row] of rows) if (row.bytes > least) list(key, row);
+    for (const [key, row] of rows) {
       if (row.bytes > least) continue;
       const { site, offset } = row;
       const alone = this.#row(site, offset, NO_PATH);
-      const index = tell(keyOf(site, alone.path), alone);
+      const index = list(keyOf(site, alone.path), alone);
       this.#indices.set(key, index);
       if (row === alone) continue;
       add(alone, row);
       this.withoutCallers += row.objects;
     }
-    return told;
+    return listed;
   }
 }
 
@@ -223,16 +223,16 @@ function keyOf(site: number, path: number): string {
 }
 
 function pathsOfNodes(tables: ObjectTables, paths: CallPaths): (node: number) => number {
-  const known = new Map<number, number>([
+  const pathOfNode = new Map<number, number>([
     [0, NO_PATH],
     [NOWHERE, NO_PATH],
   ]);
   const pathOf = (node: number): number => {
-    const found = known.get(node);
-    if (found !== undefined) return found;
+    const cached = pathOfNode.get(node);
+    if (cached !== undefined) return cached;
     const { offset, parent } = tables.call(node);
     const path = paths.at(pathOf(parent), offset);
-    known.set(node, path);
+    pathOfNode.set(node, path);
     return path;
   };
   return pathOf;

@@ -23,13 +23,13 @@ export const OUT_OF_REACH: UnknownReach = {
  */
 export function applyReach(
   contexts: readonly IndexedContext[],
-  found: KnownReach | undefined,
+  reach: KnownReach | undefined,
 ): KnownReach | undefined {
-  if (found === undefined || "unknown" in found) return found;
-  const places = new Map(Array.from(found.contexts, (index, place) => [index, place]));
+  if (reach === undefined || "unknown" in reach) return reach;
+  const places = new Map(Array.from(reach.contexts, (index, place) => [index, place]));
   const sumsOf = ({ index }: IndexedContext): ReachSums => {
     const at = (places.get(index) ?? places.size) * REACH_FIELDS.length;
-    return Object.fromEntries(REACH_FIELDS.map((field, i) => [field, found.sums[at + i] ?? 0])) as ReachSums;
+    return Object.fromEntries(REACH_FIELDS.map((field, i) => [field, reach.sums[at + i] ?? 0])) as ReachSums;
   };
   const isOfNow = contexts.every((context) => {
     const sums = sumsOf(context);
@@ -41,7 +41,7 @@ export function applyReach(
   });
   if (!isOfNow) return { unknown: "the program went on while its memory was read" };
   for (const context of contexts) Object.assign(context.extras, sumsOf(context));
-  return found;
+  return reach;
 }
 
 interface Looked {
@@ -51,12 +51,12 @@ interface Looked {
 }
 
 export function heapReach(instances: readonly Looked[]): HeapReach | undefined {
-  const known = instances.flatMap(({ reach, contents }) =>
+  const withReach = instances.flatMap(({ reach, contents }) =>
     reach === undefined || "unknown" in reach ? [] : [{ reach, contexts: contents.contexts }],
   );
-  if (known.length === 0) return undefined;
+  if (withReach.length === 0) return undefined;
   const sum = (field: keyof ReachSums): number =>
-    known.reduce((total, { contexts }) => total + sumOf(contexts, (extras) => extras[field]), 0);
+    withReach.reduce((total, { contexts }) => total + sumOf(contexts, (extras) => extras[field]), 0);
   return {
     lostBytes: sum("lostBytes"),
     lostBlocks: sum("lostBlocks"),
@@ -66,8 +66,8 @@ export function heapReach(instances: readonly Looked[]): HeapReach | undefined {
     possiblyLostBlocks: sum("possiblyLostBlocks"),
     stillReachableBytes: sum("stillReachableBytes"),
     stillReachableBlocks: sum("stillReachableBlocks"),
-    accessesAfter: known.reduce((total, { reach }) => total + reach.accessesAfter, 0),
-    hostMayHold: known.some(({ reach }) => reach.hostMayHold),
+    accessesAfter: withReach.reduce((total, { reach }) => total + reach.accessesAfter, 0),
+    hostMayHold: withReach.some(({ reach }) => reach.hostMayHold),
   };
 }
 

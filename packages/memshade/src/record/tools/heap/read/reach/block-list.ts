@@ -44,14 +44,14 @@ export class BlockList {
   /** @returns the parts that have regions, by address */
   #takeParts(): number[] {
     const divided: number[] = [];
-    let known = NONE;
+    let lastPart = NONE;
     for (let block = 0; block < this.length; block++) {
       const end = this.#endOf(block);
       const first = Math.floor(this.starts[block] / 2 ** PART_BITS);
       // The address just behind a block may refer to it, so its part is included.
       const last = Math.floor(end / 2 ** PART_BITS);
       // Most blocks lie in the part of the previous block.
-      if (first === known && last === known) continue;
+      if (first === lastPart && last === lastPart) continue;
       for (let part = first; part <= last; part++) {
         const high = Math.floor(part / PARTS);
         if (high >= HIGHS) break;
@@ -63,7 +63,7 @@ export class BlockList {
         if (isInside) parts[at] = NONE - 1 - block;
         else if (parts[at] === NONE) parts[at] = REGIONS * (divided.push(part) - 1);
       }
-      known = last;
+      lastPart = last;
     }
     return divided;
   }

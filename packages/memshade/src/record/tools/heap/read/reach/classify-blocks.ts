@@ -69,18 +69,19 @@ class Pointers {
    * are not in memory
    */
   readRoots(ranges: readonly number[], values: readonly number[]): void {
-    for (const value of values) this.#see(Math.floor(value / 2 ** 32), value >>> 0, ROOT);
-    const see = this.#memory.wordBytes === 8 ? this.#seeLong : this.#seeShort;
-    for (let i = 0; i < ranges.length; i += 2) this.#memory.read(ranges[i], ranges[i + 1], see);
+    for (const value of values) this.#addValue(Math.floor(value / 2 ** 32), value >>> 0, ROOT);
+    const visitWords = this.#memory.wordBytes === 8 ? this.#seeLong : this.#seeShort;
+    for (let i = 0; i < ranges.length; i += 2) this.#memory.read(ranges[i], ranges[i + 1], visitWords);
   }
 
   readBlocks(): void {
     const { starts, sizes, length } = this.#blocks;
     const { wordBytes } = this.#memory;
-    const see = wordBytes === 8 ? this.#seeLong : this.#seeShort;
+    const visitWords = wordBytes === 8 ? this.#seeLong : this.#seeShort;
     for (let block = 0; block < length; block++) {
       this.#source = block;
-      if (sizes[block] >= wordBytes) this.#memory.read(starts[block], starts[block] + sizes[block], see);
+      if (sizes[block] >= wordBytes)
+        this.#memory.read(starts[block], starts[block] + sizes[block], visitWords);
       this.#rowEnds[block] = this.#targets.length;
     }
   }
@@ -104,7 +105,7 @@ class Pointers {
   readonly #seeShort: SeeWords = (words, first, end, address) => {
     for (let i = first; i < end; i++) {
       const low = words[i];
-      if (low !== 0) this.#see(0, low, address + 4 * (i - first));
+      if (low !== 0) this.#addValue(0, low, address + 4 * (i - first));
     }
   };
 
@@ -112,11 +113,11 @@ class Pointers {
     const { near } = this.#blocks;
     for (let i = first; i < end; i += 2) {
       const high = words[i + 1];
-      if (high < near.length && near[high] === 1) this.#see(high, words[i], address + 4 * (i - first));
+      if (high < near.length && near[high] === 1) this.#addValue(high, words[i], address + 4 * (i - first));
     }
   };
 
-  #see(high: number, low: number, at: number): void {
+  #addValue(high: number, low: number, at: number): void {
     let block = this.#blocks.at(high, low);
     const value = high * 2 ** 32 + low;
     if (block < 0) block = this.#emptyArrayBefore(value);
@@ -191,17 +192,17 @@ function findOwners(
 ): Behind {
   // Saves the work for a program that loses no block.
   if (lost.length === 0) return { leaders: [], bytes: NONE_BEHIND, blocks: NONE_BEHIND, late: NONE_BEHIND };
-  const isOlder = (one: number, other: number): boolean =>
-    times[one]! < times[other]! || (times[one] === times[other] && one < other);
+  const isOlder = (first: number, second: number): boolean =>
+    times[first]! < times[second]! || (times[first] === times[second] && first < second);
   const graph = new LostGraph(blocks.length, pointers, lost);
   const groups = graph.groups();
   const leaderOf = new Int32Array(groups.count).fill(ROOT);
   const isLed = new Uint8Array(groups.count);
   for (const block of lost) {
-    const group = groups.of[block];
+    const group = groups.groupOf[block];
     if (leaderOf[group] === ROOT || isOlder(block, leaderOf[group])) leaderOf[group] = block;
     graph.forEach(block, (target) => {
-      if (groups.of[target] !== group) isLed[groups.of[target]] = 1;
+      if (groups.groupOf[target] !== group) isLed[groups.groupOf[target]] = 1;
     });
   }
   const leaders = [...leaderOf]
@@ -244,9 +245,9 @@ class LostGraph {
     for (const block of lost) this.#isLost[block] = 1;
   }
 
-  forEach(block: number, see: (target: number) => void): void {
+  forEach(block: number, visit: (target: number) => void): void {
     for (let i = 0, target = this.#next(block, i); target >= 0; target = this.#next(block, ++i))
-      if (this.#isLost[target] === 1) see(target);
+      if (this.#isLost[target] === 1) visit(target);
   }
 
   /** Returns the target of a block's pointer by index, −1 after the last one. */
@@ -259,17 +260,17 @@ class LostGraph {
   }
 
   /** Finds strongly connected components by Tarjan's algorithm, without recursion, because lists are long. */
-  groups(): { of: Int32Array; count: number } {
-    const of = new Int32Array(this.#length).fill(-1);
+  groups(): { groupOf: Int32Array; count: number } {
+    const groupOf = new Int32Array(this.#length).fill(-1);
     const order = new Int32Array(this.#length);
     const lowest = new Int32Array(this.#length);
     const nextOf = new Int32Array(this.#length);
     const stack: number[] = [];
     const path: number[] = [];
-    let met = 0;
+    let visited = 0;
     let count = 0;
     const begin = (block: number): void => {
-      order[block] = lowest[block] = ++met;
+      order[block] = lowest[block] = ++visited;
       stack.push(block);
       path.push(block);
     };
@@ -280,7 +281,7 @@ class LostGraph {
       if (lowest[block] !== order[block]) return;
       for (let member = -1; member !== block; ) {
         member = stack.pop()!;
-        of[member] = count;
+        groupOf[member] = count;
       }
       count++;
     };
@@ -292,10 +293,10 @@ class LostGraph {
         if (target < 0) end(block);
         else if (this.#isLost[target] === 0) continue;
         else if (order[target] === 0) begin(target);
-        else if (of[target] < 0) lowest[block] = Math.min(lowest[block], order[target]);
+        else if (groupOf[target] < 0) lowest[block] = Math.min(lowest[block], order[target]);
       }
     }
-    return { of, count };
+    return { groupOf, count };
   }
 }
 
@@ -486,7 +487,8 @@ class Search {
     const { isRooted } = this.#pointers;
     for (let block = 0; block < isRooted.length; block++) if (isRooted[block] === 1) this.#take(block);
     this.#close();
-    for (let block = this.#later.pop(); block !== undefined; block = this.#later.pop()) this.#look(block);
+    for (let block = this.#later.pop(); block !== undefined; block = this.#later.pop())
+      this.#examineInterior(block);
     for (let block = this.#possible.pop(); block !== undefined; block = this.#possible.pop())
       this.#followPossible(block);
     return this.#reach;
@@ -508,7 +510,7 @@ class Search {
   }
 
   /** Examines the interior pointers in a reachable block. */
-  #look(source: number): void {
+  #examineInterior(source: number): void {
     const { targets, values } = this.#pointers.inside;
     const { from, to } = this.#pointers.insideOf(source);
     for (let i = from; i < to; i++) {

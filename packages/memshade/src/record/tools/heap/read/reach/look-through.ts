@@ -120,8 +120,8 @@ export function lookThrough(
     values,
     isOther: live.length === 0 ? undefined : isInitialValue(initialData(state.original, info.statics)),
   };
-  const found = { ...classifyBlocks(blocks, space, times), late: times.late };
-  return { ...sumUp(live, found, reader, inside), hostMayHold: state.hostMayHold };
+  const classified = { ...classifyBlocks(blocks, space, times), late: times.late };
+  return { ...sumUp(live, classified, reader, inside), hostMayHold: state.hostMayHold };
 }
 
 function sortedBlocks(reader: ShadowReader): LiveBlock[] {

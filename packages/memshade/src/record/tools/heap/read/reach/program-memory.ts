@@ -7,10 +7,10 @@ export interface ProgramMemory {
   /** Size of an address in bytes; pointers are aligned to it. */
   readonly wordBytes: 4 | 8;
   /**
-   * Passes all whole words between two addresses to `see`, piece by piece. Unreadable words are left out or
+   * Passes all whole words between two addresses to `visit`, piece by piece. Unreadable words are left out or
    * zero.
    */
-  read(from: number, to: number, see: SeeWords): void;
+  read(from: number, to: number, visit: SeeWords): void;
   /** Returns the 32 bits at an address that is a multiple of 4; 0 if there is no memory. */
   half(address: number): number;
 }
@@ -21,10 +21,10 @@ export function flatMemory(buffer: ArrayBufferLike, wordBytes: 4 | 8): ProgramMe
   const step = wordBytes / 4;
   return {
     wordBytes,
-    read(from, to, see) {
+    read(from, to, visit) {
       const first = Math.ceil(from / wordBytes) * step;
       const end = Math.min(Math.floor(to / wordBytes) * step, words.length - (words.length % step));
-      if (first < end) see(words, first, end, 4 * first);
+      if (first < end) visit(words, first, end, 4 * first);
     },
     half: (address) => words[address / 4] ?? 0,
   };

@@ -42,9 +42,9 @@ export class AllocationPauses {
   readonly #blocks = new Map<number, FollowedBlock[]>();
 
   add(context: number, block: FollowedBlock): void {
-    const known = this.#blocks.get(context);
-    if (known === undefined) this.#blocks.set(context, [block]);
-    else known.push(block);
+    const existing = this.#blocks.get(context);
+    if (existing === undefined) this.#blocks.set(context, [block]);
+    else existing.push(block);
   }
 
   /**
@@ -129,9 +129,9 @@ export class SettledBlocks {
 }
 
 function earlyPart(blocks: HeldBlocks["followed"], work: number): number | undefined {
-  const sum = (of: HeldBlocks["followed"]): number => of.reduce((total, { stands }) => total + stands, 0);
-  const all = sum(blocks);
-  return all === 0 ? undefined : sum(blocks.filter(({ startWork }) => startWork * 2 < work)) / all;
+  const sum = (held: HeldBlocks["followed"]): number => held.reduce((total, { stands }) => total + stands, 0);
+  const total = sum(blocks);
+  return total === 0 ? undefined : sum(blocks.filter(({ startWork }) => startWork * 2 < work)) / total;
 }
 
 /** Reach of an instance's live blocks, by context. Can be sent between threads. */
@@ -170,17 +170,17 @@ export function sumUp(
       sumsOf.set(context, sums);
       last = context;
     }
-    const found = reach[index] as keyof typeof PLACE_OF_REACH;
-    const place = PLACE_OF_REACH[inside && found !== Reach.Reachable ? Reach.Possible : found] ?? 0;
+    const blockReach = reach[index] as keyof typeof PLACE_OF_REACH;
+    const place = PLACE_OF_REACH[inside && blockReach !== Reach.Reachable ? Reach.Possible : blockReach] ?? 0;
     sums[place]! += size;
     sums[place + 1]!++;
-    if (time >= late) sums[PLACE_OF_LATE + (found === Reach.Reachable ? 1 : 0)]!++;
+    if (time >= late) sums[PLACE_OF_LATE + (blockReach === Reach.Reachable ? 1 : 0)]!++;
     const followed = followedAt(live, index, reader);
     accessesSince += (followed?.accesses ?? 0) * (followed?.stands ?? 0);
     if (followed !== undefined) pauses.add(context, { time, ...followed });
-    if (found === Reach.Reachable && followed?.isIdle === true) sums[PLACE_OF_IDLE]! += followed.stands;
-    if (found === Reach.Indirect && time >= late) settled.add(context, followed);
-    if (inside || found !== Reach.Lost) continue;
+    if (blockReach === Reach.Reachable && followed?.isIdle === true) sums[PLACE_OF_IDLE]! += followed.stands;
+    if (blockReach === Reach.Indirect && time >= late) settled.add(context, followed);
+    if (inside || blockReach !== Reach.Lost) continue;
     sums[PLACE_OF_BEHIND]! += behindBytes[index];
     sums[PLACE_OF_BEHIND + 1]! += behindBlocks[index];
     sums[PLACE_OF_LATE_BEHIND]! += behindLate[index];
