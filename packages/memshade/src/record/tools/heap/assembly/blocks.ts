@@ -65,7 +65,7 @@ function prepare(): void {
  * Handles a slot that is not empty: another live block starts in it, or the release of this very block was
  * not seen.
  */
-function meetNeighbours(slot: usize, address: Address, size: u32): void {
+function handleNeighbours(slot: usize, address: Address, size: u32): void {
   const tag = load<u32>(slot, Slot.tag);
   if ((tag & Tag.recorded) === 0) moveToRecord(slot, blockStart(slotStart(address), tag));
   if (findRecord(slot, address) !== 0) {
@@ -77,13 +77,13 @@ function meetNeighbours(slot: usize, address: Address, size: u32): void {
   }
   const first = load<u32>(slot, Slot.tag);
   if (first === 0) return;
-  for (let other = recordOf(first); other !== RECORDS; other = RECORDS + load<u32>(other, Record.next)) {
-    const otherAddress = addressOf(other);
-    const otherEnd = otherAddress + load<u32>(other, Record.size);
+  for (let neighbour = recordOf(first); neighbour !== RECORDS; neighbour = RECORDS + load<u32>(neighbour, Record.next)) {
+    const neighbourAddress = addressOf(neighbour);
+    const neighbourEnd = neighbourAddress + load<u32>(neighbour, Record.size);
     // Counts live blocks that overlap or share a counter granule. The profile reports their number; their
     // accesses are not divided by guess.
-    if (address < otherEnd && otherAddress < address + size) bump32(CONTROL, Control.overlaps, 1);
-    else if ((otherEnd - 1) >>> 3 === address >>> 3 || otherAddress >>> 3 === (address + size - 1) >>> 3)
+    if (address < neighbourEnd && neighbourAddress < address + size) bump32(CONTROL, Control.overlaps, 1);
+    else if ((neighbourEnd - 1) >>> 3 === address >>> 3 || neighbourAddress >>> 3 === (address + size - 1) >>> 3)
       bump32(CONTROL, Control.sharedGranules, 1);
   }
 }
@@ -112,7 +112,7 @@ export function allocatedAnyhow(address: Address, size: u32, frame: u32, self: u
 @inline
 function begin(address: Address, size: u32, frame: u32, self: u32, atLimit: bool): void {
   const slot = slotFor(address, size);
-  if (slot !== 0 && load<u32>(slot, Slot.tag) !== 0) meetNeighbours(slot, address, size);
+  if (slot !== 0 && load<u32>(slot, Slot.tag) !== 0) handleNeighbours(slot, address, size);
   const mib = contextOf(frame, self);
   if (atLimit) noteNext(mib, load<u64>(CONTROL, Control.allocations));
   bump64(CONTROL, Control.allocations, 1);
@@ -127,11 +127,11 @@ function begin(address: Address, size: u32, frame: u32, self: u32, atLimit: bool
   // Followed blocks, blocks of several instances and blocks of high context numbers need a record, because a
   // tag has no room for them.
   const weight = COUNTED === 0 ? 0 : weightOf(size);
-  const known =
+  const fitsSlot =
     SHARED === 0 &&
     weight === 0 &&
     (MIB_CAPACITY <= Tag.contexts || mib < MIBS + Tag.contexts * CONTEXT_BYTES);
-  if (aligned && known && size <= LARGEST_IN_SLOT && load<u32>(slot, Slot.tag) === 0) {
+  if (aligned && fitsSlot && size <= LARGEST_IN_SLOT && load<u32>(slot, Slot.tag) === 0) {
     store<u32>(slot, time, Slot.time);
     store<u32>(slot, tagOf(mib, size, address), Slot.tag);
   } else {

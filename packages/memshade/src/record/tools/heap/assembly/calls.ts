@@ -63,10 +63,10 @@ export function prepareContexts(): void {
  */
 function decode(frame: u32, self: u32): usize {
   if (frame < STACK) return mibOfCall(NODES, self);
-  let known = frame - STACK_FRAME_BYTES;
-  while (load<u32>(known, StackFrame.node) === 0) known -= STACK_FRAME_BYTES;
-  let node = load<u32>(known, StackFrame.node);
-  for (let at = known + STACK_FRAME_BYTES; at < frame; at += STACK_FRAME_BYTES) {
+  let knownFrame = frame - STACK_FRAME_BYTES;
+  while (load<u32>(knownFrame, StackFrame.node) === 0) knownFrame -= STACK_FRAME_BYTES;
+  let node = load<u32>(knownFrame, StackFrame.node);
+  for (let at = knownFrame + STACK_FRAME_BYTES; at < frame; at += STACK_FRAME_BYTES) {
     const site = siteOf(at, frame);
     if (HOST_STACKS === 1 && isNew(node, site) && askOutOfTurn(frame)) return decode(frame, self);
     node = childOf(node, site);
@@ -191,13 +191,13 @@ function clearFinished(): void {
 export function knownContext(frame: u32): usize {
   let node = load<u32>(frame - STACK_FRAME_BYTES, StackFrame.node);
   if (node === 0) {
-    let known = frame - 2 * STACK_FRAME_BYTES;
-    node = load<u32>(known, StackFrame.node);
+    let knownFrame = frame - 2 * STACK_FRAME_BYTES;
+    node = load<u32>(knownFrame, StackFrame.node);
     while (node === 0) {
-      known -= STACK_FRAME_BYTES;
-      node = load<u32>(known, StackFrame.node);
+      knownFrame -= STACK_FRAME_BYTES;
+      node = load<u32>(knownFrame, StackFrame.node);
     }
-    for (let at = known + STACK_FRAME_BYTES; at !== frame; at += STACK_FRAME_BYTES) {
+    for (let at = knownFrame + STACK_FRAME_BYTES; at !== frame; at += STACK_FRAME_BYTES) {
       const entry = childEntry(node, load<u32>(at, StackFrame.site));
       if (entry === 0) return 0;
       node = load<u32>(entry, Child.node);

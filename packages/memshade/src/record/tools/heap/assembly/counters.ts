@@ -168,12 +168,12 @@ function takeAll(at: CounterPlace, end: CounterPlace): void {
     // The last one to three counters do not fill a vector. They are the upper lanes of a vector that overlaps
     // the one before.
     let counters = v128.and(fourCounters(end - 16), i32x4.gt_u(i32x4.splat(granules & 3), i32x4(3, 2, 1, 0)));
-    let all = counters;
+    let united = counters;
     let wide = i64x2.add(i64x2.shr_u(counters, 33), i64x2.shr_u(i64x2.shl(counters, 32), 33));
     let zeros = i32x4.eq(counters, i64x2.splat(0));
     for (const last = end - (granules & 3) * 4; at !== last; at += 16) {
       counters = fourCounters(at);
-      all = v128.or(all, counters);
+      united = v128.or(united, counters);
       wide = i64x2.add(wide, i64x2.add(i64x2.shr_u(counters, 33), i64x2.shr_u(i64x2.shl(counters, 32), 33)));
       zeros = i32x4.add(zeros, i32x4.eq(counters, i64x2.splat(0)));
       cleanFour(at);
@@ -183,7 +183,7 @@ function takeAll(at: CounterPlace, end: CounterPlace): void {
     zeros = i32x4.add(zeros, i32x4.shuffle(zeros, zeros, 2, 3, 0, 1));
     touched = (granules & ~3) + 4 + i32x4.extract_lane(zeros, 0) + i32x4.extract_lane(zeros, 1);
     accesses = i64x2.extract_lane(wide, 0) + i64x2.extract_lane(wide, 1);
-    flags = v128.any_true(v128.and(all, i32x4.splat(1))) ? 1 : 0;
+    flags = v128.any_true(v128.and(united, i32x4.splat(1))) ? 1 : 0;
   } else {
     for (; at < end; at += 4) {
       const counter = counterOf(at);
@@ -218,25 +218,25 @@ function takeBuffer(sizeClass: u32): u32 {
 
 /** Grows a context's histogram to `length` entries. It never shrinks. */
 function ensureLength(mib: usize, length: u32): bool {
-  const have = load<u32>(mib, Context.histogramLength);
+  const oldLength = load<u32>(mib, Context.histogramLength);
   let buffer = load<u32>(mib, Context.histogram);
   const sizeClass = load<u32>(mib, Context.histogramClass);
   if (buffer === 0 || length > (<u32>1) << sizeClass) {
-    let wanted = SMALLEST_CLASS;
-    while ((<u32>1) << wanted < length) wanted++;
-    const bigger = wanted < 28 ? takeBuffer(wanted) : 0;
+    let wantedClass = SMALLEST_CLASS;
+    while ((<u32>1) << wantedClass < length) wantedClass++;
+    const bigger = wantedClass < 28 ? takeBuffer(wantedClass) : 0;
     if (bigger === 0) return false;
     if (buffer !== 0) {
-      memory.copy(bigger, buffer, have * 8);
+      memory.copy(bigger, buffer, oldLength * 8);
       const list: usize = CONTROL + Control.histogramFree + sizeClass * 4;
       store<u32>(buffer, load<u32>(list));
       store<u32>(list, buffer);
     }
     buffer = bigger;
     store<u32>(mib, buffer, Context.histogram);
-    store<u32>(mib, wanted, Context.histogramClass);
+    store<u32>(mib, wantedClass, Context.histogramClass);
   }
-  memory.fill(buffer + have * 8, 0, (length - have) * 8);
+  memory.fill(buffer + oldLength * 8, 0, (length - oldLength) * 8);
   store<u32>(mib, length, Context.histogramLength);
   return true;
 }

@@ -167,9 +167,9 @@ function workInTime(): u64 {
 
 /** Counts accesses as found late if the block was passed over before this look. */
 @inline
-function noteLate(entry: usize, found: u64): void {
+function noteLate(entry: usize, accesses: u64): void {
   if (load<u16>(entry, Followed.lastRest) !== 0)
-    bump64(CONTROL, Control.foundLate, found * load<u32>(entry, Followed.weight));
+    bump64(CONTROL, Control.foundLate, accesses * load<u32>(entry, Followed.weight));
 }
 
 /** Returns the accesses of an entry since the last look, and adds them to the work. */
@@ -350,8 +350,8 @@ export function endFollowed(record: usize, accesses: u64, time: u32, copied: boo
   noteLate(entry, since);
   const isIdle = !copied && before !== 0 && since * WIDEST <= max(<u64>size, WIDEST);
   const work = workSeen();
-  const all = work - load<u64>(entry, Followed.startWork);
-  const after: u64 = isIdle ? workInTime() - load<u64>(entry, Followed.seenWork) : 0;
+  const workOfLife = work - load<u64>(entry, Followed.startWork);
+  const workAfterUse: u64 = isIdle ? workInTime() - load<u64>(entry, Followed.seenWork) : 0;
   remove(index);
   const context = dragOf(load<u32>(record, Record.mib));
   const bytes = <u64>size * weight;
@@ -359,14 +359,14 @@ export function endFollowed(record: usize, accesses: u64, time: u32, copied: boo
   bump64(context, Drag.blocks, weight);
   bump64(context, Drag.bytes, bytes);
   bump64(context, Drag.byteTime, bytes * (time - start));
-  bumpWork(context + Drag.byteWork, bytes, all);
+  bumpWork(context + Drag.byteWork, bytes, workOfLife);
   if (!isIdle) return;
   bump64(context, Drag.dragged, bytes * (time - seen));
-  if (after === 0 || after << 1 < all) return;
+  if (workAfterUse === 0 || workAfterUse << 1 < workOfLife) return;
   bump64(context, Drag.lateBlocks, weight);
   bump64(context, Drag.lateBytes, bytes);
-  bumpWork(context + Drag.lateByteWork, bytes, all);
-  bumpWork(context + Drag.lateUsedByteWork, bytes, all - after);
+  bumpWork(context + Drag.lateByteWork, bytes, workOfLife);
+  bumpWork(context + Drag.lateUsedByteWork, bytes, workOfLife - workAfterUse);
   bump64(context, Drag.lateLastUse, bytes * seen);
   bump32(context, Drag.lateFollowed, 1);
 }

@@ -56,9 +56,9 @@ export function askOutOfTurn(frame: u32): boolean {
   while (at >= STACK && !isHostSite(load<u32>(at, StackFrame.site))) at -= STACK_FRAME_BYTES;
   if (at < STACK || !isLeftOut(load<u32>(at, StackFrame.site))) return false;
   const counter: usize = HOST_ENTRIES + HostEntries.paths + ((pathHash(at, frame) >>> 7) & (HOST_PATHS - 1));
-  const asked: u32 = load<u8>(counter);
-  if (asked >= ASKED_OUT_OF_TURN) return false;
-  store<u8>(counter, asked + 1);
+  const requests: u32 = load<u8>(counter);
+  if (requests >= ASKED_OUT_OF_TURN) return false;
+  store<u8>(counter, requests + 1);
   const site = ask(at, frame, 0);
   if ((site & HostSite.numberMask) === HostSite.unknown) return false;
   // The entry may be older than the counter, which is reset when ended blocks are cleared.
@@ -81,13 +81,13 @@ function settle(at: u32, frame: u32): u32 {
   }
   const site = ask(at, frame, stage);
   if ((site & HostSite.numberMask) === HostSite.unknown) return site;
-  let asked: u32 = <u32>load<u16>(kind, HostKind.asked) + 1;
-  if (asked >= enoughFor(kind, site & HostSite.numberMask, stage) && stage < LAST_STAGE) {
-    asked = 0;
+  let requests: u32 = <u32>load<u16>(kind, HostKind.asked) + 1;
+  if (requests >= enoughFor(kind, site & HostSite.numberMask, stage) && stage < LAST_STAGE) {
+    requests = 0;
     stage++;
     store<u16>(kind, <u16>stage, HostKind.stage);
   }
-  store<u16>(kind, <u16>min<u32>(asked, 0xffff), HostKind.asked);
+  store<u16>(kind, <u16>min<u32>(requests, 0xffff), HostKind.asked);
   store<u32>(kind, stage === 0 ? 0 : random() % ((2 << (2 * stage)) - 1), HostKind.skip);
   return site;
 }

@@ -184,10 +184,10 @@ function mergeNeighbours(): void {
     const start = to;
     for (; from < firstEnd; from++) to = moveChange(from, to);
     for (; from < secondEnd; from++) to = joinChange(from, start, to);
-    const peak = load<u64>(first, Interval.peak);
-    const other = load<u64>(second, Interval.peak);
+    const firstPeak = load<u64>(first, Interval.peak);
+    const secondPeak = load<u64>(second, Interval.peak);
     memory.copy(merged, second, INTERVAL_BYTES);
-    store<u64>(merged, bytesOf(other) > bytesOf(peak) ? other : peak, Interval.peak);
+    store<u64>(merged, bytesOf(secondPeak) > bytesOf(firstPeak) ? secondPeak : firstPeak, Interval.peak);
     store<u32>(merged, to, Interval.changesEnd);
   }
   store<u32>(CONTROL, to, Control.changes);
@@ -215,14 +215,14 @@ function moveChange(from: u32, to: u32): u32 {
  */
 function joinChange(from: u32, start: u32, to: u32): u32 {
   const change = changeAt(from);
-  const known = load<u32>(noteOf(change));
-  const other = changeAt(known);
-  if (known < start || known >= to || load<u32>(other, Change.context) !== load<u32>(change, Change.context))
+  const earlierIndex = load<u32>(noteOf(change));
+  const earlier = changeAt(earlierIndex);
+  if (earlierIndex < start || earlierIndex >= to || load<u32>(earlier, Change.context) !== load<u32>(change, Change.context))
     return moveChange(from, to);
-  bump32(other, Change.allocations, load<u32>(change, Change.allocations));
-  bump64(other, Change.allocatedBytes, load<u64>(change, Change.allocatedBytes));
-  bump32(other, Change.frees, load<u32>(change, Change.frees));
-  bump64(other, Change.freedBytes, load<u64>(change, Change.freedBytes));
+  bump32(earlier, Change.allocations, load<u32>(change, Change.allocations));
+  bump64(earlier, Change.allocatedBytes, load<u64>(change, Change.allocatedBytes));
+  bump32(earlier, Change.frees, load<u32>(change, Change.frees));
+  bump64(earlier, Change.freedBytes, load<u64>(change, Change.freedBytes));
   return to;
 }
 

@@ -138,8 +138,8 @@ export function hasChildRoom(): bool {
 
 /** Returns the block table entry of a tree node, and creates it if needed; 0 if the table is full. */
 export function mibOf(node: u32): usize {
-  const known = load<u32>(node, Node.mib);
-  if (known !== 0) return known;
+  const existing = load<u32>(node, Node.mib);
+  if (existing !== 0) return existing;
   let index = load<u32>(CONTROL, Control.mibFree);
   if (index !== 0) store<u32>(CONTROL, load<u32>(mibAt(index), Context.node), Control.mibFree);
   else {
