@@ -89,6 +89,6 @@ function runsByAge(): string[] {
       time: statSync(join(folder, "run.json"), { throwIfNoEntry: false })?.mtimeMs,
     }))
     .filter((run): run is { folder: string; time: number } => run.time !== undefined)
-    .sort((one, other) => other.time - one.time || (one.folder < other.folder ? 1 : -1))
+    .sort((first, second) => second.time - first.time || (first.folder < second.folder ? 1 : -1))
     .map(({ folder }) => folder);
 }

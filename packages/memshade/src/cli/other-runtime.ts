@@ -16,10 +16,10 @@ export function assertNode(
   unable: readonly string[],
   versions: Readonly<Record<string, string | undefined>> = process.versions,
 ): void {
-  const found = unable.find((name) => versions[name] !== undefined);
-  if (found === undefined) return;
+  const runtime = unable.find((name) => versions[name] !== undefined);
+  if (runtime === undefined) return;
   throw new UserError(
-    `this is ${RUNTIMES[found]} ${versions[found]}, and ${verb} needs Node so far: start it by npx memshade; or ${INSTEAD}`,
+    `this is ${RUNTIMES[runtime]} ${versions[runtime]}, and ${verb} needs Node so far: start it by npx memshade; or ${INSTEAD}`,
   );
 }
 

@@ -29,8 +29,8 @@ function refuseEmptyNames(command: Command): void {
       throw new UserError(`${option.long ?? option.short} is "", which names nothing`);
 }
 
-function isEmpty(given: unknown): boolean {
-  return given === "" || (Array.isArray(given) && given.includes(""));
+function isEmpty(value: unknown): boolean {
+  return value === "" || (Array.isArray(value) && value.includes(""));
 }
 
 function valueNameOf({ flags }: Option): string {
@@ -124,8 +124,8 @@ export async function createProgram(args: readonly string[]): Promise<Command> {
   const [verb, about] = args;
   if (verb === "help" && about !== undefined && about !== "help" && !COMMANDS.has(about))
     throw new UserError(unknownCommand(about));
-  const asked = COMMANDS.get(verb ?? "");
-  for (const { group, load } of asked === undefined ? COMMANDS.values() : [asked]) {
+  const requested = COMMANDS.get(verb ?? "");
+  for (const { group, load } of requested === undefined ? COMMANDS.values() : [requested]) {
     const add = await load();
     program.commandsGroup(group);
     add(program);

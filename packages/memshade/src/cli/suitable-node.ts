@@ -19,8 +19,8 @@ const PACKAGE = process.platform === "linux" ? `node-linux-${process.arch}` : "n
 /** Returns the nearest suitable Node of a package in `folder` or a folder above it. */
 export function findSuitableNode(folder: string): string | undefined {
   const places = ["node_modules/.bin/node", "node_modules/node/bin/node"].map((place) => join(folder, place));
-  const found = places.find((place) => existsSync(place) && isSuitable(versionOf(place)));
-  if (found !== undefined) return found;
+  const suitable = places.find((place) => existsSync(place) && isSuitable(versionOf(place)));
+  if (suitable !== undefined) return suitable;
   return dirname(folder) === folder ? undefined : findSuitableNode(dirname(folder));
 }
 

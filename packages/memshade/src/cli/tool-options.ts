@@ -181,14 +181,14 @@ const LOCALITY_METHODS = ["shards", "exact"];
 function keepPositionals(command: Command, name: string, values: readonly string[]): void {
   const parse = command.parseOptions.bind(command);
   command.parseOptions = (args) => {
-    const given = [...args];
-    for (let i = 0; i < given.length && given[i] !== "--"; i++) {
-      const option = command.options.find(({ long, short }) => given[i] === long || given[i] === short);
-      if (given[i] === name && !values.includes(given[i + 1])) given[i] = `${name}=${values[0]}`;
-      else if (option?.required || given[i] === name) i++;
-      else if (!given[i].startsWith("-") && stopsAtPositionals(command)) break;
+    const adjusted = [...args];
+    for (let i = 0; i < adjusted.length && adjusted[i] !== "--"; i++) {
+      const option = command.options.find(({ long, short }) => adjusted[i] === long || adjusted[i] === short);
+      if (adjusted[i] === name && !values.includes(adjusted[i + 1])) adjusted[i] = `${name}=${values[0]}`;
+      else if (option?.required || adjusted[i] === name) i++;
+      else if (!adjusted[i].startsWith("-") && stopsAtPositionals(command)) break;
     }
-    return parse(given);
+    return parse(adjusted);
   };
 }
 
@@ -248,7 +248,7 @@ function objectsOptionsOf({ fields, contexts, sampleBytes, references, tool }: T
     throw new UserError(
       "--no-fields, --no-contexts, --sample-bytes and --references are options of the objects tool: add --tool objects",
     );
-  if (contexts === true && !tool?.some((one) => WITH_CONTEXTS.includes(one)))
+  if (contexts === true && !tool?.some((name) => WITH_CONTEXTS.includes(name)))
     throw new UserError(
       "--contexts is an option of the waste tool, and the default of the objects tool: add --tool waste",
     );

@@ -84,16 +84,16 @@ function profileOf({ hz, threads, stacks, samples }: CpuSamples, run: Run, namer
     });
   const main = threads[0]?.id ?? 0;
   for (const { id, name } of threads) builder.addThread({ pid: main, tid: id, name });
-  const known: number[] = [];
+  const stackOfNode: number[] = [];
   stacks.site.forEach((site, index) => {
     const caller = stacks.caller[index]!;
-    let stack: number = caller === NONE ? NONE : known[caller]!;
+    let stack: number = caller === NONE ? NONE : stackOfNode[caller]!;
     for (const frame of namer.frames(site)) stack = builder.stack(stack, builder.frame(frame));
-    known.push(stack);
+    stackOfNode.push(stack);
   });
   const period = NS_PER_SECOND / hz;
   samples.stack.forEach((stack, row) => {
-    const innermost = stack === NONE ? NONE : known[stack]!;
+    const innermost = stack === NONE ? NONE : stackOfNode[stack]!;
     const periods = samples.periods[row]!;
     builder.addSample(
       samples.thread[row]!,

@@ -152,8 +152,9 @@ async function profileOf(file: string, run: Run | undefined, places: OriginalPla
   const imported = run === undefined ? importedHeap(file, bytes, places.binaryPaths) : undefined;
   if (imported !== undefined) return imported;
   if (!isMemprofRaw(bytes)) {
-    const others = run === undefined ? ", and none of DHAT, pprof, heaptrack, jemalloc or gperftools" : "";
-    throw new UserError(`${file} is not a MemProf profile${others}${hintOf(bytes)}`);
+    const otherFormats =
+      run === undefined ? ", and none of DHAT, pprof, heaptrack, jemalloc or gperftools" : "";
+    throw new UserError(`${file} is not a MemProf profile${otherFormats}${hintOf(bytes)}`);
   }
   try {
     const raw = readRaw(bytes);
@@ -163,7 +164,7 @@ async function profileOf(file: string, run: Run | undefined, places: OriginalPla
     const profile = withEstimatedCallers(
       heapProfileFromRaw(raw, run, (modules) =>
         withLines(createRunSymbolizer(modules, run, loadDemangler()), modules, (index) =>
-          run === undefined ? undefined : symbols.of(modules[index]!, notedOf(modules[index]!)),
+          run === undefined ? undefined : symbols.symbolsOf(modules[index]!, notedOf(modules[index]!)),
         ),
       ),
     );

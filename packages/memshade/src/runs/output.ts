@@ -75,8 +75,8 @@ function readableRun(folder: string): Run | undefined {
   }
 }
 
-function isSame(one: string, other: string): boolean {
-  const [a, b] = [one, other].map((file) => fs.statSync(file, { throwIfNoEntry: false, bigint: true }));
+function isSame(first: string, second: string): boolean {
+  const [a, b] = [first, second].map((file) => fs.statSync(file, { throwIfNoEntry: false, bigint: true }));
   return a !== undefined && b !== undefined && a.ino === b.ino && a.dev === b.dev && a.isFile();
 }
 

@@ -61,7 +61,7 @@ export class RunNames {
   readonly #objects = new Map<string, ObjectNames>();
 
   /** Returns the names of the object that starts at an address of the run; undefined if there are none. */
-  of(start: string): ObjectNames | undefined {
+  namesOf(start: string): ObjectNames | undefined {
     return this.#objects.get(start);
   }
 
@@ -79,25 +79,25 @@ export class RunNames {
   /** Writes the names beside a run; nothing if there are none. @throws UserError if they cannot be written */
   write(folder: string): void {
     if (this.#objects.size === 0) return;
-    const text = JSON.stringify(this.#kept());
+    const text = JSON.stringify(this.#toStored());
     writeWholeFile(path.join(folder, NAMES_FILE), (file) => file.write(`${text}\n`));
   }
 
-  #kept(): KeptNames {
+  #toStored(): KeptNames {
     const texts = new Numbers<string>();
     const frames = new Numbers<string>();
-    const numberOf = (text: string | undefined): number => (text === undefined ? -1 : texts.of(text));
+    const numberOf = (text: string | undefined): number => (text === undefined ? -1 : texts.numberOf(text));
     const frameOf = (frame: Frame): number => {
       const flags =
         (frame.inlined ? FLAG.inlined : 0) |
         (frame.handsOutMemory ? FLAG.handsOutMemory : 0) |
         (frame.approximate ? FLAG.approximate : 0);
-      const kept: KeptFrame = [
+      const stored: KeptFrame = [
         ...([frame.function, frame.linkageName, frame.file].map(numberOf) as [number, number, number]),
         ...([frame.line, frame.column, frame.startLine] as const),
         flags,
       ];
-      return frames.of(JSON.stringify(kept));
+      return frames.numberOf(JSON.stringify(stored));
     };
     const objects = [...this.#objects].map(([start, { places, missing }]) => ({
       start,
@@ -114,8 +114,8 @@ export class RunNames {
     return {
       schema: NAMES_SCHEMA,
       version: VERSION,
-      texts: texts.all,
-      frames: frames.all.map((text) => JSON.parse(text) as KeptFrame),
+      texts: texts.values,
+      frames: frames.values.map((text) => JSON.parse(text) as KeptFrame),
       objects,
     };
   }
@@ -128,14 +128,16 @@ export class RunNames {
     const file = path.join(folder, NAMES_FILE);
     if (!fs.existsSync(file)) return undefined;
     try {
-      const kept = JSON.parse(readRegular(file).toString()) as KeptNames;
-      return kept.schema === NAMES_SCHEMA && kept.version === VERSION ? RunNames.#of(kept) : undefined;
+      const stored = JSON.parse(readRegular(file).toString()) as KeptNames;
+      return stored.schema === NAMES_SCHEMA && stored.version === VERSION
+        ? RunNames.#fromStored(stored)
+        : undefined;
     } catch {
       return undefined;
     }
   }
 
-  static #of({ texts, frames, objects }: KeptNames): RunNames {
+  static #fromStored({ texts, frames, objects }: KeptNames): RunNames {
     const names = new RunNames();
     const textOf = (number: number): string | undefined => {
       if (number === -1) return undefined;
@@ -143,7 +145,7 @@ export class RunNames {
       if (typeof text !== "string") throw new TypeError("there is no such text");
       return text;
     };
-    const all = frames.map(([name, linkageName, file, line, column, startLine, flags]): Frame => {
+    const allFrames = frames.map(([name, linkageName, file, line, column, startLine, flags]): Frame => {
       if (![line, column, startLine, flags].every(Number.isSafeInteger))
         throw new TypeError("it is no frame");
       return {
@@ -160,7 +162,7 @@ export class RunNames {
       };
     });
     const frameOf = (number: number): Frame => {
-      const frame = all[number];
+      const frame = allFrames[number];
       if (frame === undefined) throw new TypeError("there is no such frame");
       return frame;
     };
@@ -178,13 +180,13 @@ export class RunNames {
 }
 
 class Numbers<T> {
-  readonly all: T[] = [];
+  readonly values: T[] = [];
   readonly #numbers = new Map<T, number>();
 
-  of(value: T): number {
+  numberOf(value: T): number {
     let number = this.#numbers.get(value);
     if (number === undefined) {
-      number = this.all.push(value) - 1;
+      number = this.values.push(value) - 1;
       this.#numbers.set(value, number);
     }
     return number;

@@ -69,7 +69,7 @@ export interface OriginalPlaces {
 }
 
 export interface ModuleCode extends ModuleSymbols {
-  around(offset: number): readonly CodeInstruction[];
+  instructionsAround(offset: number): readonly CodeInstruction[];
 }
 
 /** Bytes of a hash that identify a module without a build id. */
@@ -107,7 +107,7 @@ export class RunSymbols {
    *
    * @param noted places in the run itself, for a module that is not found unchanged
    */
-  of(module: ProfileModule | RunModule, noted?: readonly RunPlace[]): ModuleSymbols | undefined {
+  symbolsOf(module: ProfileModule | RunModule, noted?: readonly RunPlace[]): ModuleSymbols | undefined {
     const recorded = recordedPlaces(noted, loadDemangler());
     if (isObject(module)) return this.#ofObject(module);
     const original = this.#find(module, recorded === undefined);
@@ -149,7 +149,7 @@ export class RunSymbols {
     const { path: file } = module;
     if (file === undefined || file === null) return undefined;
     const start = startOf(module);
-    const noted = this.#noted?.of(start);
+    const noted = this.#noted?.namesOf(start);
     const opened = lazily(() => this.#openOnce(file, module));
     if (noted === undefined && opened() === undefined) return undefined;
     const isNotedFirst = noted !== undefined && (this.#places.binaryPaths ?? []).length === 0;
@@ -159,10 +159,12 @@ export class RunSymbols {
     // Nameless places in the C or C++ library are not counted, because their names are of little use.
     const isLibrary = libraryOf({ module: file }) !== undefined;
     const framesAt = (address: number): readonly Frame[] => {
-      const known = noted?.places.get(address)?.frames;
-      if (known !== undefined && isNotedFirst && hasName(known)) return known;
+      const storedFrames = noted?.places.get(address)?.frames;
+      if (storedFrames !== undefined && isNotedFirst && hasName(storedFrames)) return storedFrames;
       const found = opened()?.symbolizer.frames(address);
-      return found !== undefined && (known === undefined || hasName(found)) ? found : (known ?? []);
+      return found !== undefined && (storedFrames === undefined || hasName(found))
+        ? found
+        : (storedFrames ?? []);
     };
     return {
       frames: (address) => {
@@ -231,7 +233,7 @@ export class RunSymbols {
    */
   functionStart(module: RunModule, address: number): number | undefined {
     const start = startOf(module);
-    let found = this.#noted?.of(start)?.places.get(address)?.symbolStart;
+    let found = this.#noted?.namesOf(start)?.places.get(address)?.symbolStart;
     if (found === undefined) {
       let starts = this.#starts.get(start);
       if (starts === undefined) {
@@ -267,7 +269,7 @@ export class RunSymbols {
     if (original === undefined) return undefined;
     const { symbolizer, frames } = this.#symbolizerOf(original);
     if (!symbolizer.hasDebugInfo) return undefined;
-    return { frames, around: instructionReader(readRegular(original.file), loadDemangler()) };
+    return { frames, instructionsAround: instructionReader(readRegular(original.file), loadDemangler()) };
   }
 
   #find(
@@ -340,9 +342,10 @@ function lazily<T>(make: () => T): () => T {
  * only the first is named.
  */
 function missingParts({ path: file, missing }: FileSymbolizer): string[] {
-  const [first, ...others] = missing;
+  const [first, ...otherFiles] = missing;
   if (first === undefined) return [];
-  const more = others.length === 0 ? "" : `, nor were ${counted(others.length, "other file", "other files")}`;
+  const more =
+    otherFiles.length === 0 ? "" : `, nor were ${counted(otherFiles.length, "other file", "other files")}`;
   return [`${file} ${first}${more}: inlined functions, and some lines, are not known there.`];
 }
 

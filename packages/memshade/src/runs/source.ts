@@ -61,10 +61,10 @@ function folderOf(place: string): string {
 
 /** Returns a reader of source files on this machine, by their recorded or mapped paths or beside a module. */
 export function createSourceReader(maps: readonly PathMap[], places: ModulePlaces = {}): SourceReader {
-  const known = new Map<string, readonly string[] | undefined>();
+  const linesOfFile = new Map<string, readonly string[] | undefined>();
   return (file) => {
-    if (!known.has(file)) known.set(file, firstLines(sourceCandidates(file, maps, places)));
-    return known.get(file);
+    if (!linesOfFile.has(file)) linesOfFile.set(file, firstLines(sourceCandidates(file, maps, places)));
+    return linesOfFile.get(file);
   };
 }
 

@@ -28,7 +28,10 @@ export function loadStatics(input: string, places: OriginalPlaces = {}): Statics
 /** Demangles symbols. Tables of C++ types, among others, have mangled names in the module. */
 function demangled({ symbols, ...module }: StaticsOfModule): StaticsOfModule {
   const demangle = loadDemangler();
-  return { ...module, symbols: symbols.map((one) => ({ ...one, ...named(one.name, demangle(one.name)) })) };
+  return {
+    ...module,
+    symbols: symbols.map((symbol) => ({ ...symbol, ...named(symbol.name, demangle(symbol.name)) })),
+  };
 }
 
 function named(linkageName: string, name: string): Pick<StaticSymbol, "name" | "linkageName"> {
@@ -47,10 +50,10 @@ export function loadNamedStatics(input: string, places: OriginalPlaces = {}): Na
   try {
     const file = readStatics(readRegular(name).toString());
     const symbols = new RunSymbols(places);
-    const known = file.modules.flatMap(({ module }) => run.modules[module] ?? []);
+    const knownModules = file.modules.flatMap(({ module }) => run.modules[module] ?? []);
     return {
       file: { ...file, modules: file.modules.map(demangled) },
-      variables: new Map(known.map((module) => [module.index, symbols.dataVariablesOf(module)])),
+      variables: new Map(knownModules.map((module) => [module.index, symbols.dataVariablesOf(module)])),
       modules: run.modules.map((module) => module.name),
     };
   } catch (error) {

@@ -55,7 +55,7 @@ function isOfScript(run: Run | undefined): boolean {
 
 function addLines(waste: WasteFile, modules: readonly RunModule[], places: OriginalPlaces): void {
   const symbols = new RunSymbols(places, modules);
-  const known = new Map<number, ReturnType<RunSymbols["of"]>>();
+  const symbolsOfModule = new Map<number, ReturnType<RunSymbols["symbolsOf"]>>();
   const indexOf = ({ address }: WasteIp): number => Math.floor(address / MODULE_SPAN);
   // A module with recorded lines had its debug information then, and no other file has more.
   const described = new Set(placesOf(waste).flatMap((ip) => (ip.file === undefined ? [] : indexOf(ip))));
@@ -63,8 +63,8 @@ function addLines(waste: WasteFile, modules: readonly RunModule[], places: Origi
     const index = indexOf(ip);
     const module = modules[index];
     if (described.has(index) || module === undefined || ip.address % MODULE_SPAN === 0) continue;
-    if (!known.has(index)) known.set(index, symbols.of(module));
-    const [innermost, ...outer] = known.get(index)?.frames(ip.address % MODULE_SPAN) ?? [];
+    if (!symbolsOfModule.has(index)) symbolsOfModule.set(index, symbols.symbolsOf(module));
+    const [innermost, ...outer] = symbolsOfModule.get(index)?.frames(ip.address % MODULE_SPAN) ?? [];
     if (innermost?.file === undefined || innermost.line === 0) continue;
     ip.file = innermost.file;
     ip.line = innermost.line;

@@ -37,12 +37,12 @@ export function nameSites(profile: WorkingSetProfile, run: Run, places: Original
       .frames(offset)
       .toReversed()
       .map(({ function: name, module = NONE, file, line, startLine, inlined }) => {
-        const of = run.modules[module]?.name;
+        const moduleName = run.modules[module]?.name;
         return {
           function: numberOf(`${module} ${name}`),
           offset,
           name,
-          ...(of === undefined ? {} : { module: of }),
+          ...(moduleName === undefined ? {} : { module: moduleName }),
           ...(file === undefined ? {} : { file }),
           ...(line === undefined ? {} : { line }),
           ...(startLine === undefined ? {} : { startLine }),

@@ -28,7 +28,7 @@ export interface AddOptions {
 
 export interface AddedRuns {
   readonly added: number;
-  readonly known: readonly string[];
+  readonly knownInputs: readonly string[];
   readonly contexts: number;
   /** Number of sites that make garbage-collected objects. */
   readonly objectPlaces: number;
@@ -61,7 +61,7 @@ export async function addRuns(
   };
   const folder = StoreFolder.openOrMake(store);
   const present = await runsIn(folder);
-  const known: string[] = [];
+  const knownInputs: string[] = [];
   const leftOut = new Set<string>();
   let contexts = 0;
   let objectPlaces = 0;
@@ -69,7 +69,7 @@ export async function addRuns(
     options.progress?.(index, inputs.length);
     const key = runKey(digestOf(input), identity);
     if (present.has(key) && options.force !== true) {
-      known.push(input.path);
+      knownInputs.push(input.path);
       continue;
     }
     present.add(key);
@@ -85,7 +85,7 @@ export async function addRuns(
     if (batch.length >= MOST_ROWS) write(day);
   }
   for (const day of [...batches.keys()]) write(day);
-  return { added, known, contexts, objectPlaces, leftOut: [...leftOut] };
+  return { added, knownInputs, contexts, objectPlaces, leftOut: [...leftOut] };
 }
 
 function digestOf({ heap, folder }: StoreInput): string {
@@ -133,10 +133,10 @@ class Batch {
     const names = new Set(this.#parts.flatMap((part) => Object.keys(part)));
     return Object.fromEntries(
       Array.from(names, (name) => {
-        const all = this.#parts.flatMap((part) => part[name] ?? []);
+        const rows = this.#parts.flatMap((part) => part[name] ?? []);
         const key = name === "contexts" ? "ctx" : name === "frames" ? "frame" : undefined;
-        if (key === undefined) return [name, all];
-        return [name, [...new Map(all.map((row) => [row[key], row])).values()]];
+        if (key === undefined) return [name, rows];
+        return [name, [...new Map(rows.map((row) => [row[key], row])).values()]];
       }),
     );
   }

@@ -45,7 +45,7 @@ export async function adviceOf(
   const places = new Map<string, LayoutRow & { readonly fields: LayoutRow["fields"][number][] }>();
   for (const [run, layout, site, type, element, bytes, name, offset, size] of layouts.rows) {
     const key = `${run} ${layout}`;
-    const known = places.get(key) ?? {
+    const layoutRow = places.get(key) ?? {
       run: run as bigint,
       site: site as bigint,
       type: (type as string | null) ?? undefined,
@@ -53,9 +53,9 @@ export async function adviceOf(
       bytes: Number(bytes),
       fields: [],
     };
-    places.set(key, known);
+    places.set(key, layoutRow);
     if (offset !== null)
-      known.fields.push({
+      layoutRow.fields.push({
         name: (name as string | null) ?? undefined,
         offset: Number(offset),
         size: Number(size),
@@ -93,7 +93,7 @@ export async function adviceOf(
   const advice = [...coldFields([...places.values()]), ...usedTogether(used, intervals)].sort(
     (a, b) => b.saves - a.saves,
   );
-  const sites = advice.flatMap((one) => (one.kind === "cold-fields" ? [one.site] : one.sites));
+  const sites = advice.flatMap((item) => (item.kind === "cold-fields" ? [item.site] : item.sites));
   const runs = new Set([...[...places.values()].map(({ run }) => run), ...used.map(({ run }) => run)]).size;
   const notes = notesOf(intervals);
   return { advice, frames: await namedFrames(database, sites, rules), runs, notes };

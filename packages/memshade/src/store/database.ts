@@ -161,16 +161,16 @@ function viewOf({ name, columns, key, order }: StoreTable, files: readonly strin
     files.length === 0
       ? `(select ${columns.map((column) => `null::${DUCKDB_TYPES[column.type]} as ${quoted(column)}`).join(", ")} where false)`
       : readFiles(columns, files);
-  const shown = columns.map((column) => shownColumn(column)).join(", ");
-  return `create view ${name} as select ${key === undefined ? "" : `distinct on (${key}) `}${shown} from ${rows}${order === undefined ? "" : ` order by ${key}, ${order}`}`;
+  const shownColumns = columns.map((column) => shownColumn(column)).join(", ");
+  return `create view ${name} as select ${key === undefined ? "" : `distinct on (${key}) `}${shownColumns} from ${rows}${order === undefined ? "" : ` order by ${key}, ${order}`}`;
 }
 
 /** Returns SQL for the rows of one table's files. Columns that are newer than a file are null there. */
 export function readFiles(columns: readonly StoreColumn[], files: readonly string[]): string {
-  const known = columns.map(
+  const schemaEntries = columns.map(
     ({ name, type }) => `'${name}': {name: '${name}', type: '${DUCKDB_TYPES[type]}', default_value: null}`,
   );
-  return `read_parquet([${files.map(sqlText).join(", ")}], hive_partitioning = false, schema = map {${known.join(", ")}})`;
+  return `read_parquet([${files.map(sqlText).join(", ")}], hive_partitioning = false, schema = map {${schemaEntries.join(", ")}})`;
 }
 
 /** Returns a column as shown to users. GUIDs are unsigned 64-bit hashes. */

@@ -42,12 +42,12 @@ export class Swap {
   /** Returns the files of a table's folder after the replacement. */
   applyTo(files: readonly string[], folder: string): string[] {
     const { come, go } = this.#exchange;
-    const gone = new Set([...go, ...come.map(({ file }) => file)].map((path) => join(this.#store, path)));
+    const replaced = new Set([...go, ...come.map(({ file }) => file)].map((path) => join(this.#store, path)));
     const added = come
       .map(({ partial, file }) => [join(this.#store, partial), join(this.#store, file)] as const)
       .filter(([, file]) => file.startsWith(`${folder}/`))
       .map(([partial, file]) => (existsSync(partial) ? partial : file));
-    return [...files.filter((file) => !gone.has(file)), ...added].sort();
+    return [...files.filter((file) => !replaced.has(file)), ...added].sort();
   }
 
   /** Writes the replacement to a file, then does it. */

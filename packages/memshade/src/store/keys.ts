@@ -53,14 +53,14 @@ export class StoreKeys {
   readonly #paths = new WeakMap<readonly KeyedFrame[], ContextKeys>();
 
   frame(frame: KeyedFrame): bigint {
-    return this.#known(frame).key;
+    return this.#cachedKey(frame).key;
   }
 
   /** @param path innermost frame first; at least one */
   context(path: readonly KeyedFrame[]): ContextKeys {
     const seen = this.#paths.get(path);
     if (seen !== undefined) return seen;
-    const text = path.map((frame) => this.#known(frame).text).join(" ");
+    const text = path.map((frame) => this.#cachedKey(frame).text).join(" ");
     let keys = this.#contexts.get(text);
     if (keys === undefined) {
       const frames = path.map((frame) => this.frame(frame));
@@ -72,13 +72,13 @@ export class StoreKeys {
     return keys;
   }
 
-  #known(frame: KeyedFrame): { readonly key: bigint; readonly text: string } {
-    let known = this.#frames.get(frame);
-    if (known === undefined) {
+  #cachedKey(frame: KeyedFrame): { readonly key: bigint; readonly text: string } {
+    let cached = this.#frames.get(frame);
+    if (cached === undefined) {
       const key = frameKey(frame);
-      known = { key, text: String(key) };
-      this.#frames.set(frame, known);
+      cached = { key, text: String(key) };
+      this.#frames.set(frame, cached);
     }
-    return known;
+    return cached;
   }
 }

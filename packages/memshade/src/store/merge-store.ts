@@ -62,14 +62,14 @@ export async function mergeStore(database: StoreDatabase, options: MergeStoreOpt
   const chosen = `select run, project, build, started, fields_known, derived_calls, static_data from runs where ${where ?? "true"}`;
   await database.checkOnlyReading(chosen);
   await database.run(`create temporary table chosen as ${chosen}`);
-  const [[runs, known] = []] = (
+  const [[runs, knownFields] = []] = (
     await database.ask("select count(*), bit_and(fields_known) from chosen where fields_known <> 0")
   ).rows;
   if (Number(runs) === 0)
     throw new UserError(
       where === undefined ? "there is no heap in this store" : `no run with a heap fits --where ${where}`,
     );
-  const fields = schema.filter(({ tag }) => ((known as bigint) >> BigInt(tag - 1)) & 1n);
+  const fields = schema.filter(({ tag }) => ((knownFields as bigint) >> BigInt(tag - 1)) & 1n);
   // A store has no histograms, not even their sizes.
   const stored = fields.filter((field) => STORED_FIELDS.includes(field));
   await refusePartOfSums(database);
@@ -212,10 +212,10 @@ async function addCalls(
       (callees as readonly bigint[]).map((callee) => BigInt.asUintN(64, callee)),
     );
   }
-  const others = await database.ask(
+  const otherFunctions = await database.ask(
     "select distinct o.ctx, o.guid from other_functions as o join chosen as r on r.run = o.run order by o.ctx, o.guid",
   );
-  if (others.rows.length > 0) addOtherFunctions(builder, others.rows, frames);
+  if (otherFunctions.rows.length > 0) addOtherFunctions(builder, otherFunctions.rows, frames);
 }
 
 /** Adds contexts to further functions, which YAML profiles can have. */
@@ -284,23 +284,23 @@ async function addDataAccesses(database: StoreDatabase, tables: ProfileMerger): 
   );
   const runs = new Map<Cell, Map<Cell, AccessRow & { readonly places: AccessRow["places"][number][] }>>();
   for (const [run, position, symbol, hash, count, cold, counted, file, line] of rows) {
-    const known = runs.get(run!) ?? new Map();
-    runs.set(run!, known);
+    const accessesOfRun = runs.get(run!) ?? new Map();
+    runs.set(run!, accessesOfRun);
     if (position === null) continue;
-    const row = known.get(position!) ?? {
+    const row = accessesOfRun.get(position!) ?? {
       symbol: symbol === null ? BigInt.asUintN(64, hash as bigint) : (symbol as string),
       count: BigInt.asUintN(64, (count ?? 0n) as bigint),
       isCold: cold as boolean,
       isCounted: counted as boolean,
       places: [],
     };
-    known.set(position!, row);
+    accessesOfRun.set(position!, row);
     if (file !== null) row.places.push({ file: file as string, line: Number(line) });
   }
   const uses: [string, SymbolUse][] = [];
   let isCounted = false;
-  for (const known of runs.values()) {
-    const accesses = [...known.values()];
+  for (const accessesOfRun of runs.values()) {
+    const accesses = [...accessesOfRun.values()];
     if (accesses.some((row) => row.isCounted)) {
       isCounted = true;
       uses.push(...accesses.map(useOf));

@@ -46,8 +46,8 @@ export function runKey(
   digest: string,
   { project, build, commit = "", host = "", labels }: RunIdentity,
 ): bigint {
-  const all = Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
-  return keyOf(JSON.stringify([digest, project, build, commit, host, all]));
+  const sortedLabels = Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
+  return keyOf(JSON.stringify([digest, project, build, commit, host, sortedLabels]));
 }
 
 export function rowsOfRun(
@@ -58,20 +58,22 @@ export function rowsOfRun(
 ): RunRows {
   const frames = new FrameRows(keys);
   const place = { run: key, project: identity.project, day: dayOf(run.started) };
-  const known = new Set(run.fields);
-  const columns = FIELD_COLUMNS.filter(({ field }) => known.has(field));
+  const knownFields = new Set(run.fields);
+  const columns = FIELD_COLUMNS.filter(({ field }) => knownFields.has(field));
   const contexts: StoreRow[] = [];
   const metrics: StoreRow[] = [];
   const otherFunctions: StoreRow[] = [];
   for (const { frames: path, mib, own, otherFunctions: others = [] } of run.contexts) {
     for (const frame of path) frames.add(frame);
-    const { ctx, site, functions, frames: of } = keys.context(path);
-    contexts.push({ ctx, ctx_functions: functions, site, frames: of });
+    const { ctx, site, functions, frames: frameKeys } = keys.context(path);
+    contexts.push({ ctx, ctx_functions: functions, site, frames: frameKeys });
     const row: Record<string, StoreRow[string]> = { ...METRICS_ROW, ...place, ctx, site };
     for (const { name, column } of columns) row[column] = mib[name];
     for (const { name, column } of OWN_COLUMNS) row[column] = own?.[name];
-    row.size_log2 = known.has(SIZE) ? powersOf(mib.allocCount, mib.minSize, mib.maxSize) : [];
-    row.lifetime_log2 = known.has(LIFETIME) ? powersOf(mib.allocCount, mib.minLifetime, mib.maxLifetime) : [];
+    row.size_log2 = knownFields.has(SIZE) ? powersOf(mib.allocCount, mib.minSize, mib.maxSize) : [];
+    row.lifetime_log2 = knownFields.has(LIFETIME)
+      ? powersOf(mib.allocCount, mib.minLifetime, mib.maxLifetime)
+      : [];
     metrics.push(row);
     for (const guid of others) otherFunctions.push({ ...place, ctx, guid });
   }
@@ -215,7 +217,7 @@ function runRow(run: StoredRun, key: bigint, identity: RunIdentity): StoreRow {
 class FrameRows {
   readonly rows: StoreRow[] = [];
   readonly #keys: StoreKeys;
-  readonly #known = new Set<bigint>();
+  readonly #knownFrames = new Set<bigint>();
 
   constructor(keys: StoreKeys) {
     this.#keys = keys;
@@ -223,8 +225,8 @@ class FrameRows {
 
   add(frame: StoredFrame): bigint {
     const key = this.#keys.frame(frame);
-    if (this.#known.has(key)) return key;
-    this.#known.add(key);
+    if (this.#knownFrames.has(key)) return key;
+    this.#knownFrames.add(key);
     this.rows.push({
       frame: key,
       guid: frame.guid,

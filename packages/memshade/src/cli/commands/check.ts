@@ -113,9 +113,9 @@ export function addCheckCommand(program: Command): void {
 }
 
 async function runCheck(named: string | undefined, options: CheckOptions): Promise<void> {
-  const given = await givenLimits(options);
+  const limits = await givenLimits(options);
   const run = await chosenRun(named);
-  const report = await checkRun(run, given, {
+  const report = await checkRun(run, limits, {
     rules: frameRules(options),
     binaryPaths: options.binaryPath,
     pathMaps: options.pathMap,
@@ -147,7 +147,7 @@ async function givenLimits({
   suppressions,
 }: CheckOptions): Promise<GivenLimits> {
   const budgets = await Promise.all(budget.map(loadBudget));
-  const limits = [...budgets.flatMap((one) => one.limits), ...limit];
+  const limits = [...budgets.flatMap((loadedBudget) => loadedBudget.limits), ...limit];
   if (limits.length === 0)
     throw new UserError(
       'no limits were given: --limit "peak<8MiB" gives one, --budget FILE many; --list says what can be limited',
@@ -158,7 +158,7 @@ async function givenLimits({
     );
   return {
     limits,
-    baseline: baseline ?? budgets.findLast((one) => one.baseline !== undefined)?.baseline,
+    baseline: baseline ?? budgets.findLast((loadedBudget) => loadedBudget.baseline !== undefined)?.baseline,
     leaks: [...loadSuppressions(suppressions), ...budgets.flatMap(({ leaks }) => leaks)],
     places: budgets.flatMap(({ places }) => places),
   };

@@ -81,13 +81,13 @@ export function addDiffCommand(program: Command): void {
       if (html !== undefined && inputs.old.length + inputs.new.length > 2)
         throw new UserError("--html compares one run with another: name one of each side");
       const plain = { ...options, color: "never", wide: false, lines: undefined } as const;
-      const shown = html === undefined ? options : plain;
-      const { text, exceeded, compared: both } = await runDiff(inputs, shown, standardOutput());
+      const diffOptions = html === undefined ? options : plain;
+      const { text, exceeded, compared: comparison } = await runDiff(inputs, diffOptions, standardOutput());
       if (html === undefined) print(text);
       else {
         const file = pagePath(html, inputs.new[0]!, "diff");
         await writePage(
-          pageOfDiff(both, { sources: options.htmlSources, binaryPaths: options.binaryPath }),
+          pageOfDiff(comparison, { sources: options.htmlSources, binaryPaths: options.binaryPath }),
           text,
           {
             file,

@@ -33,12 +33,12 @@ function listWords(): string {
   return `${words.join("\n").replaceAll("\u00a0", " ")}\n`;
 }
 
-function explain(asked: string): string {
-  const entry = glossaryEntry(asked);
+function explain(word: string): string {
+  const entry = glossaryEntry(word);
   if (entry !== undefined) return entryText(entry);
-  const near = nearestWords(asked);
+  const near = nearestWords(word);
   const perhaps = near.length === 0 ? "" : `: perhaps ${near.join(", ")}`;
-  throw new UserError(`"${asked}" is no word of the glossary${perhaps}; memshade explain lists all words`);
+  throw new UserError(`"${word}" is no word of the glossary${perhaps}; memshade explain lists all words`);
 }
 
 function entryText({ word, also, text, advice, more }: GlossaryEntry): string {

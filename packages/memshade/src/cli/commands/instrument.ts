@@ -63,10 +63,10 @@ export function addInstrumentCommand(program: Command): void {
     });
 }
 
-function isSameFile(path: string, other: string): boolean {
+function isSameFile(first: string, second: string): boolean {
   try {
-    const [one, two] = [statSync(path), statSync(other)];
-    return one.dev === two.dev && one.ino === two.ino;
+    const [firstStatus, secondStatus] = [statSync(first), statSync(second)];
+    return firstStatus.dev === secondStatus.dev && firstStatus.ino === secondStatus.ino;
   } catch {
     return false;
   }

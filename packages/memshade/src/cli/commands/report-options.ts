@@ -165,25 +165,26 @@ export function parseRows(text: string): number {
   return parsePositive("-n", "rows", text);
 }
 
-export function parsePositive(option: string, what: string, text: string): number {
+export function parsePositive(option: string, unit: string, text: string): number {
   const number = Number(text);
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(number) || number === 0)
-    throw new UserError(`${option} takes a number of ${what} from 1, not "${text}"`);
+    throw new UserError(`${option} takes a number of ${unit} from 1, not "${text}"`);
   return number;
 }
 
 export function parseChoice<T extends string>(option: string, choices: readonly T[], text: string): T {
-  const found = choices.find((choice) => choice === text);
-  if (found === undefined) throw new UserError(`${option} takes one of ${choices.join(", ")}, not "${text}"`);
-  return found;
+  const choice = choices.find((choice) => choice === text);
+  if (choice === undefined)
+    throw new UserError(`${option} takes one of ${choices.join(", ")}, not "${text}"`);
+  return choice;
 }
 
 /** Returns the measures of a view for the help: a text per tool, with aliases in parentheses. */
 export function measuresByTool(isOffered: (measure: Measure) => boolean, view: MeasureView): string[] {
   return MEASURED_TOOLS.map((tool) => {
     const measures = measuresOfTool(tool).filter(isOffered);
-    const others = measures.flatMap((measure) => wordsOf(measure, view).slice(1));
-    const also = others.length === 0 ? "" : ` (or ${others.join(", ")})`;
+    const aliases = measures.flatMap((measure) => wordsOf(measure, view).slice(1));
+    const also = aliases.length === 0 ? "" : ` (or ${aliases.join(", ")})`;
     return `${TOOLS[tool].name}: ${measures.map(({ id }) => id).join(", ")}${also}`;
   });
 }

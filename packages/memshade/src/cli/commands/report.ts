@@ -95,9 +95,9 @@ export function addReportCommand(program: Command): void {
     .optionsGroup("Options of the heap:");
   addHotColdOptions(command)
     .addHelpText("after", EXAMPLES)
-    .action(async (named: string | undefined, given: ReportOptions) => {
-      const behind = named === undefined ? runBehindHtml(given.html) : undefined;
-      const options = behind === undefined ? given : { ...given, html: true as const };
+    .action(async (named: string | undefined, flags: ReportOptions) => {
+      const behind = named === undefined ? runBehindHtml(flags.html) : undefined;
+      const options = behind === undefined ? flags : { ...flags, html: true as const };
       const input = await chosenRun(named ?? behind);
       for await (const text of runReport(input, options, standardOutput())) print(text);
     });
@@ -123,23 +123,23 @@ async function* runReport(
     return;
   }
   const isReport = options.csv !== true && options.compat === undefined;
-  const all = isReport ? runFindings(loaded, Number.POSITIVE_INFINITY) : [];
-  const findings = isReport && findsAnything(loaded) ? all.slice(0, MOST_FINDINGS) : undefined;
-  const told = { rows: options.rows, thresholds: thresholdsOf(options) };
+  const allFindings = isReport ? runFindings(loaded, Number.POSITIVE_INFINITY) : [];
+  const findings = isReport && findsAnything(loaded) ? allFindings.slice(0, MOST_FINDINGS) : undefined;
+  const rowOptions = { rows: options.rows, thresholds: thresholdsOf(options) };
   if (html !== undefined) {
-    const page = pageOf(loaded, input, all, {
+    const page = pageOf(loaded, input, allFindings, {
       sources: options.htmlSources,
       pathMaps: options.pathMap,
       binaryPaths: options.binaryPath,
     });
     const file = pagePath(html, input);
-    const text = plainText(loaded, input, { ...told, allFrames: options.allFrames }, findings);
+    const text = plainText(loaded, input, { ...rowOptions, allFrames: options.allFrames }, findings);
     await writePage(page, text, { file, inputs: [input], open: options.open });
     return;
   }
   const isOneDocument = options.json === true && tools.length > 1;
   const screen = screenOptions(options, { ...terminal, said: new Set() });
-  const parts = reportParts(loaded, input, { ...told, screen, json, csv, compat });
+  const parts = reportParts(loaded, input, { ...rowOptions, screen, json, csv, compat });
   if (isOneDocument) {
     const texts = parts.map(({ tool, print }) => [tool, JSON.parse([...print(undefined)].join(""))]);
     yield runReportJson(input, findings ?? [], Object.fromEntries(texts));

@@ -197,7 +197,7 @@ function areBlocksRecorded({ tool = [] }: RunFlags): boolean {
 
 function nativeToolOf(flags: RunFlags): NativeRun["tool"] {
   const { tool = [], includeStack, compat, contexts, who: isOwned } = flags;
-  const names = tool.flatMap((one) => INSERTED[one]?.name ?? []);
+  const names = tool.flatMap((name) => INSERTED[name]?.name ?? []);
   return names.length === 0
     ? undefined
     : { name: names[0], options: { includeStack, compat, contexts, isOwned, isCounting: isCounting(flags) } };
@@ -297,12 +297,12 @@ function refuseForNative(command: Command): void {
 /** Parses `NAME=VALUE`, or `NAME` for its value in memshade's own environment. */
 function environmentOf(settings: readonly string[]): Record<string, string> {
   const environment: Record<string, string> = {};
-  const given = programEnvironment();
+  const inherited = programEnvironment();
   for (const setting of settings) {
     const equals = setting.indexOf("=");
     if (equals === 0 || setting === "") throw new UserError(`--env ${setting}: a name is missing`);
     if (equals > 0) environment[setting.slice(0, equals)] = setting.slice(equals + 1);
-    else if (given[setting] !== undefined) environment[setting] = given[setting];
+    else if (inherited[setting] !== undefined) environment[setting] = inherited[setting];
   }
   return environment;
 }

@@ -151,7 +151,8 @@ async function chosenStacks(input: string, options: TreeOptions): Promise<Weight
 /** Returns the sampling tool of a word: the named tool, or one that has such a weight. */
 function toolOfSamples(word: string, tool: ReportedTool | undefined): ReportedTool | undefined {
   return REPORTED_TOOLS.find(
-    (one) => !isMeasured(one) && (one === tool || weightsOf(one).some(({ key }) => key === word)),
+    (candidate) =>
+      !isMeasured(candidate) && (candidate === tool || weightsOf(candidate).some(({ key }) => key === word)),
   );
 }
 
@@ -161,10 +162,10 @@ function chosenMetric(input: string, { tool, metrics }: WeightedStacks, { by }: 
     throw new UserError(`${input} has nothing that call paths could be weighed by`);
   }
   const key = tool === "samples" ? by : findMeasure(by, "tree", tool)?.id;
-  const metric = metrics.find((one) => one.key === key);
+  const metric = metrics.find((candidate) => candidate.key === key);
   if (metric !== undefined) return metric;
   throw new UserError(
-    `--by ${by} is not known of ${input}: it has ${metrics.map((one) => one.key).join(", ")}`,
+    `--by ${by} is not known of ${input}: it has ${metrics.map((candidate) => candidate.key).join(", ")}`,
   );
 }
 

@@ -54,8 +54,8 @@ export async function runExport(input: string, options: ExportOptions): Promise<
   const file = out === "-" || (out === undefined && !isTerminal) ? undefined : (out ?? usual);
   await writePieces(file, pieces, [input]);
   if (file !== undefined) {
-    const shown = quoteForShell(file);
-    say(`written to ${shown}; to see it: ${opened.replaceAll("FILE", shown)}`);
+    const quotedFile = quoteForShell(file);
+    say(`written to ${quotedFile}; to see it: ${opened.replaceAll("FILE", quotedFile)}`);
   }
 }
 
@@ -64,17 +64,17 @@ async function stacks(input: string, options: ExportOptions): Promise<Exported> 
   const tool = options.tool ?? firstTool(input);
   const { by } = options;
   await assertProfile(input, tool);
-  const asked = by !== undefined && isMeasured(tool) ? findMeasure(by, "export", tool) : undefined;
-  const part = asked !== undefined && recordedWith(asked.tool) === tool ? asked.tool : tool;
+  const measure = by !== undefined && isMeasured(tool) ? findMeasure(by, "export", tool) : undefined;
+  const part = measure !== undefined && recordedWith(measure.tool) === tool ? measure.tool : tool;
   const recorded = await loadExported(input, part, options);
   const { profile, ...rest } = exportedTool(recorded);
   const exported = { ...rest, profile: withMappedPaths(profile, options.pathMap ?? []) };
-  const shown = chooseWeight(format, recorded, exported, { by, option: "--by", input });
-  const weight = exported.weights[shown]!;
+  const weightIndex = chooseWeight(format, recorded, exported, { by, option: "--by", input });
+  const weight = exported.weights[weightIndex]!;
   const isSingle =
     EXPORT_FORMATS[format].hasOneWeight || (format === "dhat" && toolExport(tool).dhat === undefined);
   return {
-    pieces: writeStacks(format, recorded, exported, shown),
+    pieces: writeStacks(format, recorded, exported, weightIndex),
     part: isSingle ? weight.key : tool,
   };
 }
@@ -104,16 +104,18 @@ async function overTime(input: string, options: ExportOptions): Promise<Exported
   const recorded = tool === undefined ? recordedTools(input).filter(isOverTime) : [tool];
   const tools = recorded.length === 0 ? (["workingset"] as const) : recorded;
   const profiles: ToolProfile[] = [];
-  for (const one of format === "csv" ? tools.slice(-1) : tools) {
-    const loaded = await loadExported(input, one, options);
+  for (const toolName of format === "csv" ? tools.slice(-1) : tools) {
+    const loaded = await loadExported(input, toolName, options);
     requireOverTime(loaded, input, `--format ${format}`);
     profiles.push(loaded);
   }
   if (format !== "csv") return { pieces: writeTrace(basename(resolve(input)), profiles), part: tool ?? "" };
-  const [shown, other] = [tools.at(-1)!, tools[0]!];
+  const [shownTool, otherTool] = [tools.at(-1)!, tools[0]!];
   if (tools.length > 1)
-    say(`the table of ${SHELVES[shown].whole}: --tool ${other} writes that of ${SHELVES[other].whole}`);
-  return { pieces: writeCsv(profiles[0]!), part: shown };
+    say(
+      `the table of ${SHELVES[shownTool].whole}: --tool ${otherTool} writes that of ${SHELVES[otherTool].whole}`,
+    );
+  return { pieces: writeCsv(profiles[0]!), part: shownTool };
 }
 
 /** @throws UserError in one line if the tool was not recorded, or its file is damaged */

@@ -73,27 +73,27 @@ export interface MergeFlags extends HotColdFlags {
   classify?: boolean;
 }
 
-export async function runMerge(args: readonly string[], asked: MergeFlags): Promise<void> {
+export async function runMerge(args: readonly string[], givenFlags: MergeFlags): Promise<void> {
   keepHeapSmall();
   let isSomeSkipped = false;
   const skip = (message: string) => {
     isSomeSkipped = true;
     saySkipped(message);
   };
-  const found = expandInputs(args, asked.skipBad === true ? skip : undefined).filter(
+  const expanded = expandInputs(args, givenFlags.skipBad === true ? skip : undefined).filter(
     ({ path, isMissing }) => {
       if (isMissing !== true) return true;
       const message = `${dirname(path)} has no heap profile: it was recorded without the heap tool`;
-      if (asked.skipBad !== true) throw new UserError(message);
+      if (givenFlags.skipBad !== true) throw new UserError(message);
       skip(message);
       return false;
     },
   );
-  const inputs = found.map((input) => explained(input.path, () => withContentOfPipe(input)));
+  const inputs = expanded.map((input) => explained(input.path, () => withContentOfPipe(input)));
   if (inputs.length === 0) throw new UserError(NOTHING_READ);
-  refuseLosses(inputs, asked);
+  refuseLosses(inputs, givenFlags);
   // The rest of several inputs is not treated like a single input.
-  const flags = isSomeSkipped ? { ...asked, combine: true } : asked;
+  const flags = isSomeSkipped ? { ...givenFlags, combine: true } : givenFlags;
   const virtual = inputs.filter(({ hasVirtualClock }) => hasVirtualClock === true).length;
   if (virtual > 0)
     say(
@@ -114,10 +114,12 @@ function refuseLosses(inputs: readonly MergeInput[], { force, skipBad }: MergeFl
     const names = lossesOf(input, skipBad === true);
     return names.length === 0 ? [] : [`${input.path} has ${names.join(", ")} too`];
   });
-  const [first, ...others] = losses;
+  const [first, ...otherLosses] = losses;
   if (first === undefined) return;
   const more =
-    others.length === 0 ? "" : `, and so do ${counted(others.length, "other input", "other inputs")}`;
+    otherLosses.length === 0
+      ? ""
+      : `, and so do ${counted(otherLosses.length, "other input", "other inputs")}`;
   if (force === true) say(`left out, as only memory profiles are merged: ${first}${more}`);
   else
     throw new UserError(
@@ -158,7 +160,7 @@ function saySkipped(message: string): void {
 /** Merges inputs and shows progress. @throws UserError if no input could be read */
 async function merge(
   inputs: readonly MergeInput[],
-  kept: MergeFields,
+  fields: MergeFields,
   flags: MergeFlags,
 ): Promise<InputMerger> {
   const progress = new Progress("merging profiles");
@@ -166,7 +168,7 @@ async function merge(
   try {
     const merged = await mergeInputs(inputs, {
       places: { binaries: flags.binary, searchPaths: flags.search },
-      ...kept,
+      ...fields,
       threads: flags.threads,
       progress: (done, total) => total > 1 && progress.show(done, total),
       ...(flags.skipBad === true
@@ -226,11 +228,11 @@ async function writeMergedInputs(
   const isWhole = format === "memshade";
   const spill = isWhole ? () => new TemporaryFile(flags.output) : undefined;
   const fields = isWhole ? MIB_FIELDS : schema;
-  const kept = { fields, keepsSources: isWhole, keepsUnresolved: isWhole, spill };
-  const merger = await merge(inputs, kept, flags);
+  const keptFields = { fields, keepsSources: isWhole, keepsUnresolved: isWhole, spill };
+  const merger = await merge(inputs, keptFields, flags);
   const { tables, runs, ...from } = described(merger);
   tables.addDataAccess(dataAccess);
-  const known = tables.knownFields;
+  const knownFields = tables.knownFields;
   if (format === "indexed") {
     const { memprofVersion: version, container } = flags;
     const { chunks, ...sizes } = writeMerged(tables, { version, container, schema, order: "stored" });
@@ -250,7 +252,7 @@ async function writeMergedInputs(
     writePieces(flags.output, isWhole ? whole() : text());
     sayWritten(flags.output, sizes, from, isWhole);
   }
-  sayMissingFields(known, kept.fields);
+  sayMissingFields(knownFields, keptFields.fields);
 }
 
 /** Rejects a pipe before the merge, because the directory at the start of the file is written last. */

@@ -49,9 +49,9 @@ export function sayDataAccess(profile: DataAccessProfile | undefined): void {
   say(`static data: ${counted(records.length, "hot symbol")}, ${counted(coldSymbols.length, "cold one")}`);
 }
 
-export function sayMissingFields(known: readonly MibField[], wanted: readonly MibField[]): void {
-  const missing = wanted.filter(
-    (field) => !field.name.startsWith("accessHistogram") && !known.includes(field),
+export function sayMissingFields(knownFields: readonly MibField[], wantedFields: readonly MibField[]): void {
+  const missing = wantedFields.filter(
+    (field) => !field.name.startsWith("accessHistogram") && !knownFields.includes(field),
   );
   if (missing.length > 0)
     say(

@@ -56,7 +56,7 @@ export async function runStoreAdd(runs: readonly string[], flags: AddFlags): Pro
       "nobody knows which build that is: --commit or --build says it, or a git repository around",
     );
   if (build.trim() === "") throw new UserError("--build takes the name of a build, not an empty one");
-  const { added, known, contexts, objectPlaces, leftOut } = await addRuns(flags.to, runs, {
+  const { added, knownInputs, contexts, objectPlaces, leftOut } = await addRuns(flags.to, runs, {
     places: { binaries: flags.binary, searchPaths: flags.search },
     force: flags.force,
     sayFinding: (finding) => findingInWords(finding, { isShort: true }),
@@ -71,7 +71,7 @@ export async function runStoreAdd(runs: readonly string[], flags: AddFlags): Pro
       added: Date.now(),
     },
   });
-  for (const path of known) say(`${path} is there already: left out`);
+  for (const path of knownInputs) say(`${path} is there already: left out`);
   for (const sentence of leftOut) say(sentence);
   if (added === 0) return say(`nothing new for ${flags.to}`);
   const parts = [
@@ -139,9 +139,9 @@ export async function runStoreTrend(path: string, flags: TrendFlags): Promise<vo
 async function usualMeasure(database: StoreDatabase, project: string | undefined): Promise<FleetMeasure> {
   const usual = FLEET_MEASURES.filter(({ ofRuns }) => ofRuns !== undefined);
   const counts = usual.map(({ ofRuns }) => `count(${ofRuns})`).join(", ");
-  const where = project === undefined ? "" : ` where project = ${sqlText(project)}`;
-  const [known = []] = (await database.ask(`select ${counts} from runs${where}`)).rows;
-  return usual.find((_, at) => Number(known[at]) > 0) ?? usual[0]!;
+  const condition = project === undefined ? "" : ` where project = ${sqlText(project)}`;
+  const [runCounts = []] = (await database.ask(`select ${counts} from runs${condition}`)).rows;
+  return usual.find((_, at) => Number(runCounts[at]) > 0) ?? usual[0]!;
 }
 
 export async function runStoreQuery(
@@ -165,9 +165,9 @@ function answerJson({ columns, rows }: Answer): string {
 function jsonCell(cell: Cell): unknown {
   if (typeof cell === "bigint") return Number.isSafeInteger(Number(cell)) ? Number(cell) : String(cell);
   if (cell instanceof Date) return cell.toISOString();
-  if (Array.isArray(cell)) return cell.map((one) => jsonCell(one as Cell));
+  if (Array.isArray(cell)) return cell.map((element) => jsonCell(element as Cell));
   if (typeof cell !== "object" || cell === null) return cell;
-  return Object.fromEntries(Object.entries(cell).map(([name, one]) => [name, jsonCell(one as Cell)]));
+  return Object.fromEntries(Object.entries(cell).map(([name, member]) => [name, jsonCell(member as Cell)]));
 }
 
 function cellText(cell: Cell): string {
@@ -206,13 +206,13 @@ export async function runStoreAdvise(
 ): Promise<void> {
   const database = await StoreDatabase.open(StoreFolder.open(path));
   const rules = new FrameRules({ own: flags.own, library: flags.library });
-  const found = await adviceOf(database, { project: flags.project, rules });
+  const advice = await adviceOf(database, { project: flags.project, rules });
   if (flags.json === true) {
-    print(adviceJson(found));
+    print(adviceJson(advice));
     return;
   }
   const screen = new Screen(screenOptions(flags, standardOutput()));
-  printAdvice(screen, found);
+  printAdvice(screen, advice);
   print(screen.text());
 }
 

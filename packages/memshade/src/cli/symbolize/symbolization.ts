@@ -56,12 +56,12 @@ export class Symbolization {
   }
 
   complaints(): string[] {
-    const ofFiles = [...this.#symbolizers.values()].flatMap((each) => {
-      if (typeof each === "string") return [];
+    const ofFiles = [...this.#symbolizers.values()].flatMap((symbolizer) => {
+      if (typeof symbolizer === "string") return [];
       const why =
-        each.damage?.kind === "unsupported" ? "is not all understood" : "is damaged, not all is known";
-      const damaged = each.damage === undefined ? [] : [`${why}: ${each.damage.message}`];
-      return [...damaged, ...each.missing].map((end) => `${each.path} ${end}`);
+        symbolizer.damage?.kind === "unsupported" ? "is not all understood" : "is damaged, not all is known";
+      const damaged = symbolizer.damage === undefined ? [] : [`${why}: ${symbolizer.damage.message}`];
+      return [...damaged, ...symbolizer.missing].map((end) => `${symbolizer.path} ${end}`);
     });
     const stale = [...this.#stale].map((path) => `${path}: ${STALE}`);
     return [...this.#complaints, ...new Set(ofFiles), ...stale];
@@ -251,9 +251,9 @@ export function parseInputLine(line: string, hasFile: boolean): InputLine {
   const inTrace = hasFile ? traceAddress(line) : undefined;
   if (inTrace !== undefined) return { command: "CODE", address: inTrace, offset: 0, inFile: true };
   let rest = line.trimStart();
-  const given = COMMAND.exec(rest)?.[1] as InputLine["command"] | undefined;
-  const command = given ?? "CODE";
-  rest = rest.slice(given?.length ?? 0).trim();
+  const givenCommand = COMMAND.exec(rest)?.[1] as InputLine["command"] | undefined;
+  const command = givenCommand ?? "CODE";
+  rest = rest.slice(givenCommand?.length ?? 0).trim();
   const prefixes = PREFIXES.exec(rest)![0];
   rest = rest.slice(prefixes.length);
   if (hasFile) return prefixes === "" ? placeOf(rest, { command }) : { command, offset: 0 };
@@ -281,20 +281,20 @@ export function parseBuildId(text: string): string | undefined {
 }
 
 /** Parses an address or a symbol after the file; the rest of the line is ignored. */
-function placeOf(text: string, asked: Pick<InputLine, "command" | "file" | "buildId">): InputLine {
+function placeOf(text: string, parsed: Pick<InputLine, "command" | "file" | "buildId">): InputLine {
   const place = /^\S*/.exec(text)![0];
-  if (place === "") return { ...asked, offset: 0 };
+  if (place === "") return { ...parsed, offset: 0 };
   const address = parseAddress(place);
   if (address !== undefined) {
     const exact = address > Number.MAX_SAFE_INTEGER ? BigInt(place) : undefined;
-    if (exact === undefined) return { ...asked, address, offset: 0 };
-    if (exact < 2n ** 64n) return { ...asked, address, exactAddress: `0x${exact.toString(16)}`, offset: 0 };
+    if (exact === undefined) return { ...parsed, address, offset: 0 };
+    if (exact < 2n ** 64n) return { ...parsed, address, exactAddress: `0x${exact.toString(16)}`, offset: 0 };
   }
-  if (/^\d/.test(place)) return { ...asked, offset: 0 };
+  if (/^\d/.test(place)) return { ...parsed, offset: 0 };
   const plus = place.lastIndexOf("+");
   const offset = plus > 0 ? parseAddress(place.slice(plus + 1)) : undefined;
   const symbol = offset === undefined ? place : place.slice(0, plus);
-  return { ...asked, symbol, offset: offset ?? 0 };
+  return { ...parsed, symbol, offset: offset ?? 0 };
 }
 
 /** Parses a number in C syntax (hexadecimal, binary, octal or decimal); undefined for anything else. */
@@ -389,8 +389,8 @@ function formatSymbol(request: Request, places: readonly Frame[], options: Outpu
     const locations = places.map(jsonOfFrame).join(",");
     return `{"Loc":[${locations}],"ModuleName":${JSON.stringify(request.module)}${symbolMember(request)}}`;
   }
-  const shown = places.length === 0 ? [UNKNOWN] : places;
-  return shown.map((place) => formatFrame(place, false, options)).join("") + footerOf(options);
+  const shownPlaces = places.length === 0 ? [UNKNOWN] : places;
+  return shownPlaces.map((place) => formatFrame(place, false, options)).join("") + footerOf(options);
 }
 
 /** Returns the JSON answer if there is no object to search. */
@@ -465,8 +465,8 @@ function symbolMember({ symbol }: Request): string {
 }
 
 function jsonOfFrames(request: Request, frames: readonly Frame[]): string {
-  const shown = frames.length === 0 ? [UNKNOWN] : frames;
-  const symbols = shown.map(jsonOfFrame).join(",");
+  const shownFrames = frames.length === 0 ? [UNKNOWN] : frames;
+  const symbols = shownFrames.map(jsonOfFrame).join(",");
   return `{${addressMember(request)}"ModuleName":${JSON.stringify(request.module)},"Symbol":[${symbols}]}`;
 }
 

@@ -159,7 +159,7 @@ async function unwindSamples(
       format === "folded" && events.length > 1
         ? [`samples of ${added} are added up: --event NAME chooses one`]
         : [];
-    tell([...recording.notes, ...mixed]);
+    printNotes([...recording.notes, ...mixed]);
     const hasPeriods = format === "pprof" && profile.valueTypes.length > 1;
     writeAll(output, SAMPLE_FORMATS[format].write(profile, hasPeriods ? 1 : 0));
   }
@@ -195,11 +195,11 @@ async function writeEach(
   });
   choice.check(stacks.header);
   if (format === "json") output.write("]\n");
-  tell([...gaps, ...stacks.gaps, ...cut.inWords()]);
+  printNotes([...gaps, ...stacks.gaps, ...cut.inWords()]);
 }
 
 /** Prints notes that have no place in the output. */
-function tell(notes: readonly string[]): void {
+function printNotes(notes: readonly string[]): void {
   for (const note of notes) process.stderr.write(`memshade: ${printable(note)}\n`);
 }
 

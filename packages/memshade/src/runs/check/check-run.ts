@@ -64,9 +64,9 @@ export async function checkRun(
     baseline: baseline?.name,
     program: programOf(run),
     clock: run.tools.heap?.description.clock,
-    limits: checked.map((each, index): ReportedLimit => {
+    limits: checked.map((checkedLimit, index): ReportedLimit => {
       const { reason, written } = given.limits[index]!;
-      return { ...each, reason, written };
+      return { ...checkedLimit, reason, written };
     }),
     notes: [...notesOf(run.tools), ...suppressionsOfNothing(given, checked)],
     locate: repositoryPaths(
@@ -135,12 +135,12 @@ export function repositoryPaths(
   besides: readonly string[] = [],
 ): (file: string) => string {
   const root = repositoryAround(folder);
-  const known = new Map<string, string>();
+  const pathOfFile = new Map<string, string>();
   return (file) => {
-    let found = known.get(file);
+    let found = pathOfFile.get(file);
     if (found === undefined) {
       found = locate(mapPath(plainPath(file), maps), [folder, ...besides], root);
-      known.set(file, found);
+      pathOfFile.set(file, found);
     }
     return found;
   };
@@ -243,8 +243,8 @@ function leaksOf(
 ): Suppression[] {
   if (from !== undefined) return loadSuppressions([besides(from)]);
   if (leak === undefined) return [];
-  return readSuppressions(`leak:${leak.replaceAll(/\r?\n/g, " ")}`, place).map((one) => ({
-    ...one,
+  return readSuppressions(`leak:${leak.replaceAll(/\r?\n/g, " ")}`, place).map((suppression) => ({
+    ...suppression,
     reason,
     place,
   }));

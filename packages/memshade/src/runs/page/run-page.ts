@@ -65,8 +65,8 @@ export async function writeReportPage(
 ): Promise<string> {
   const tools = await loadTools(input, recordedTools(input), { binaryPaths, rules: new FrameRules() });
   const findings = runFindings(tools, Number.POSITIVE_INFINITY);
-  const told = findsAnything(tools) ? findings.slice(0, MOST_FINDINGS) : undefined;
-  const text = plainText(tools, input, {}, told);
+  const shownFindings = findsAnything(tools) ? findings.slice(0, MOST_FINDINGS) : undefined;
+  const text = plainText(tools, input, {}, shownFindings);
   const page = pageOf(tools, input, findings, { sources, binaryPaths });
   const path = pagePath(file ?? true, input);
   await writePageFile(page, text, { file: path, inputs: [input] });
@@ -77,13 +77,13 @@ export async function writeReportPage(
 export function runInstructions(input: string, places: OriginalPlaces): ReadInstructions {
   const modules = runAround(input)?.modules ?? [];
   const symbols = new RunSymbols(places);
-  const known = new Map<number, ModuleCode | undefined>();
+  const codeOfModule = new Map<number, ModuleCode | undefined>();
   return (index, address) => {
     const module = modules[index];
     if (module === undefined) return [];
-    if (!known.has(index)) known.set(index, symbols.codeOf(module));
-    const code = known.get(index);
-    return (code?.around(address) ?? []).map((instruction) => {
+    if (!codeOfModule.has(index)) codeOfModule.set(index, symbols.codeOf(module));
+    const code = codeOfModule.get(index);
+    return (code?.instructionsAround(address) ?? []).map((instruction) => {
       const [place] = code!.frames(instruction.address);
       return { ...instruction, file: place?.file, line: place?.line ?? 0 };
     });

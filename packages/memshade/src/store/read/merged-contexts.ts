@@ -34,10 +34,10 @@ export async function mergedContexts(path: string, places: BinaryPlaces): Promis
 
 function contextsOf(profile: MemprofProfile, sources: SourcesOfFrames): MergedContexts {
   const { records, blocks, stacks, frames } = profile;
-  const known = Array.from({ length: frames.length }, (_, index) =>
+  const knownFrames = Array.from({ length: frames.length }, (_, index) =>
     sources.withSource(frameAt(frames, index)),
   );
-  const framesOf = (stack: number) => framesOfStack(stacks, stack).map((frame) => known[frame]!);
+  const framesOf = (stack: number) => framesOfStack(stacks, stack).map((frame) => knownFrames[frame]!);
   const contexts = new Map<number, StoredContext & { functions: bigint[] }>();
   const callSites: StoredCallSite[] = [];
   for (let record = 0; record < records.length; record++) {

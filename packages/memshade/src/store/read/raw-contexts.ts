@@ -15,7 +15,7 @@ export class SharedFrames {
   /** Frames by place and module. */
   readonly places = new Map<string, readonly StoredFrame[]>();
   readonly #numbers = new Map<string, number>();
-  readonly #known = new WeakMap<StoredFrame, number>();
+  readonly #numberOfFrame = new WeakMap<StoredFrame, number>();
   readonly #paths = new Map<string, readonly StoredFrame[]>();
 
   /** Returns one shared array for all paths whose frames have the same keys. */
@@ -29,12 +29,12 @@ export class SharedFrames {
   }
 
   #numberOf(frame: StoredFrame): number {
-    const known = this.#known.get(frame);
-    if (known !== undefined) return known;
+    const cached = this.#numberOfFrame.get(frame);
+    if (cached !== undefined) return cached;
     const text = frameText(frame);
     const number = this.#numbers.get(text) ?? this.#numbers.size;
     this.#numbers.set(text, number);
-    this.#known.set(frame, number);
+    this.#numberOfFrame.set(frame, number);
     return number;
   }
 }
@@ -55,12 +55,12 @@ export function rawContexts(
   const { modules, unresolved } = binaries.match(raw.segments);
   const places = [...modules, ...unresolved].sort((a, b) => a.start - b.start);
   const names = run === undefined ? undefined : new RunNames(run);
-  const known = new Map<bigint, readonly StoredFrame[]>();
+  const framesOfPc = new Map<bigint, readonly StoredFrame[]>();
   const framesAt = (pc: bigint): readonly StoredFrame[] => {
-    let frames = known.get(pc);
+    let frames = framesOfPc.get(pc);
     if (frames === undefined) {
       frames = framesOf(Number(pc));
-      known.set(pc, frames);
+      framesOfPc.set(pc, frames);
     }
     return frames;
   };

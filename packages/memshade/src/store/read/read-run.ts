@@ -65,11 +65,13 @@ export function storeInputs(args: readonly string[]): StoreInput[] {
     const run = statSync(folder, { throwIfNoEntry: false })?.isDirectory() ? runOf(folder) : undefined;
     if (run !== undefined && run.tools.heap === undefined) return [{ path: folder, folder }];
     return expandInputs([run === undefined ? argument : folder]).map((heap) => {
-      const around = dirname(heap.path);
+      const runFolder = dirname(heap.path);
       // A run without a heap has the results of other tools.
-      if (heap.isMissing) return { path: around, folder: around };
-      return existsSync(join(around, RUN_FILE)) && heap.modules !== undefined && isHeapOf(around, heap.path)
-        ? { path: around, heap, folder: around }
+      if (heap.isMissing) return { path: runFolder, folder: runFolder };
+      return existsSync(join(runFolder, RUN_FILE)) &&
+        heap.modules !== undefined &&
+        isHeapOf(runFolder, heap.path)
+        ? { path: runFolder, heap, folder: runFolder }
         : { path: heap.path, heap };
     });
   });
@@ -250,11 +252,11 @@ function frameOf({ path: [own] }: FindingPlace, starts: ReadonlyMap<string, numb
 
 /** Returns the first lines of functions by names and files. Keys contain lines relative to these. */
 function firstLines({ heap, waste }: RecordedTools): Map<string, number> {
-  const known = new Map<string, number>(heap === undefined ? [] : firstLinesOfHeap(heap));
+  const firstLineOf = new Map<string, number>(heap === undefined ? [] : firstLinesOfHeap(heap));
   const places = [...(waste?.stores ?? []), ...(waste?.loads ?? []), ...(waste?.blocks ?? [])];
   for (const { function: name, file, startLine = 0 } of places.flatMap(({ ips }) => ips))
-    if (startLine > 0) known.set(`${name} ${file}`, startLine);
-  return known;
+    if (startLine > 0) firstLineOf.set(`${name} ${file}`, startLine);
+  return firstLineOf;
 }
 
 function* firstLinesOfHeap({ frames, functions, strings }: HeapProfile): Generator<[string, number]> {
@@ -268,17 +270,20 @@ function* firstLinesOfHeap({ frames, functions, strings }: HeapProfile): Generat
 
 /** Returns the amounts of all additive measures of a run; by site if no other table has them. */
 function amountsOf(profiles: MeasuredProfiles): StoredAmount[] {
-  return MEASURES.filter(isAdditive).flatMap((one) => {
-    const whole = wholeOf(one, profiles);
-    if (whole === undefined || one.unknown?.(profiles) !== undefined) return [];
-    return [{ measure: one.id, amount: whole }, ...(hasColumn(one) ? [] : amountsOfPlaces(one, profiles))];
+  return MEASURES.filter(isAdditive).flatMap((additive) => {
+    const whole = wholeOf(additive, profiles);
+    if (whole === undefined || additive.unknown?.(profiles) !== undefined) return [];
+    return [
+      { measure: additive.id, amount: whole },
+      ...(hasColumn(additive) ? [] : amountsOfPlaces(additive, profiles)),
+    ];
   });
 }
 
-function amountsOfPlaces(one: Measure, profiles: MeasuredProfiles): StoredAmount[] {
-  const { amounts, isUnplaced } = one.column(profiles)!;
+function amountsOfPlaces(additive: Measure, profiles: MeasuredProfiles): StoredAmount[] {
+  const { amounts, isUnplaced } = additive.column(profiles)!;
   if (isUnplaced === true) return [];
-  const stacks = stacksOf(one.tool, profiles)!;
+  const stacks = stacksOf(additive.tool, profiles)!;
   const sums = new Map<string, { place: StoredFrame; amount: number }>();
   for (let row = 0; row < stacks.rows.length; row++) {
     const amount = Number(amounts[row]);
@@ -290,7 +295,7 @@ function amountsOfPlaces(one: Measure, profiles: MeasuredProfiles): StoredAmount
     if (sum === undefined) sums.set(key, { place, amount });
     else sum.amount += amount;
   }
-  return Array.from(sums.values(), (sum) => ({ measure: one.id, ...sum }));
+  return Array.from(sums.values(), (sum) => ({ measure: additive.id, ...sum }));
 }
 
 /**

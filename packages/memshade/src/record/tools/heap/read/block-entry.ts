@@ -181,10 +181,10 @@ export class BlockEntry {
     const ended = shapes.reduce((sum, { blocks }) => sum + Number(blocks), this.u32(Context.allocCount));
     if (ended === 0) return undefined;
     // Minima are stored as their complements.
-    const least = (field: number, valueOf: (shape: Shape) => number): number =>
-      shapes.reduce((smallest, shape) => Math.min(smallest, valueOf(shape)), ~this.u32(field) >>> 0);
-    const most = (field: number, valueOf: (shape: Shape) => number): number =>
-      shapes.reduce((largest, shape) => Math.max(largest, valueOf(shape)), this.u32(field));
+    const least = (field: number, figureOf: (shape: Shape) => number): number =>
+      shapes.reduce((smallest, shape) => Math.min(smallest, figureOf(shape)), ~this.u32(field) >>> 0);
+    const most = (field: number, figureOf: (shape: Shape) => number): number =>
+      shapes.reduce((largest, shape) => Math.max(largest, figureOf(shape)), this.u32(field));
     const accesses = shapes.map((shape) => BigInt(shape.accesses));
     const leastAccesses = BigInt.asUintN(64, ~this.u64(Context.minAccesses));
     const mib: Mib = {
@@ -264,11 +264,11 @@ export class BlockEntry {
     };
   }
 
-  #sum(field: number, valueOf: (shape: Shape) => bigint): bigint {
+  #sum(field: number, figureOf: (shape: Shape) => bigint): bigint {
     const initial = this.u64(field);
     return BigInt.asUintN(
       64,
-      this.#shapes.reduce((sum, shape) => sum + shape.blocks * valueOf(shape), initial),
+      this.#shapes.reduce((sum, shape) => sum + shape.blocks * figureOf(shape), initial),
     );
   }
 

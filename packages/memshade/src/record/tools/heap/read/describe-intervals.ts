@@ -154,6 +154,6 @@ function mostImportant(contexts: readonly ContextHeap[]): ContextHeap[] {
   return contexts.filter((context) => important.has(context));
 }
 
-function sum<T>(values: readonly T[], valueOf: (value: T) => number): number {
-  return values.reduce((total, value) => total + valueOf(value), 0);
+function sum<T>(values: readonly T[], figureOf: (value: T) => number): number {
+  return values.reduce((total, value) => total + figureOf(value), 0);
 }
