@@ -245,7 +245,7 @@ class FrameRows {
 
 /**
  * Returns the number of blocks by powers of two: size 0, 1, 2 to 3, 4 to 7, … Empty if the smallest and the
- * largest block are of different powers, because the counts per power are unknown then.
+ * largest block are of different powers: the counts per power are unknown then.
  *
  * Example: 5 blocks of 24 to 31 bytes are [0, 0, 0, 0, 0, 5].
  *

@@ -399,8 +399,8 @@ export class HostTable {
   }
 
   /**
-   * Returns a function () → () that calls the function in a slot, or () → i32 that also returns 1 if the slot
-   * was filled.
+   * Returns a function () → () that calls the function in a slot. If `answers` is true it is () → i32 and
+   * returns 1 if the slot was filled.
    */
   caller(slot: number, answers: boolean): number {
     this.isUsed = true;

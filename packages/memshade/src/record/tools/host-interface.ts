@@ -1,9 +1,9 @@
 import { HostSite } from "../contexts/layout.ts";
 
 /**
- * Slots of the exported table through which a module calls its host: when tables are full, for the time, at
- * snapshots, for the stack that entered the module, for a sampled object, and from time to time while it
- * spins for a shared lock.
+ * Slots of the exported table through which a module calls its host. Calls happen when tables are full, for
+ * the time, at snapshots, for the stack that entered the module, and for a sampled object. A module that
+ * spins for a shared lock calls its host from time to time.
  */
 export const HostSlot = { Flush: 0, Tick: 1, Stack: 2, Callers: 3, Spin: 4, Object: 5 } as const;
 

@@ -56,7 +56,7 @@ function checkedCapacity(entries: string, value: number, most: number): number {
 }
 
 /**
- * Places the tables. Counters take half of the covered memory and slots at most a GiB, so that even a program
+ * Places the tables. Counters take half of the covered memory, and slots at most a GiB. So even a program
  * with 4 GiB leaves room for the other tables. Pages that are never touched cost address space only.
  */
 export function planLayout(wishes: LayoutWishes): ShadowLayout {

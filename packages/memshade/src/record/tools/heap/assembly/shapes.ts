@@ -146,8 +146,8 @@ export function takeShape(shape: usize, owner: u32, at: CounterPlace): bool {
 // Reads the counters of a small block: at most 16, at an address that is a multiple of 4. They are read as
 // two words of 4, 8 or 16 bytes, or four of 16, that overlap where the block does not fill them. So no loop
 // is needed, and nothing outside of the block is read.
-// The smallest blocks are read counter by counter. A wider load would wait until the stores that it overlaps
-// have left the processor's store buffer, and a program often releases a block just after its last access.
+// The smallest blocks are read counter by counter. A wider load waits until the stores that it overlaps have
+// left the processor's store buffer, and programs often release a block just after its last access.
 
 /** Returns the distance of the last counter of a block of `size` bytes from its first counter, in bytes. */
 @inline

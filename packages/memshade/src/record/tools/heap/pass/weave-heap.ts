@@ -420,8 +420,8 @@ function allocatorState({ module, scan, allocator }: ToolSurroundings): number[]
 
 /**
  * Returns possible addresses of variables with pointers in functions that are not in `own`, sorted. Such
- * variables are aligned to 4 bytes. So a parameter that is also given odd constants takes texts or numbers (a
- * line number of an assertion, for example), and its constants are left out.
+ * variables are aligned to 4 bytes. A parameter that is also given odd constants takes texts or numbers, such
+ * as a line number of an assertion. So its constants are left out.
  */
 function addressesOfOthers(
   { importedFunctionCount }: WasmModule,

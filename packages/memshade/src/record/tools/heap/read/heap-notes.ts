@@ -13,8 +13,8 @@ export interface Confirmation {
  * Checks the blocks of a module's allocator: they are aligned, lie in memory, do not overlap, and are freed
  * only after their allocation.
  * Functions that only look like an allocator must pass without exception. Functions known by their names are
- * the allocator, though parts of it may allocate by other functions, and a host may restore an earlier state
- * of the memory. Exceptions are then counted in the notes, and the figures hold for all other blocks. If most
+ * the allocator. But parts of it may allocate by other functions, and a host may restore an earlier state of
+ * the memory. Such exceptions are counted in the notes, and the figures hold for all other blocks. If most
  * blocks are exceptions, the allocator is not confirmed.
  */
 export function confirmAllocator(info: InstrumentedInfo, instances: readonly ShadowTotals[]): Confirmation {

@@ -302,8 +302,8 @@ class LostGraph {
 
 /**
  * Decides which interior pointers count as pointers to the block's start. They lie right behind a length that
- * fits the block, behind the block's own address, or at an object's second base, whose virtual function table
- * gives the distance to the start.
+ * fits the block, or behind the block's own address. Others point to an object's second base, whose virtual
+ * function table gives the distance to the start.
  */
 class BlockHeads {
   readonly #blocks: BlockList;
