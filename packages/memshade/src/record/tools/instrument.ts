@@ -264,7 +264,7 @@ class Instrumentation {
       this.#tools.flatMap(({ entered = -1, isQuiet }) =>
         entered < 0 || isQuiet?.(index) === true ? [] : entered,
       );
-    return { functions, told, entries, inside: this.#inside };
+    return { functions, functionsFor: told, entries, inside: this.#inside };
   }
 
   /** Word that functions pass on, for the single tool that has one. */
