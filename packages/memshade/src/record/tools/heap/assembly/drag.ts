@@ -49,8 +49,8 @@ import { bumpWork } from "./work";
 // have happened at any time since. They are "found late" and do not count as work after the last use of other
 // blocks.
 // Not every block is followed: all of a size class at first, fewer after many allocations or when too many of
-// them live. A followed block then stands for several (its weight). The allocation of a followed block is beyond the limit of the common path. The block has a record,
-// so its end does not use the common path either.
+// them live. A followed block then stands for several (its weight). The allocation of a followed block is
+// beyond the limit of the common path. The block has a record, so its end does not use the common path either.
 
 /** Number of blocks of a class that are all followed. Programs with fewer blocks get exact figures. */
 const FREE_BLOCKS: u32 = 2048;
