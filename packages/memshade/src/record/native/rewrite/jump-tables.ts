@@ -4,16 +4,16 @@ import { int32At } from "../../../ground/bytes/int32.ts";
 import { type Code, type CodeFunction, endsPath, TRAIT } from "./code.ts";
 
 /**
- * Which instructions of a function set a register that others read, on some way that leads straight or by direct jumps from one to the
- * other. What calls may overwrite does not come from in front of them.
+ * Finds the instructions that set a register for a later read, along straight code and direct jumps. A search
+ * stops at calls that may overwrite the register.
  */
 class ReachingAddresses {
   readonly #code: Code;
   readonly #function: CodeFunction;
   readonly #instruction = new Instruction();
-  /** Per register: instructions that have been looked in front of. */
+  /** Per register: instructions that the search has visited. */
   readonly #visited = new Map<number, Set<number>>();
-  /** Direct jumps of the function by where they lead. */
+  /** Direct jumps of the function, by target. */
   #jumpsTo: Map<number, number[]> | undefined;
 
   constructor(code: Code, one: CodeFunction) {
@@ -21,7 +21,10 @@ class ReachingAddresses {
     this.#function = one;
   }
 
-  /** Instructions that write a register which instruction `readAt` reads; each is given once for a register. */
+  /**
+   * Yields the instructions that may set a register for instruction `readAt`. Each is yielded once per
+   * register.
+   */
   *writersOf(register: number, readAt: number): Iterable<number> {
     const visited = this.#visited.get(register) ?? new Set();
     this.#visited.set(register, visited);
@@ -37,7 +40,7 @@ class ReachingAddresses {
     }
   }
 
-  /** Instructions that an instruction may follow. */
+  /** Returns instructions that may run directly before an instruction. */
   #before(at: number, register: number): number[] {
     const { offsets, flows, traits } = this.#code;
     const before = (traits[at] & TRAIT.leader) === 0 ? [] : [...(this.#jumps().get(offsets[at]) ?? [])];
@@ -62,16 +65,16 @@ class ReachingAddresses {
   }
 }
 
-/** Numbers that lead to code: addresses of 8 bytes, or distances of 4. */
+/** A table of numbers that lead to code: 8-byte addresses, or 4-byte distances. */
 export interface JumpTable {
   /** SVMA */
   readonly address: number;
-  /** the function that reads it */
+  /** function that reads it */
   readonly owner: number;
   readonly bytes: 4 | 8;
   /** SVMA that entries count from; 0 for addresses */
   readonly origin: number;
-  /** Jumps of the owner that most likely read an entry of it, and whether one does for certain. */
+  /** Jumps of the owner that probably read an entry; `isCertain` if one of them certainly does. */
   readonly jumps: readonly number[];
   readonly isCertain: boolean;
 }
@@ -79,13 +82,16 @@ export interface JumpTable {
 const TABLE_ENTRY = 4;
 const POINTER = 8;
 const [MOV, MOVSXD, LEA, ADD_TO_PLACE, ADD] = [0x8b, 0x63, 0x8d, 0x01, 0x03];
-/** How many instructions in front of a jump what it jumps through is looked for. */
+/** Number of instructions to search before a jump for its table. */
 const LOOK_BACK = 24;
 
-/** What an indirect jump reads an entry of: a table at an address, or one that a register has the address of. */
+/** Table of an indirect jump: at a constant address, or with its address in a register. */
 type Through = { address: number } | { table: number; origin: number; readAt: number };
 
-/** Tables that functions with indirect jumps may read: all that they take the address of, most of which are none. */
+/**
+ * Yields possible tables of functions with indirect jumps: all addresses that they take, most of which are no
+ * tables.
+ */
 export function* jumpTables(code: Code, areFixed: boolean): Iterable<JumpTable> {
   const instruction = new Instruction();
   for (const [owner, one] of code.functions.entries()) {
@@ -115,7 +121,7 @@ export function* jumpTables(code: Code, areFixed: boolean): Iterable<JumpTable> 
         const through = (instruction.opcode === LEA && byRegister.get(instruction.writes)) || [];
         const isCertain = through.length > 0 && certain.has(i) && address % TABLE_ENTRY === 0;
         yield { address, owner, bytes: TABLE_ENTRY, origin: address, jumps: through, isCertain };
-        // Where addresses are fixed no relocation tells of labels in data: `lea T(%rip), t` and `jmp *(t,i,8)`.
+        // At fixed addresses no relocation marks labels in data: `lea T(%rip), t` and `jmp *(t,i,8)`.
         if (areFixed && instruction.opcode === LEA)
           yield { address, owner, bytes: POINTER, origin: 0, jumps: [], isCertain: false };
       } else if (isFixedTable(instruction)) {
@@ -128,8 +134,8 @@ export function* jumpTables(code: Code, areFixed: boolean): Iterable<JumpTable> 
 }
 
 /**
- * Indirect jumps whose address may be computed from numbers that no relocation names: all that are not read from memory, and in code
- * at fixed addresses those too.
+ * Yields indirect jumps whose targets may be computed from numbers without relocations: jumps by a register
+ * that is not loaded from memory, and at fixed addresses all indirect jumps.
  */
 export function* computedJumps(code: Code, areFixed: boolean): Iterable<number> {
   const one = new Instruction();
@@ -151,7 +157,7 @@ function isLoaded(code: Code, jump: number, one: Instruction): boolean {
   return false;
 }
 
-/** A table of distances from a label, whose address a register has beside that of the table. */
+/** Yields a table of distances from a label, if both addresses are in registers. */
 function* labelDifferences(
   code: Code,
   owner: number,
@@ -165,7 +171,7 @@ function* labelDifferences(
   yield { address: tableAddress, owner, bytes: TABLE_ENTRY, origin: originAddress, jumps, isCertain: true };
 }
 
-/** `jmp *T(,i,8)`; `mov T(,i,8), r` and `jmp *r`; or `movslq (t,i,4), r`, `add t, r` and `jmp *r`. */
+/** Matches `jmp *T(,i,8)`; `mov T(,i,8), r` and `jmp *r`; or `movslq (t,i,4), r`, `add t, r` and `jmp *r`. */
 function jumpsThrough(
   code: Code,
   { first }: CodeFunction,
@@ -175,7 +181,7 @@ function jumpsThrough(
   decode(code.bytes, code.offsets[jump], one);
   if (one.access !== 0) return isFixedTable(one) ? { address: one.displacement } : undefined;
   const target = one.reads;
-  // The other register of the sum, once that is found.
+  // Second register of the sum, once it is found.
   let added = 0;
   for (let i = jump - 1; i >= Math.max(first, jump - LOOK_BACK) && code.flows[i] === FLOW.next; i--) {
     decode(code.bytes, code.offsets[i], one);
@@ -190,13 +196,13 @@ function jumpsThrough(
     }
     const isSum = (one.opcode === ADD || one.opcode === ADD_TO_PLACE) && one.access === 0;
     if (isSum && added === 0) added = one.reads & ~target;
-    // A label's address may come between the entry and the sum.
+    // The label's address may be loaded between the entry and the sum.
     else if (!(one.opcode === LEA && code.relativeAt[i] !== 0 && written === added)) return undefined;
   }
   return undefined;
 }
 
-/** The address that a register got from the last instruction that wrote it, on the way straight to `behind`. */
+/** Returns the address that a register got before `behind` in straight code. */
 function addressIn(
   code: Code,
   { first }: CodeFunction,
@@ -212,7 +218,7 @@ function addressIn(
   return undefined;
 }
 
-/** The address (SVMA) that an instruction reaches by its distance. */
+/** Returns the address (SVMA) of a rip-relative operand. */
 export function relativeAddress({ base, bytes, offsets, lengths, relativeAt }: Code, i: number): number {
   return base + offsets[i] + lengths[i] + int32At(bytes, offsets[i] + relativeAt[i]);
 }
