@@ -117,7 +117,7 @@ export const Header = {
   program: 16384,
   command: 20480,
 } as const;
-/** The last result of `mincore`, one byte per page of counters. */
+/** Last result of `mincore`: a byte per page of counters. */
 export const MOST_PROGRAM_BYTES = 4096;
 export const HEADER_MAGIC = 0x4853_4d4e;
 export const HEADER_VERSION = 4;

@@ -143,7 +143,7 @@ class TextWriter {
     this.offsets[i] = this.#out.length;
   }
 
-  /** Displacements are written as if every part began at 0; `finish` adds the difference. */
+  /** Most displacements: one per instruction, and one per function's end. */
   insert(insertion: Insertion, plan: PlanBlock): void {
     const { before, bytes, cold = [], distances = [] } = insertion;
     const [out, coldOut] = [this.#out, this.#cold];

@@ -121,7 +121,7 @@ export function* jumpTables(code: Code, areFixed: boolean): Iterable<JumpTable> 
         const through = (instruction.opcode === LEA && byRegister.get(instruction.writes)) || [];
         const isCertain = through.length > 0 && certain.has(i) && address % TABLE_ENTRY === 0;
         yield { address, owner, bytes: TABLE_ENTRY, origin: address, jumps: through, isCertain };
-        // At fixed addresses no relocation marks labels in data: `lea T(%rip), t` and `jmp *(t,i,8)`.
+        // No relocation marks labels in data at fixed addresses: `lea T(%rip), t` and `jmp *(t,i,8)`.
         if (areFixed && instruction.opcode === LEA)
           yield { address, owner, bytes: POINTER, origin: 0, jumps: [], isCertain: false };
       } else if (isFixedTable(instruction)) {

@@ -8,19 +8,22 @@ import { isOwn, KEPT_MODE } from "../../host/run/own-files.ts";
 import { isRewritten, type RewrittenFile } from "./rewrite-files.ts";
 import { leftAloneCount } from "./rewritten-cache.ts";
 
-/** More than a program has of what is remembered. */
+/** More items than a program has. */
 const MOST_ITEMS = 2000;
 const MOST_PROGRAMS = 1000;
 const NAME_DIGITS = 32;
 
-/** What runs of a program have found out for the next ones: a list in a file of its own. */
+/** A list about a program, in a file of its own, which one run writes for the next. */
 export class Remembered {
-  /** From earlier runs. Nothing where nothing was kept, or it is damaged. */
+  /** Items of earlier runs; empty if the file is missing or damaged. */
   readonly items: readonly string[];
   readonly #folder: string;
   readonly #path: string;
 
-  /** @param program path without links @param folder where such lists are kept, of all programs */
+  /**
+   * @param program path without links
+   * @param folder folder of the lists of all programs
+   */
   constructor(program: string, folder: string) {
     this.#folder = folder;
     const name = createHash("sha256").update(program).digest("hex").slice(0, NAME_DIGITS);
@@ -28,7 +31,10 @@ export class Remembered {
     this.items = readItems(this.#path);
   }
 
-  /** Remembers these, and nothing else. @returns whether they could be written down */
+  /**
+   * Replaces the list.
+   * @returns true if it could be written
+   */
   keep(items: Iterable<string>): boolean {
     const all = [...new Set(items)].slice(0, MOST_ITEMS);
     try {
@@ -62,33 +68,36 @@ function readItems(path: string): string[] {
 }
 
 /**
- * The files with code that a program has met in its runs and does not begin with: plug-ins that it loads later, and programs that it starts.
- * Nothing in a file names them, so the first run finds them, and the next one has them rewritten.
+ * Files with code that a program maps during its runs, but does not begin with: plug-ins, and programs that
+ * it starts. No file names them, so one run finds them, and the next has them rewritten.
  */
 export class LaterFiles {
   readonly #remembered: Remembered;
   readonly #known = new Set<string>();
   readonly #met = new Set<string>();
   readonly #made = new Set<string>();
-  /** Times of files have parts of a millisecond. */
+  /** File times have fractions of a millisecond. */
   readonly #beganMs = Date.now() + 1;
 
-  /** @param program path without links @param folder where they are remembered */
+  /**
+   * @param program path without links
+   * @param folder folder of the lists
+   */
   constructor(program: string, folder: string) {
     this.#remembered = new Remembered(program, folder);
   }
 
-  /** Those of earlier runs that are there still, without links. */
+  /** Existing files of earlier runs, without links. */
   get files(): string[] {
     return this.#remembered.items.filter((path) => isFile(path));
   }
 
-  /** A file that the run begins with, or that was rewritten for it, or cannot be; without links. */
+  /** Adds a file that is not to be reported: an initial, rewritten or refused one; without links. */
   know(path: string): void {
     this.#known.add(path);
   }
 
-  /** The run has mapped a file as code, by its path or that of a link. */
+  /** Records that the run has mapped a file as code. `path` may be a link. */
   meet(path: string): void {
     if (this.#known.has(path)) return;
     this.#known.add(path);
@@ -97,22 +106,25 @@ export class LaterFiles {
     const real = realpathSync(path);
     if (real !== path && this.#known.has(real)) return;
     this.#known.add(real);
-    // What a run makes, the next one may make again, and what stands in a file's place cannot be written.
+    // The next run may write the file again, which is impossible if another file is mounted over it.
     const isMade = statSync(real).ctimeMs >= this.#beganMs;
     (isMade ? this.#made : this.#met).add(real);
   }
 
-  /** Files that were met and not known, without links. */
+  /** Unknown files that were mapped, without links. */
   get met(): readonly string[] {
     return [...this.#met];
   }
 
-  /** Files that were met and had been written since the run began; the next run has them as they are, too. */
+  /**
+   * Mapped files that were written after the start of the run. They are not rewritten for the next run
+   * either.
+   */
   get made(): readonly string[] {
     return [...this.#made];
   }
 
-  /** Remembers what was met for the next run; false: it cannot be written down. */
+  /** Stores the found files for the next run. Returns false if this fails. */
   remember(): boolean {
     return this.#met.size === 0 || this.#remembered.keep([...this.#met, ...this.files]);
   }
@@ -122,13 +134,13 @@ function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
-/** More are counted. */
+/** Most files in a sentence. */
 const FILES_NAMED = 5;
 
 /**
- * Sentences about what of a program ran as it is, without a tool's code.
- *
- * @param later files that were met while it ran @param isRemembered the next run has those rewritten that it did not make
+ * Returns sentences about code that ran unchanged, without a tool's code.
+ * @param later files that were mapped later
+ * @param isRemembered the next run has them rewritten, except those that it wrote
  */
 export function notCounted(
   files: readonly RewrittenFile[],
@@ -176,25 +188,25 @@ export function notCounted(
   return sentences;
 }
 
-/** Of a file that was rewritten: bytes of its code that are not known to be functions. */
+/** Returns the bytes of a rewritten file's code that are in no known function. */
 export function bytesLeftAlone({ facts }: RewrittenFile): number {
   return "refused" in facts ? 0 : facts.withoutFrames;
 }
 
-/** What is said of files that were met while the program ran. */
+/** Returns a sentence about files that were loaded later. */
 export function laterInWords({ length }: readonly string[], isRemembered: boolean): string {
   const many = length !== 1;
   const next = isRemembered ? `the next run has ${many ? "them" : "it"}` : "they cannot be remembered";
   return `${counted(length, "file", "files")} that ${many ? "were" : "was"} loaded later ran as ${many ? "they are" : "it is"}; ${next}`;
 }
 
-/** What is said of programs that were started and have another dynamic linker than ours, or none. */
+/** Returns a sentence about started programs with another dynamic linker, or none. */
 export function othersInWords(paths: readonly string[]): string {
   const [were, have, they] = paths.length === 1 ? ["was", "has", "it"] : ["were", "have", "they"];
   return `${counted(paths.length, "program", "programs")} that ${were} started (${namesOf(paths)}) ${have} another dynamic linker or none: where ${they} ${have} read files of this run, ${they} ${have} found rewritten ones`;
 }
 
-/** What is said of files whose code was read as data. */
+/** Returns a sentence about files whose code was read as data. */
 export function readInWords(paths: readonly string[], isRemembered: boolean): string {
   const many = paths.length !== 1;
   const next = isRemembered
@@ -203,7 +215,7 @@ export function readInWords(paths: readonly string[], isRemembered: boolean): st
   return `the program has read its own code as data (${namesOf(paths)}), where memshade had put jumps into it: what it made of that may be wrong; ${next}`;
 }
 
-/** Names of files, as many as a sentence takes. */
+/** Returns a list of file names for a sentence. */
 export function namesOf(paths: readonly string[]): string {
   return listed(paths.map((path) => basename(path)));
 }
