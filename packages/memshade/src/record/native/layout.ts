@@ -112,12 +112,12 @@ export const Header = {
   /** Not 0 once `allocator` has the ten u64 of `mallinfo2`, see `AllocatorWord`. */
   isAllocatorAsked: 664,
   allocator: 672,
-  /** One byte per page of counters: the last result of `mincore`. */
+  /** Last result of `mincore`: a byte per page of counters. */
   touched: 28672,
   program: 16384,
   command: 20480,
 } as const;
-/** Last result of `mincore`: a byte per page of counters. */
+/** Most bytes of a program's path, and of its arguments. */
 export const MOST_PROGRAM_BYTES = 4096;
 export const HEADER_MAGIC = 0x4853_4d4e;
 export const HEADER_VERSION = 4;

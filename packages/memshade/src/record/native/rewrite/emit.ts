@@ -118,7 +118,7 @@ class TextWriter {
     this.#code = code;
     this.#address = address;
     this.offsets = new Int32Array(code.count);
-    // At most one displacement per instruction and one per function's end.
+    // Most displacements: one per instruction, and one per function's end.
     const most = code.count + code.functions.length;
     this.#openAt = new Int32Array(most);
     this.#openTo = new Int32Array(most);
@@ -143,7 +143,7 @@ class TextWriter {
     this.offsets[i] = this.#out.length;
   }
 
-  /** Most displacements: one per instruction, and one per function's end. */
+  /** Displacements are written as if every part began at 0; `finish` adds the difference. */
   insert(insertion: Insertion, plan: PlanBlock): void {
     const { before, bytes, cold = [], distances = [] } = insertion;
     const [out, coldOut] = [this.#out, this.#cold];

@@ -60,9 +60,9 @@ export interface ReachedBy {
   shortAddress: boolean;
   /** Value of the register before the instruction. */
   before: Place;
-  /** In: the value after the instruction. Out: number of bytes that were reached, maybe 0. */
+  /** Input: value after the instruction. Output: number of reached bytes, maybe 0. */
   bytes: Register;
-  /** Out: lowest address of these bytes, in either direction. */
+  /** Output: lowest address of these bytes, in either direction. */
   start: Register;
   /** Overwritten, like the flags. */
   scratch: Register;
