@@ -49,49 +49,49 @@ import {
 
 const NS_PER_SECOND = 1e9;
 
-/** CPU time from one sample to the next, ns. */
+/** Returns the nanoseconds of CPU time between two samples. */
 export function samplePeriod(hz: number): number {
   return Math.round(NS_PER_SECOND / hz);
 }
 
 export interface NativeRun {
-  /** The program as it was typed: a path, or a name in PATH. */
+  /** Program as it was typed: a path, or a name in PATH. */
   path: string;
   args: readonly string[];
   /** Template of the run folder, see `expandOutTemplate`. */
   out?: string | undefined;
-  /** Samples of call paths per second of CPU time; undefined: none are taken. */
+  /** Samples of call paths per second of CPU time; undefined: no samples. */
   sampleHz?: number | undefined;
-  /** Where a profile was written is not said. */
+  /** Does not print the folder of a written profile. */
   isQuiet?: boolean | undefined;
-  /** Unit of lifetimes: allocations made so far, the default, or milliseconds. */
+  /** Unit of lifetimes: allocations so far (default), or milliseconds. */
   clock?: "virtual" | "wall" | undefined;
-  /** What its allocator hands out is recorded. */
+  /** Records the blocks of the program's allocator. */
   blocks?: boolean | undefined;
-  /** Memory that the program maps itself is recorded, too. */
+  /** Also records memory that the program maps itself. */
   mappings?: boolean | undefined;
-  /** Processes that it starts are recorded, each with a run of its own. */
+  /** Records child processes, each in a run of its own. */
   traceChildren?: boolean | undefined;
-  /** It is not looked which live blocks can still be reached at the end. */
+  /** Does not search which live blocks can still be reached at the end. */
   noReach?: boolean | undefined;
-  /** A tool whose code is inserted into the program and its libraries; undefined: they run as they are. */
+  /** Tool whose code is inserted into the program and its libraries; undefined: none. */
   tool?: InsertedTool | undefined;
-  /** How intervals of the working set are measured, where that is the tool. */
+  /** Unit and length of intervals, for the tool of working sets. */
   intervals?: NativeIntervals | undefined;
-  /** What recording may take of memory, bytes: half of what is free where it is not said. */
+  /** Most bytes of memory for recording; default: half of the free memory. */
   memoryLimit?: number | undefined;
-  /** Is told of the folder of the profile, when everything else has been said. */
+  /** Called with the folder of the profile, after all other output. */
   onWritten?: ((folder: string) => Promise<void>) | undefined;
-  /** Is told before that of the folders of dumps and of children. */
+  /** Called before `onWritten`, with the folders of dumps and of children. */
   onOthersWritten?: ((folders: readonly string[]) => Promise<void>) | undefined;
 }
 
-/** A user's mistake, or what the system lacks: as for all commands. */
+/** Exit code for a user's mistake or a refusal of the system, as in all commands. */
 const REFUSED_BY_US = 2;
 const STACKS_HZ = 97;
-/** Of the memory that is free at the start, recording takes at most this part. */
+/** Largest part of the free memory at the start that recording may take. */
 const PART_OF_FREE_MEMORY = 1 / 2;
-/** And of the file system that it is taken of, which no program may find full, this one. */
+/** Largest part of the free room on the file system of the shared memory. */
 const PART_OF_ROOM = 3 / 4;
 const STILL_RUNNING =
   "processes that the program has started are running still: what they do from here on is not recorded";
@@ -108,8 +108,7 @@ const KILLED_FOR_MEMORY =
 
 /**
  * Runs a native program, and records its allocations. SIGUSR2 writes a dump.
- *
- * @returns the program's exit code. When a signal ended it, this process dies by the same signal.
+ * @returns the program's exit code. If a signal ended the program, this process dies by the same signal.
  * @throws UserError before the program has started
  */
 export async function runNative(asked: NativeRun): Promise<number> {
@@ -144,7 +143,7 @@ async function recordProgram(
     if (ended.signal === "SIGKILL" && killedForMemory() !== killed) say(KILLED_FOR_MEMORY);
     const full = ended.signal === "SIGBUS" ? recording.fullFolder : undefined;
     if (full !== undefined) say(`${full} ${FULL}`);
-    // Why it was not started is thrown, or it has said it itself.
+    // The reason was thrown, or the process has printed it.
     if (recording.isRefused(ended)) return { code: REFUSED_BY_US };
     await recording.write({ folder, claim, what: "profile" }, recorded, endOf(ended));
   } finally {
@@ -160,7 +159,7 @@ async function recordProgram(
   };
 }
 
-/** That takes seconds for large objects, once. */
+/** Builds missing tables for walking stacks. A large object takes seconds, the first time only. */
 function makeTables(
   objects: readonly LoadedObject[],
   tables: TableCache,
@@ -179,7 +178,7 @@ function partOfFreeMemory(): number {
   return Math.floor(process.availableMemory() * PART_OF_FREE_MEMORY);
 }
 
-/** Undefined while it has not begun. */
+/** Returns undefined until the process has its memory. */
 function markedProcess(
   { memory }: MemoryWatch,
   { memoryOf }: PlacedImage,
@@ -204,18 +203,18 @@ function endOf({ code, signal }: ProgramEnd): RunEnd {
   return signal === null ? { kind: "exit", exitCode: code ?? 0 } : { kind: "signal", signal };
 }
 
-/** What of processes is memshade's. */
+/** Returns the parts of a process that belong to memshade. */
 function lookedAt(image: PlacedImage, tool: NativeTool | undefined, isForeign: boolean): LookedAt {
   const ranges = (tool?.shadows ?? []).flatMap(({ address, bytes }) => [address, address + bytes]);
   const folders = [...new Set([image.folder, dirname(image.memoryOf(0))])];
   return { own: { image: image.path, folders, ranges }, isForeign };
 }
 
-/** What there is for the time of one run. */
+/** State of one recording. */
 class NativeRecording {
   readonly writer: ProfileWriter;
   #memoryLimit: number;
-  /** Whether the profile of the program is. */
+  /** True once the program's own profile is written (children's do not count). */
   isWritten = false;
   areChildrenRunning = false;
   readonly #run: NativeRun;
@@ -240,12 +239,12 @@ class NativeRecording {
     return isMarking(this.#run.tool);
   }
 
-  /** Intervals of the working set have the stacks of samples. */
+  /** Sample rate. Intervals of the working set use the stacks of samples. */
   get #sampleHz(): number | undefined {
     return this.#run.sampleHz ?? (this.#isMarking ? STACKS_HZ : undefined);
   }
 
-  /** Makes the image and the tables, and rewrites what is to be rewritten. */
+  /** Makes the image and the tables, and rewrites files if a tool is inserted. */
   async prepare(file: string, program: NativeProgram): Promise<RecordedProgram> {
     const { path, args, clock = "virtual", blocks = true, mappings = false } = this.#run;
     const { traceChildren: children = false } = this.#run;
@@ -257,7 +256,7 @@ class NativeRecording {
     const period = isSampled ? samplePeriod(sampleHz) : undefined;
     const { tool, isQuiet } = this.#run;
     const inserted = tool && nativeTool(tool.name, tool.options);
-    // Where it is, blocks are recorded.
+    // Reachability is computed only if blocks are recorded.
     const isLookedAt = this.#run.noReach !== true && blocks && inserted?.isWaste === undefined;
     const image = placeImage({
       isLookedAt,
@@ -273,13 +272,13 @@ class NativeRecording {
     });
     this.#image = image;
     if (isLookedAt) this.#looked = lookedAt(image, inserted, foreign.size > 0);
-    // Some file systems do not tell what is free.
+    // Some file systems do not report their free room.
     const room = image.freeBytes() || Number.POSITIVE_INFINITY;
     this.#memoryLimit = Math.floor(Math.min(this.#memoryLimit, room * PART_OF_ROOM));
     this.writer.tell({ memoryLimit: this.#memoryLimit });
     // Samples may fall into the image's own code.
     const interrupted = isSampled ? [loadObject(image.path)] : [];
-    // A lower limit is for what lasts as long as the program.
+    // Rewriting ends before the program starts, so a lower limit does not apply to it.
     const memory = Math.max(this.#memoryLimit, partOfFreeMemory());
     if (tool !== undefined)
       this.#rewritten = await RewrittenRun.prepare(program, objects, tool, image, memory, isQuiet);
@@ -300,12 +299,15 @@ class NativeRecording {
     };
   }
 
-  /** Path of a folder, if the program may have found no room there for its memory. */
+  /** Returns the folder of the program's memory if it may have been full. */
   get fullFolder(): string | undefined {
     return this.#image?.fullFolder();
   }
 
-  /** Whether the process has ended before it was the program. @throws UserError with the reason, where nobody has said it */
+  /**
+   * Returns true if the process has ended before the program began.
+   * @throws UserError with the reason, unless the process has printed it
+   */
   isRefused({ code, failure }: ProgramEnd): boolean {
     if (failure !== undefined) {
       const why = this.#rewritten?.problem(failure);
@@ -316,11 +318,10 @@ class NativeRecording {
     return this.#rewritten !== undefined && code === REFUSED && this.#watch?.memory === undefined;
   }
 
-  /** Runs the program to its end. */
   async run(executed: ExecutedProgram, recorded: RecordedProgram, folders: RunFolders): Promise<ProgramEnd> {
     let dumps: Dumps | undefined;
     let isDumpAsked = false;
-    // The program may say that it is ready before everything here is.
+    // The program may report that it is ready before this process is.
     const askForDump = (): void => {
       isDumpAsked = true;
       dumps?.write();
@@ -330,7 +331,7 @@ class NativeRecording {
     const { pid, end } = await startProgram(executed, {
       folder: image.folder,
       enter: this.#rewritten?.enter,
-      // Programs that it starts would lack what inserted code uses.
+      // Child processes would lack the memory of inserted code.
       otherwise: this.#run.traceChildren === true ? undefined : this.#rewritten?.otherwise,
       environment: { LD_PRELOAD: [image.path, programEnvironment().LD_PRELOAD].filter(Boolean).join(":") },
     });
@@ -376,7 +377,7 @@ class NativeRecording {
     return ended;
   }
 
-  /** Writes what was recorded, of children first. */
+  /** Writes the recorded profiles, those of children first. */
   async write(target: ProfileTarget, recorded: RecordedProgram, end: RunEnd): Promise<void> {
     const { path, traceChildren, isQuiet } = this.#run;
     const over = this.#over;

@@ -6,20 +6,20 @@ import { Header } from "../layout.ts";
 import { OpenedProcess, type SeenThread, StandingThreads, stackOf } from "./opened-process.ts";
 import type { ProcessLook } from "./process-look.ts";
 
-/** So often a copy is made while threads run, with a pause: what they have in registers is not in the copy. */
+/** Most copies while threads run: their registers are not in a copy. */
 const TRIES = 3;
 const PAUSE_MS = 5;
-/** A copy has so long to fall asleep. */
+/** Most time for a copy to start sleeping. */
 const ASLEEP_MS = 100;
 const NO_COPY = 0;
 
-/** Tables, and what was found of the blocks in them. */
+/** Tables, and the reachability of their blocks. */
 export interface LookedTables {
   tables: SharedArrayBuffer;
   reach: KnownReach;
 }
 
-/** Looks at a process that goes on: one of its hooks makes a copy of it. */
+/** Reads a process that goes on: a hook makes a copy of it. */
 export class CopyLook {
   readonly #look: ProcessLook;
   readonly #memory: MemoryFile;
@@ -32,7 +32,10 @@ export class CopyLook {
     this.#threads = look.threads;
   }
 
-  /** Why nothing was found. @param isAsked a copy was to be made */
+  /**
+   * Returns why nothing was found.
+   * @param isAsked a copy was to be made
+   */
   why(isAsked: boolean): string {
     const threads = counted(this.#threads, "thread was", "threads were");
     if (!isAsked) return `${threads} running`;
@@ -40,7 +43,10 @@ export class CopyLook {
     return `${threads} running, and no copy of the process could be made to look at${reason}`;
   }
 
-  /** Undefined where no copy could be made, and the process did not sleep. @param mayCopy otherwise that is all that is tried */
+  /**
+   * Returns undefined if no copy could be made and the process was not asleep.
+   * @param mayCopy false: only tries a sleeping process
+   */
   async look(mayCopy: boolean): Promise<LookedTables | undefined> {
     for (let i = 1; mayCopy && i <= TRIES; i++) {
       const found = await this.#lookOnce(i === TRIES);
@@ -51,7 +57,7 @@ export class CopyLook {
     return this.#lookAsleep();
   }
 
-  /** A process none of whose threads does anything while it is looked at. */
+  /** Reads a process if no thread runs meanwhile. */
   #lookAsleep(): LookedTables | undefined {
     const memory = this.#memory;
     const standing = new StandingThreads(this.#look.pid);
@@ -114,7 +120,7 @@ export class CopyLook {
   }
 }
 
-/** Of the thread that has made the copy. */
+/** Returns the stack pointer of the thread that made the copy. */
 async function stackOfCopy(copy: number): Promise<number | undefined> {
   for (let waited = 0; waited < ASLEEP_MS; waited++) {
     const stack = stackOf(copy, copy);
@@ -128,6 +134,6 @@ function endCopy(copy: number): void {
   try {
     process.kill(copy, "SIGKILL");
   } catch {
-    // It has been ended.
+    // The copy has already ended.
   }
 }

@@ -7,7 +7,7 @@ import { Answer, Header, Place, Wish } from "../layout.ts";
 import { CopyLook } from "./copy-look.ts";
 import { type LookedAt, ProcessLook } from "./process-look.ts";
 
-/** Reads of the header for which a process has time to say that it is what it seems to be. */
+/** Most reads of the header until the process confirms its identity. */
 const SURE_READS = 2000;
 const WENT_ON = "the program went on before its memory was read";
 const UNSEEN = "it ended in a way of its own, in which nothing runs at the end";
@@ -27,10 +27,10 @@ const NOTHING: InstanceReach = {
   accessesAfter: 0,
 };
 
-/** What is known at the end of a process. */
+/** Reachability at the end of a process. */
 export interface EndReach {
   reach: KnownReach;
-  /** The tables as they were when it was looked, where the process went on since. */
+  /** Tables at that moment, if the process has continued since. */
   tables: SharedArrayBuffer | undefined;
 }
 
@@ -38,7 +38,7 @@ function unknownReach(unknown: string): EndReach {
   return { reach: { unknown }, tables: undefined };
 }
 
-/** Waits for a process to end, and looks then which of its blocks can still be reached. */
+/** Waits for the end of a process, and finds out which of its blocks can still be reached. */
 export class EndLook {
   #found: EndReach | undefined;
   #isOver = false;
@@ -48,9 +48,8 @@ export class EndLook {
   readonly #mayBeCopied: boolean;
 
   /**
-   * To be made as soon as the process has its memory.
-   *
-   * @param mayBeCopied nobody but our launcher waits for its children
+   * Create this as soon as the process has its memory.
+   * @param mayBeCopied only memshade's launcher waits for the process's children
    */
   constructor(
     pid: number,
@@ -67,7 +66,7 @@ export class EndLook {
     this.#look.close();
   }
 
-  /** To be called often: the process may wait for it. */
+  /** Answers the process, which may be waiting. Call this often. */
   serve(): void {
     const memory = this.#memory;
     if (this.#isOver) return;
@@ -80,7 +79,7 @@ export class EndLook {
       if (wish !== Wish.sure) return;
     }
     this.#isOver = true;
-    // A child that shares its memory, while it waits for that child.
+    // The sender is a child that shares the memory, while the process waits for it.
     if (wish === Wish.asked && this.#look.isInCall) this.#finish(undefined);
     else if (this.#look.threads > 1) void this.#lookAtCopy(wish === Wish.sure);
     else this.#finish(this.#lookInPlace());
@@ -91,7 +90,7 @@ export class EndLook {
     this.#memory.setHeader(Header.answer, Answer.done);
   }
 
-  /** What is known of its blocks when it has ended. */
+  /** Returns the reachability of the blocks after the end. */
   known(end: RunEnd, replacedBy: string | undefined): EndReach {
     if (this.#memory.u64(Place.control + Control.live) === 0) return { reach: NOTHING, tables: undefined };
     if (this.#found !== undefined) return this.#stillFound(this.#found);
@@ -100,13 +99,13 @@ export class EndLook {
     return unknownReach(this.#isOver ? WENT_ON : UNSEEN);
   }
 
-  /** A program that was held may have gone a few steps further. */
+  /** A program that was held may have continued for a few steps. */
   #stillFound(found: EndReach): EndReach {
     const isOfNow = this.#isCopy || found.tables === undefined || this.#memory.isAs(found.tables);
     return isOfNow ? found : { ...found, tables: undefined };
   }
 
-  /** What is known of its blocks while it goes on. */
+  /** Returns the reachability of the blocks while the process goes on. */
   async soFar(): Promise<EndReach> {
     const copies = new CopyLook(this.#look, this.#memory);
     const looked = await copies.look(this.#mayBeCopied && !this.#look.isConfined);

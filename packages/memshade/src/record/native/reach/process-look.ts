@@ -7,17 +7,17 @@ import { readMappedRanges } from "./mapped-ranges.ts";
 import { OpenedProcess, StandingThreads } from "./opened-process.ts";
 import { ProcessMemory } from "./process-memory.ts";
 
-/** What is known of all processes of a run. */
+/** Facts that hold for all processes of a run. */
 export interface LookedAt {
   own: OwnMemory;
-  /** The allocator is another one than the C library's. */
+  /** True if the allocator is not the C library's. */
   isForeign: boolean;
 }
 
 const UNREADABLE = "the system lets nobody read its memory";
 const GONE = "it was ended while its memory was read";
 
-/** Looks through one process, which was opened when it began. */
+/** Reads one process, whose memory is opened at its beginning. */
 export class ProcessLook {
   readonly pid: number;
   readonly #what: LookedAt;
@@ -33,7 +33,7 @@ export class ProcessLook {
     this.#opened?.close();
   }
 
-  /** @param other a copy of it, whose memory is looked at in its place */
+  /** @param other a copy of the process to read instead */
   through(
     memory: MemoryFile,
     still: Pick<StillProcess, "tables" | "stacks" | "running">,
@@ -58,17 +58,16 @@ export class ProcessLook {
     }
   }
 
-  /** How many threads there are. */
   get threads(): number {
     return new StandingThreads(this.pid).now().length;
   }
 
-  /** Whether it has forbidden itself system calls that its starter may make. */
+  /** True if the process has forbidden itself system calls that its starter may make. */
   get isConfined(): boolean {
     return filtersOf("self") !== filtersOf(this.pid);
   }
 
-  /** Whether its first thread waits in a system call. */
+  /** True if its first thread waits in a system call. */
   get isInCall(): boolean {
     return !fileOf(this.pid, "syscall").startsWith("running");
   }
