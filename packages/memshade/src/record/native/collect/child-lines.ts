@@ -4,10 +4,10 @@ import { quoteForShell } from "../../../profile/model/shell-words.ts";
 import { fromHere } from "../../host/run/terminal-line.ts";
 import type { WrittenChild } from "./profile-writer.ts";
 
-/** More are counted: those that have allocated most are named. */
+/** Most children that are listed. The rest, which has allocated less, is counted. */
 const CHILDREN_SHOWN = 20;
 
-/** What the end of a run says of the processes that the program has started. */
+/** Returns lines about the runs of child processes, for the end of a run. */
 export function childLines(children: readonly WrittenChild[]): string[] {
   if (children.length === 0) return [];
   const shown = [...children]

@@ -20,15 +20,15 @@ import { WantedTables } from "../tables/make-wanted.ts";
 import type { RecordedProgram } from "./left-behind.ts";
 import { MemoryFile } from "./memory-file.ts";
 
-/** A process that the program has started, or a program that it has replaced itself by. */
+/** A process that the program has started, or a program that a process has executed. */
 export interface ChildProcess {
   program: RecordedProgram;
   memory: MemoryFile;
-  /** Absent where none were to be taken. */
+  /** Undefined if no samples are taken. */
   samples: CpuSamples | undefined;
-  /** Which of its live blocks can still be reached; absent where nobody asked. */
+  /** Reachability of its live blocks; undefined if it is not computed. */
   reach: KnownReach | undefined;
-  /** Where its run goes. */
+  /** Folder of its run. */
   folder: string;
   isRunning: boolean;
 }
@@ -52,24 +52,27 @@ interface SeenMemory {
   folder: string | undefined;
 }
 
-/** The processes that a program starts. They leave memories; a process is over when it is gone, or has begun one more. */
+/**
+ * Processes that a program starts, found by their memory files. A process has ended when it is gone, or when
+ * it has made its next memory.
+ */
 export class ChildProcesses {
   readonly #image: PlacedImage;
   readonly #main: string;
   readonly #out: string | undefined;
   readonly #sampleHz: number | undefined;
   readonly #seen = new Map<string, SeenMemory>();
-  /** By process: allocations that it made before it replaced itself by the program of its next memory. */
+  /** Per process: allocations before it executed the program of its next memory. */
   readonly #before = new Map<number, number>();
-  /** Set when nothing is recorded any more. */
+  /** Set once the recording has ended. */
   #free: ((memory: string) => void) | undefined;
 
   readonly #looked: LookedAt | undefined;
 
   /**
-   * @param out template of run folders, undefined for the usual ones
-   * @param sampleHz undefined: no samples are taken
-   * @param looked undefined: nobody asks which blocks can be reached at their ends
+   * @param out template of run folders; undefined: the default
+   * @param sampleHz undefined: no samples
+   * @param looked undefined: reachability is not computed
    */
   constructor(
     image: PlacedImage,
@@ -85,18 +88,18 @@ export class ChildProcesses {
     this.#out = out;
   }
 
-  /** Makes tables that processes wait for, and reads their samples. To be called often. */
+  /** Makes tables that processes wait for, and reads their samples. Call this often. */
   serve(): void {
     this.#look();
     for (const { memory, wanted, samples, look } of this.#seen.values()) {
       look?.serve();
       wanted.make(memory, memory.program().file);
-      // What is to be said of them stands in their runs.
+      // Messages about the samples are in the runs.
       samples?.readFrom(memory);
     }
   }
 
-  /** Takes a process that has ended, if there is one, the earliest first. */
+  /** Takes the earliest process that has ended, if there is one. */
   takeEnded(): ChildProcess | undefined {
     this.#look();
     for (const seen of this.#inOrder()) {
@@ -107,7 +110,10 @@ export class ChildProcesses {
     return undefined;
   }
 
-  /** Nothing is recorded from here on. @param free is given the paths of memories, whatever comes */
+  /**
+   * Ends the recording.
+   * @param free called with the path of each memory, now and later
+   */
   endRecording(free: (memory: string) => void): void {
     this.#look();
     this.#free = free;
@@ -122,13 +128,13 @@ export class ChildProcesses {
     return this.#seen.size > 0;
   }
 
-  /** Those that have not ended. */
+  /** Returns the processes that have not ended. */
   running(): ChildProcess[] {
     this.#look();
     return this.#inOrder().map((seen) => this.#describe(seen, true));
   }
 
-  /** Takes those that have not ended. Nobody makes tables for them any more. */
+  /** Takes the processes that have not ended. No tables are made for them from now on. */
   takeRunning(): ChildProcess[] {
     return this.#inOrder().map((seen) => {
       seen.memory.setHeader(Header.tablesWait, 0);
@@ -136,13 +142,13 @@ export class ChildProcesses {
     });
   }
 
-  /** How many could make no memory: they ran without being recorded. */
+  /** Returns the number of processes that could not make a memory. */
   get unrecorded(): number {
     const isMemory = (path: string): boolean => path === this.#main || this.#seen.has(path);
     return this.#image.memories().filter(({ path }) => !isMemory(path)).length;
   }
 
-  /** It was read. */
+  /** Closes the memory of a child after it was read. */
   done({ memory }: ChildProcess): void {
     memory.close();
   }
@@ -185,7 +191,7 @@ export class ChildProcesses {
     return [...this.#seen.values()].some((other) => other.pid === pid && other.start > start);
   }
 
-  /** A copy of its parent, which has replaced itself by another program. */
+  /** Forgets a copy of the parent that has executed another program. */
   #forget(seen: SeenMemory): void {
     this.#before.set(seen.pid, seen.memory.header(Place.control + Control.allocations));
     this.#remove(seen);
@@ -201,7 +207,10 @@ export class ChildProcesses {
     return child;
   }
 
-  /** Its file goes at once, as a program may start thousands of processes. The next one may have its name. */
+  /**
+   * Removes the file at once, because a program may start thousands of processes. The next one may have the
+   * same name.
+   */
   #remove({ path }: SeenMemory): void {
     this.#seen.delete(path);
     rmSync(path, { force: true });
@@ -229,7 +238,7 @@ export class ChildProcesses {
     };
   }
 
-  /** One that is not there: numbers of processes come again. */
+  /** Returns a new folder: process ids are reused. */
   #folderOf(pid: number, program: string): string {
     const out = this.#out ?? defaultOutTemplate(process.cwd(), program);
     const template = hasPlaceHolder(out, "p") ? out : `${out}.%p`;

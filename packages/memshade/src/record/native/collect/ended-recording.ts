@@ -11,14 +11,17 @@ const MIB = 2 ** 20;
 const ENDED =
   "Recording had taken as much memory as it may (--memory-limit) and ended before the program: what that did from then on is in no figure, and what lived then is told as it was.";
 
-/** Recording that has ended before the program, as it took too much memory. What there was then is written when processes end. */
+/**
+ * A recording that has ended before the program because it took too much memory. Its data are written when
+ * processes end.
+ */
 export class EndedRecording {
   readonly line: string;
   kept: NativeRecord | undefined;
   done: Promise<void> = Promise.resolve();
   readonly #watch: MemoryWatch;
   readonly #writer: ProfileWriter;
-  /** By paths of folders. */
+  /** Records of children by their folder. */
   readonly #children = new Map<string, NativeRecord>();
   #later = 0;
   #hasEnded = false;
@@ -30,7 +33,7 @@ export class EndedRecording {
     this.line = `recording has taken ${groupDigits(Math.ceil(limit / MIB))} MiB of memory, which is its limit`;
   }
 
-  /** Keeps what there is, and gives the memory back. */
+  /** Stores the data of all processes, and frees their memory. */
   end(program: RecordedProgram, workingSet: NativeWorkingSetSession | undefined, freed: FreedCounts): void {
     this.#freed = freed;
     this.done = this.#end(program, workingSet);
@@ -52,11 +55,11 @@ export class EndedRecording {
     this.#watch.endRecording((counts) => this.#freed?.free(counts));
   }
 
-  /** A child has ended. Undefined where it has begun too late. */
+  /** Writes the run of a child that has ended. Returns undefined if the child began after the recording. */
   child(child: ChildProcess): WrittenChild | undefined {
     const { folder, isRunning } = child;
     const kept = this.#children.get(folder);
-    // All of it was recorded.
+    // The recording still covers all of the child.
     if (kept === undefined && !this.#hasEnded) return this.#writer.child(child);
     if (kept === undefined) {
       this.#later++;

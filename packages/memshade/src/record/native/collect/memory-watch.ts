@@ -12,7 +12,10 @@ import type { ChildProcess, ChildProcesses } from "./child-processes.ts";
 import type { LeftBehind } from "./left-behind.ts";
 import { MemoryFile } from "./memory-file.ts";
 
-/** Names of a process's threads, by their ids, as they are seen from outside: most get one after they have begun. */
+/**
+ * Names of a process's threads by id, read from outside, because most threads get their name after they
+ * began.
+ */
 export class ThreadNames {
   readonly #folder: string;
   readonly names = new Map<number, string>();
@@ -21,7 +24,7 @@ export class ThreadNames {
     this.#folder = `/proc/${pid}/task`;
   }
 
-  /** To be called now and then. A thread that is gone keeps its last name. */
+  /** Updates the names. Call this at intervals. An ended thread keeps its last name. */
   look(): void {
     for (const id of listed(this.#folder)) {
       const name = read(`${this.#folder}/${id}/comm`);
@@ -42,33 +45,36 @@ function read(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8").trimEnd();
   } catch {
-    // It has ended meanwhile.
+    // The thread has ended meanwhile.
     return undefined;
   }
 }
 
 const DELETED = / \(deleted\)$/;
 
-/** What a process runs by now, where that is not what it began with: then what was recorded ends there. */
+/** Detects that a process has executed another program, which ends its recording. */
 export class ReplacedProgram {
-  /** Path of the last program that it has replaced itself by. */
+  /** Path of the last program that it has executed. */
   path: string | undefined;
   readonly #link: string;
   readonly #before: ReadonlySet<string>;
 
-  /** @param pid of the process @param before paths, without links, of its program and of what has become that */
+  /**
+   * @param pid process id
+   * @param before paths, without links, of its program and of the launcher
+   */
   constructor(pid: number, before: readonly string[]) {
     this.#link = `/proc/${pid}/exe`;
     this.#before = new Set(before);
   }
 
-  /** To be called often. */
+  /** Checks the program. Call this often. */
   look(): void {
     const path = this.#read()?.replace(DELETED, "");
     if (path !== undefined && !this.#before.has(path)) this.path = path;
   }
 
-  /** Undefined where it has ended, or nobody may look. */
+  /** Returns undefined if the process has ended, or cannot be read. */
   #read(): string | undefined {
     try {
       return readlinkSync(this.#link);
@@ -78,9 +84,9 @@ export class ReplacedProgram {
   }
 }
 
-/** What a process had mapped when somebody looked last. */
+/** Last known mappings of a process. */
 export class LastMaps {
-  /** As the kernel tells it; empty: nobody could look. */
+  /** Content of /proc/PID/maps; empty if it could not be read. */
   text = "";
   readonly #path: string;
 
@@ -88,17 +94,17 @@ export class LastMaps {
     this.#path = `/proc/${pid}/maps`;
   }
 
-  /** To be called now and then. */
+  /** Updates the text. Call this at intervals. */
   look(): void {
     try {
       this.text = readFileSync(this.#path, "latin1") || this.text;
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   }
 }
 
-/** What the kernel said last of a process's memory: it says nothing of one that has ended. */
+/** Last memory figures of a process; the kernel has none after its end. */
 export class LastStatus {
   text = "";
   readonly #path: string;
@@ -107,32 +113,32 @@ export class LastStatus {
     this.#path = `/proc/${pid}/status`;
   }
 
-  /** To be called often: what it says last is to be of the end. */
+  /** Updates the text. Call this often, because the last figures should be those of the end. */
   look(): void {
     const text = read(this.#path) ?? "";
     if (text.includes("VmRSS:")) this.text = text;
   }
 }
 
-/** So often it is seen to what programs wait for. */
+/** Milliseconds between two checks for waiting programs. */
 const WATCH_MS = 10;
-/** So many times as rarely the names of threads are looked at, and what the program has mapped. */
+/** Checks between two updates of thread names and mappings. */
 const NAMES_TURNS = 10;
-/** A process that was told to end has so long for it. */
+/** Milliseconds for a signalled process to end. */
 const ENDING_MS = 100;
 
-/** The file that a process shares what inserted code counts by, beside that of its memory. */
+/** Returns the path of the counts beside a memory file. */
 function countsOf(memory: string): string {
   return `${memory}.counts`;
 }
 
-/** The memory of the program, once there is one, and of its children. Meanwhile the tables are made that they wait for. */
+/** Watches the memories of the program and its children, and makes tables that they wait for. */
 export class MemoryWatch {
-  /** Is given each child when it has ended. */
+  /** Called with each child that has ended. */
   onChild: (child: ChildProcess) => void = () => undefined;
-  /** Is called now and then while the program runs. */
+  /** Called at intervals while the program runs. */
   onTurn: () => void = () => undefined;
-  /** What processes may take of memory to be recorded, bytes; and what is called, once, when they take more. */
+  /** Most bytes of memory for recording; `onLimit` is called once when processes take more. */
   limit = Number.POSITIVE_INFINITY;
   onLimit: () => void = () => undefined;
   readonly #path: string;
@@ -144,7 +150,7 @@ export class MemoryWatch {
   readonly #threads: ThreadNames;
   readonly #maps: LastMaps;
   readonly #status: LastStatus;
-  /** Undefined where it is recorded, as children are. */
+  /** Undefined if children are recorded, because an executed program is then recorded too. */
   readonly #replaced: ReplacedProgram | undefined;
   #turn = 0;
   #memory: MemoryFile | undefined;
@@ -153,8 +159,8 @@ export class MemoryWatch {
   #look: EndLook | undefined;
 
   /**
-   * @param programs paths, without links, of the program and of what starts it
-   * @param looked absent where nobody asks which blocks can be reached at its end
+   * @param programs paths, without links, of the program and of its launcher
+   * @param looked undefined: reachability is not computed
    */
   constructor(
     image: PlacedImage,
@@ -186,7 +192,7 @@ export class MemoryWatch {
     return this.#memory;
   }
 
-  /** What the program has left in it, when it has ended. */
+  /** Returns the data of the program after its end. */
   left(end: RunEnd): LeftBehind | undefined {
     const { memory } = this;
     if (memory === undefined) return undefined;
@@ -195,7 +201,7 @@ export class MemoryWatch {
     return { memory: tables, counters: memory.counters, reach: known?.reach, ...this.#beside(memory) };
   }
 
-  /** What it has so far, while no thread changes it. */
+  /** Returns the data of the running program, while no thread changes them. */
   async leftSoFar(): Promise<LeftBehind | undefined> {
     const { memory } = this;
     const known = await this.#look?.soFar();
@@ -204,7 +210,10 @@ export class MemoryWatch {
     return { memory: still, counters: memory.counters, reach: known?.reach, ...this.#beside(memory) };
   }
 
-  /** Nothing of any process is recorded from here on. @param free is given the paths of what they go on counting in */
+  /**
+   * Ends the recording of all processes.
+   * @param free called with the paths of files in which they continue to count
+   */
   endRecording(free: (counts: string) => void): void {
     this.memory?.setHeader(Header.isOver, 1);
     if (existsSync(countsOf(this.#path))) free(countsOf(this.#path));
@@ -222,17 +231,19 @@ export class MemoryWatch {
     };
   }
 
-  /** Children that have not ended. */
   get running(): ChildProcess[] {
     return this.#children?.running() ?? [];
   }
 
-  /** Children that could not be recorded. */
+  /** Number of children that could not be recorded. */
   get unrecorded(): number {
     return this.#children?.unrecorded ?? 0;
   }
 
-  /** Gives away the children that are left. @returns whether some have not ended */
+  /**
+   * Reports the remaining children to `onChild`.
+   * @returns true if some have not ended
+   */
   async takeChildren(): Promise<boolean> {
     const children = this.#children;
     if (children === undefined) return false;
@@ -254,7 +265,7 @@ export class MemoryWatch {
     this.#memory = undefined;
   }
 
-  /** What somebody waits for comes first; making a run takes a while. */
+  /** Answers waiting processes first; making a run takes longer. */
   #serve(): void {
     const { memory } = this;
     if (memory !== undefined && this.#image.takenBytes() > this.limit) {

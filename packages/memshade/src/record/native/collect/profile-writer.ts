@@ -14,21 +14,20 @@ export interface ProfileTarget {
   what: "profile" | "dump";
 }
 
-/** A child process whose run was written. */
 export interface WrittenChild {
   folder: string;
   child: RunChild;
 }
 
-/** Writes what processes have left in their memories. */
+/** Writes the profiles of processes. */
 export class ProfileWriter {
   #how: RecordingOptions;
   readonly #isQuiet: boolean | undefined;
-  /** Whether all that was to be written is. */
+  /** False once a profile could not be written. */
   isComplete = true;
-  /** All that were written. */
+  /** Folders of all written profiles. */
   readonly folders: string[] = [];
-  /** Files whose code processes have read as data, with something else in it than their own. */
+  /** Files whose rewritten code a process has read as data. */
   readonly readAsData = new Set<RewrittenFile>();
 
   constructor(how: RecordingOptions, isQuiet: boolean | undefined) {
@@ -36,12 +35,12 @@ export class ProfileWriter {
     this.#isQuiet = isQuiet;
   }
 
-  /** More of how processes were recorded. */
+  /** Adds options of the recording. */
   tell(more: Partial<RecordingOptions>): void {
     this.#how = { ...this.#how, ...more };
   }
 
-  /** Undefined, with the reason said, where it could not be written. */
+  /** Writes a profile. If that fails, prints the reason and returns undefined. */
   write(
     target: ProfileTarget,
     left: LeftBehind,
@@ -54,7 +53,7 @@ export class ProfileWriter {
     return run;
   }
 
-  /** A child is told of at the end of all. */
+  /** Writes the profile of a child, which is printed at the end of the run. */
   child({ folder, memory, samples, reach, program, isRunning }: ChildProcess): WrittenChild | undefined {
     const target = { folder, claim: undefined, what: "profile" } as const;
     const end: RunEnd = { kind: isRunning ? "dump" : "ended" };
@@ -65,7 +64,10 @@ export class ProfileWriter {
     return { folder, child: { program: run.program, command: run.command, allocations, allocatedBytes } };
   }
 
-  /** What a process has left so far, to be written when it has ended; undefined, with the reason said, where that is not possible. */
+  /**
+   * Makes a record that is written when the process has ended. If that fails, prints the reason and returns
+   * undefined.
+   */
   keep(folder: string, left: LeftBehind, program: RecordedProgram): NativeRecord | undefined {
     try {
       return this.#made(recordedRun(left, program, { kind: "dump" }, this.#how));
@@ -76,7 +78,10 @@ export class ProfileWriter {
     }
   }
 
-  /** Writes what was kept. `gaps`: sentences about what it does not cover. */
+  /**
+   * Writes a record of `keep`.
+   * @param gaps sentences about what it does not cover
+   */
   writeKept(
     target: ProfileTarget,
     { run: kept, files, readAsData }: NativeRecord,

@@ -37,7 +37,7 @@ import type { LeftBehind, NativeRecord, RecordedProgram, RecordingOptions } from
 import { type ProcessModule, readModules } from "./modules.ts";
 import type { ToolReader } from "./tool-reader.ts";
 
-/** The waste tool's part. Blocks are not recorded meanwhile. */
+/** Makes the waste tool's part of a run. This tool does not record blocks. */
 const WASTE_READER: ToolReader = {
   hasCounts: true,
   withoutBlocks: true,
@@ -73,7 +73,9 @@ const WASTE_READER: ToolReader = {
 const NOT_SHARED =
   "the program could make no file to share by what it counts: a limit of file sizes, a sandbox, or no room in /dev/shm";
 
-/** Files that stood in the place of others, with their modules. What was loaded several times has one set of counters. */
+/**
+ * Returns rewritten files with their modules. A file that was loaded several times has one set of counters.
+ */
 function followedFiles(modules: readonly RunModule[], files: readonly RewrittenFile[]): FollowedFile[] {
   const rewritten = new Map(files.map((file) => [file.original, file]));
   const counted = new Set<string>();
@@ -86,7 +88,10 @@ function followedFiles(modules: readonly RunModule[], files: readonly RewrittenF
   });
 }
 
-/** Files whose code ran in a process that ended before it could tell of them: it has loaded them late, and ended by `_exit` or a signal. */
+/**
+ * Returns modules of files whose code ran without being recorded: the process loaded them late, and ended by
+ * `_exit` or a signal.
+ */
 function unmet(
   files: readonly RewrittenFile[],
   met: readonly RunModule[],
@@ -108,7 +113,7 @@ interface Call {
   address: number;
 }
 
-/** Calls that lead to a node of the calling context tree. What stands in front of the program's functions is left out. */
+/** Returns the calls on the path to a node of the calling context tree, without calls of memshade. */
 function callersOf(memory: SharedArrayBuffer, places: readonly ProcessModule[], node: number): Call[] {
   const view = new DataView(memory);
   const calls: Call[] = [];
@@ -119,7 +124,7 @@ function callersOf(memory: SharedArrayBuffer, places: readonly ProcessModule[], 
   return calls;
 }
 
-/** The call that has a site; none where that is in front of the program's functions. */
+/** Returns the call at a site; empty for a call of memshade. */
 function callAt(places: readonly ProcessModule[], site: number): Call[] {
   const module = places.findIndex(({ start, end }) => site >= start && site < end);
   return module < 0 ? [] : [{ module, address: site - places[module].start + places[module].address }];
@@ -127,7 +132,7 @@ function callAt(places: readonly ProcessModule[], site: number): Call[] {
 
 const BLOCK_BYTES = 512;
 
-/** Of a sparse file. */
+/** Returns the bytes that a sparse file takes. */
 function bytesTaken(path: string): number {
   return statSync(path).blocks * BLOCK_BYTES;
 }
@@ -146,16 +151,19 @@ interface NewCode {
 }
 
 /**
- * Where code of rewritten files came from. A process knows places of it as sites beyond those that the original has; what is made of a
- * run names those of the original, as if nothing had been rewritten.
+ * Maps sites in rewritten code to sites of the original. A run then contains only original places, as if no
+ * file had been rewritten.
  */
 class OriginalPlaces {
-  /** The modules as their originals are. */
+  /** Modules with the address ranges of their originals. */
   readonly modules: readonly ProcessModule[];
   readonly #newCode: NewCode[] = [];
   readonly #known = new Map<number, number>();
 
-  /** @param modules of a process @param files those that stood in the place of others */
+  /**
+   * @param modules modules of a process
+   * @param files rewritten files of the run
+   */
   constructor(modules: readonly ProcessModule[], files: readonly RewrittenFile[]) {
     const byMark = new Map(files.map((file) => [file.mark, file]));
     this.modules = modules.map((module) => {
@@ -174,7 +182,7 @@ class OriginalPlaces {
     return { ...module, end: Math.min(module.end, end + distance) };
   }
 
-  /** The site of the original that a site is; what is no new code stays as it is. */
+  /** Returns the original's site for a site in new code, and other sites unchanged. */
   of(site: number): number {
     const around = this.#newCode.find(({ start, end }) => site >= start && site < end);
     if (around === undefined) return site;
@@ -186,7 +194,7 @@ class OriginalPlaces {
     return original;
   }
 
-  /** Changes the sites of the calling context tree in what a process has left. */
+  /** Replaces the sites of the calling context tree. */
   translate(memory: SharedArrayBuffer): void {
     if (this.#newCode.length === 0) return;
     const view = new DataView(memory);
@@ -197,7 +205,7 @@ class OriginalPlaces {
     }
   }
 
-  /** Samples with sites of originals. */
+  /** Returns samples with the original's sites. */
   ofSamples(samples: CpuSamples): CpuSamples {
     const { caller, site } = samples.stacks;
     return { ...samples, stacks: { caller, site: site.map((one) => this.of(one)) } };
@@ -207,7 +215,7 @@ class OriginalPlaces {
 const NO_LINES_YET = "There is no working set yet: the first interval has not ended.";
 const NO_LINES = "There is no working set: nobody has seen the marks of lines before the process ended.";
 
-/** The part of the working set. */
+/** Makes the working set's part of a run. */
 const WORKING_SET_READER: ToolReader = {
   read({ left: { workingSet, samples, counts }, view, program, described, ours, isRunning }) {
     const unshared = unsharedMarks(view);
@@ -239,8 +247,9 @@ const KIB = 1024;
 const WORD_BYTES = 8;
 
 /**
- * What a process had of memory, by what the kernel said last, and by what its allocator said in the header of its memory when it exited. Undefined: the kernel
- * was not asked in time. What it shares with others is left out, as the tables are that it was recorded in.
+ * Returns the memory of a process, by the kernel's last figures and by those of its allocator at the exit;
+ * undefined if the kernel's are missing. Shared memory is left out, because it contains the tables of the
+ * recording.
  */
 export function processMemory(view: DataView, status = ""): ProcessMemory | undefined {
   const bytes = (field: string): number | undefined => {
@@ -249,7 +258,7 @@ export function processMemory(view: DataView, status = ""): ProcessMemory | unde
   };
   const [resident, peak, shared] = [bytes("VmRSS"), bytes("VmHWM"), bytes("RssShmem") ?? 0];
   if (resident === undefined || peak === undefined) return undefined;
-  // Shared memory only grows, so at the peak there was no more of it than there is.
+  // Shared memory only grows, so it was not larger at the peak.
   const residentBytes = Math.max(0, resident - shared);
   const allocator = allocatorMemory(view);
   return {
@@ -279,8 +288,8 @@ const READERS: Readonly<Record<NativeToolName, ToolReader>> = {
 const NOT_ASKED = { unknown: "--no-reach was given" };
 
 /**
- * Makes a run of what a process has left in its memory. Its places in code are the numbers of its sites, so that two runs of one
- * program have the same ones.
+ * Makes a run from the data of a process. Places in code are site numbers, so two runs of one program have
+ * the same places.
  */
 export function recordedRun(
   found: LeftBehind,
@@ -357,7 +366,7 @@ export function recordedRun(
     ...unseen(view, replacedBy),
     ...notCounted,
   ];
-  // Nobody asked for samples that are there for a tool alone.
+  // Samples without content that were taken only for a tool are left out.
   const hasCpu = samples !== undefined && !(ofTool?.part !== undefined && isEmpty(samples));
   const parts: RunPart[] = [
     ...(heap === undefined ? [] : [{ ...heap.part, heap: { heap: withGaps(heap.heap, gaps) } }]),
@@ -408,9 +417,8 @@ function isEmpty({ samples, notTracked }: CpuSamples): boolean {
 }
 
 /**
- * Which figures of a process are no exact counts for want of what was not seen of it.
- *
- * @param replacedBy path of the program that the process has replaced itself by
+ * Returns the figures of a process that are only bounds, because some of its calls were not recorded.
+ * @param replacedBy path of a program that the process has executed
  */
 export function boundsOfProcess(view: DataView, replacedBy?: string): Bound[] {
   const count = (field: number): number => Number(view.getBigUint64(field, true));
@@ -455,9 +463,8 @@ export function boundsOfProcess(view: DataView, replacedBy?: string): Bound[] {
 }
 
 /**
- * Sentences about what was not seen of a process, whatever is recorded of it.
- *
- * @param replacedBy path of the program that the process has replaced itself by
+ * Returns sentences about unrecorded parts of a process, for all tools.
+ * @param replacedBy path of a program that the process has executed
  */
 function unseen(view: DataView, replacedBy?: string): string[] {
   const refused = view.getUint32(Header.threadsRefused, true);
@@ -491,9 +498,8 @@ function unseen(view: DataView, replacedBy?: string): string[] {
 }
 
 /**
- * Sentences about what of its blocks was not, where these are recorded.
- *
- * @param isNoneExpected whether it is told anyhow why there may be none
+ * Returns sentences about unrecorded blocks.
+ * @param isNoneExpected another sentence explains why there may be no blocks
  */
 function unseenBlocks(view: DataView, isNoneExpected: boolean): string[] {
   const large = count(view, Header.largeRanges);
@@ -530,7 +536,7 @@ function count(view: DataView, field: number): number {
   return Number(view.getBigUint64(field, true));
 }
 
-/** One sentence where there are any. */
+/** Returns a sentence unless the number is 0. */
 function some(number: number, [one, many]: readonly [string, string], rest: string): string[] {
   return number === 0 ? [] : [`${counted(number, one, many)} ${rest}`];
 }

@@ -109,7 +109,7 @@ export const ALIGNED_OPERATORS = ["w", "a"].flatMap((kind) =>
 );
 
 /**
- * Other names of functions: C++ operators, and names that tcmalloc and mimalloc have beside those of the C
+ * Aliases of functions: C++ operators, and names that tcmalloc and mimalloc have beside those of the C
  * library. Each does the same as the named function of the same allocator.
  */
 const FOREIGN: Readonly<Record<string, readonly string[]>> = {

@@ -83,7 +83,7 @@ export function removeWhenGone(folder: string): () => void {
 const SHARED_MEMORY = "/dev/shm";
 /** If there is less room, the folder for temporary files is used. */
 const LEAST_SHARED_BYTES = 2 ** 30;
-/** With less room left, the next page may be missing. */
+/** Least free bytes: with less, the next page may be missing. */
 const FULL_BYTES = 2 ** 20;
 
 /** Prefix of a memory file; the process id follows. */
@@ -284,10 +284,7 @@ interface ImageRun {
 
 const WORD_BYTES = 8;
 const SONAME = "memshade";
-/**
- * One page for the word with the memory's address, which must be empty in a forked child, and one scratch
- * page.
- */
+/** Pages: one for the word with the memory's address, which is empty in a forked child, and one scratch page. */
 const ZERO_PAGES = 2;
 const PAGE_BYTES = 4096;
 /** Tables of the largest objects are made in half of this time. */

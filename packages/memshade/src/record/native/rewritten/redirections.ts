@@ -16,8 +16,8 @@ const [CHECKED_IN_64, CHECKED_IN_32] = [
   [0x0f, 0x05, 0x3d, 0x00, 0xf0, 0xff, 0xff],
 ];
 /**
- * How a dynamic linker opens files, and reads the link to the program's file: number of the call, and check
- * of the result.
+ * System calls by which a dynamic linker opens files, and reads the link to the program's file: number, and
+ * check of the result.
  */
 const SITES = {
   open: { number: SYSTEM.openAt, checked: CHECKED_IN_64, nop: [0x0f, 0x1f, 0x00] },

@@ -80,7 +80,7 @@ export class RewrittenRun {
       isQuiet,
     });
     substitution.later.know(image.path);
-    // Without a namespace, a process has mapped these files.
+    // A process without a namespace has mapped these files.
     for (const { file: mapped } of substitution.namespace.mounts) substitution.later.know(mapped);
     if (substitution.copy !== undefined) substitution.later.know(substitution.copy);
     return new RewrittenRun(substitution, linker);
@@ -155,7 +155,7 @@ export class RewrittenRun {
     const isRemembered = later.remember();
     if (later.met.length > 0 && isQuiet !== true) say(laterInWords(later.met, isRemembered));
     const sentences = notCounted(files, later, isRemembered);
-    // Without a namespace, only our dynamic linker opens rewritten files.
+    // Only our dynamic linker opens rewritten files if there is no namespace.
     if (this.#withoutNamespace !== undefined) return [this.#withoutNamespace, ...sentences];
     const others = [...new Set(this.#programsOfOthers())];
     if (others.length === 0) return sentences;

@@ -378,7 +378,7 @@ function readsCode(
   asm.jump(isOthers, "b");
   for (const register of [...KEPT, RAX]) asm.put("push", 8, register);
   asm.put("mov", 8, RBX, R10);
-  // With vectors, the third argument is their number, which covers only a part of the range.
+  // The third argument of calls with vectors is their number, which covers only a part of the range.
   asm.put("mov", 8, R8, RDX);
   asm.bind(isAt);
   asm.put("add", 8, R8, RBX);

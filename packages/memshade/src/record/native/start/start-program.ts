@@ -24,7 +24,7 @@ export interface ProgramEnd {
   signal: string | null;
   /** Step that has failed before the program began. */
   failure?: StartFailure | undefined;
-  /** Why the program was started by `ProgramStart.otherwise`. */
+  /** Failure because of which the program was started by `ProgramStart.otherwise`. */
   startedOtherwise?: StartFailure | undefined;
 }
 
