@@ -66,7 +66,6 @@ export const Header = {
   /** Bytes of the program's path, and of its arguments with a zero after each. */
   programBytes: 516,
   commandBytes: 520,
-  /** Number of ranges that the program has mapped itself. */
   mappings: 524,
   /** u64: calls of the allocator before the memory was mapped. */
   early: 528,
@@ -76,7 +75,6 @@ export const Header = {
   /** u64: number and bytes of mapped ranges of 4 GiB or more. */
   largeRanges: 552,
   largeRangeBytes: 560,
-  /** Not 0 if accesses are counted. */
   isCounting: 568,
   /** errno of the failure if the counters are not shared. */
   countersFailure: 572,
@@ -227,15 +225,12 @@ export const MOST_FRAMES = 1024;
 export const MOST_THREADS = 1024;
 
 /**
- * A frame of a thread's stack: where its return address is stored, its value, the frame pointer after the
- * return, and its node. A `place` is the address of the word below the stack pointer after the return.
+ * A frame of a thread's stack: where its return address is stored, its value and the frame pointer after the
+ * return (u64 each), then its site or node. A `place` is the address of the word below the stack pointer after the return.
  */
 export const StackFrame = {
-  /** u64 */
   place: 0,
-  /** u64 */
   address: 8,
-  /** u64 */
   framePointer: 16,
   /** Site; node of the calling context tree once settled. */
   site: 24,
@@ -290,7 +285,6 @@ export const Text = {
   names: 8192,
   /** Process that opened the memory last: in a forked child, its parent. */
   process: 12288,
-  /** Not 0 if child processes are recorded. */
   children: 12292,
   /** u64: calls of the allocator before the memory was mapped. */
   early: 12296,
@@ -355,7 +349,6 @@ export const RuleKind = {
   framePointer: 2,
   /** Realigned stack: CFA = *(rbp - offset); the frame pointer was saved at rbp + 8 * (words - 1). */
   saved: 3,
-  /** The frame has no caller. */
   end: 4,
   /** Any other rule, or no tables. */
   other: 5,
@@ -402,7 +395,6 @@ export const CACHED_RULE_BYTES = 16;
 export const NATIVE_REGION_BITS = 8;
 export const NATIVE_SLOT_BITS = 5;
 export const NATIVE_REGION_SLOTS = 2 ** (NATIVE_REGION_BITS - NATIVE_SLOT_BITS) * SLOT_BYTES;
-/** Bits of a program's address. */
 export const ADDRESS_BITS = 47;
 /**
  * Bits of an address within its part of the address space. A part has a u32 per region: where its slots are,
@@ -431,7 +423,6 @@ const { tablesEnd, ...tables } = placeTables(shapes, CONTEXTS + 1);
 /** Most bytes of the list of mappings at the exit. */
 export const MAPS_BYTES = 2 ** 18;
 
-/** Addresses of the tables. */
 export const Place = {
   control: HEADER_BYTES,
   ...tables,
@@ -440,7 +431,6 @@ export const Place = {
   /** `Slot`s with chains of records of large blocks, one per record. */
   buckets: 1320 * MIB,
   modules: 1456 * MIB,
-  /** Names of modules. */
   names: 1458 * MIB,
   namesEnd: 1460 * MIB,
   /** u32 per module, sorted by address. */

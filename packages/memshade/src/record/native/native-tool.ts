@@ -43,11 +43,9 @@ export interface NativeTool {
   readonly slowPaths: number;
   /** Bytes at the start of the first range that inserted code needs even after the recording has ended. */
   readonly keptBytes?: number | undefined;
-  /** True if the tool counts accesses to blocks. */
   readonly isCounting?: boolean | undefined;
   /** 1 if the tool follows which stores are read; 2: by the rules of deadstores. */
   readonly isWaste?: 1 | 2 | undefined;
-  /** True if the tool marks touched lines. */
   readonly isMarking?: boolean | undefined;
   /** The preloaded image records which context owns each block. */
   readonly isOwned?: boolean | undefined;
@@ -58,7 +56,6 @@ export interface NativeTool {
   readonly isWatched?: boolean | undefined;
 }
 
-/** A file that is about to be rewritten. */
 export interface PlannedFile {
   /** Key of the rewritten file in the cache. */
   readonly key: string;
@@ -77,7 +74,6 @@ export interface FilePlan {
 /** Address of the words of slow paths, the same in every process. */
 export const SLOW_PATHS = 0x7ff0_0000;
 
-/** A tool and its options, as selected by the user. */
 export interface InsertedTool {
   readonly name: NativeToolName;
   readonly options: NativeToolOptions;

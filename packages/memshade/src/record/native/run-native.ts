@@ -70,7 +70,6 @@ export interface NativeRun {
   blocks?: boolean | undefined;
   /** Also records memory that the program maps itself. */
   mappings?: boolean | undefined;
-  /** Records child processes, each in a run of its own. */
   traceChildren?: boolean | undefined;
   /** Does not search which live blocks can still be reached at the end. */
   noReach?: boolean | undefined;
@@ -89,7 +88,6 @@ export interface NativeRun {
 /** Exit code for a user's mistake or a refusal of the system, as in all commands. */
 const REFUSED_BY_US = 2;
 const STACKS_HZ = 97;
-/** Largest part of the free memory at the start that recording may take. */
 const PART_OF_FREE_MEMORY = 1 / 2;
 /** Largest part of the free room on the file system of the shared memory. */
 const PART_OF_ROOM = 3 / 4;
@@ -203,14 +201,12 @@ function endOf({ code, signal }: ProgramEnd): RunEnd {
   return signal === null ? { kind: "exit", exitCode: code ?? 0 } : { kind: "signal", signal };
 }
 
-/** Returns the parts of a process that belong to memshade. */
 function lookedAt(image: PlacedImage, tool: NativeTool | undefined, isForeign: boolean): LookedAt {
   const ranges = (tool?.shadows ?? []).flatMap(({ address, bytes }) => [address, address + bytes]);
   const folders = [...new Set([image.folder, dirname(image.memoryOf(0))])];
   return { own: { image: image.path, folders, ranges }, isForeign };
 }
 
-/** State of one recording. */
 class NativeRecording {
   readonly writer: ProfileWriter;
   #memoryLimit: number;
@@ -244,7 +240,6 @@ class NativeRecording {
     return this.#run.sampleHz ?? (this.#isMarking ? STACKS_HZ : undefined);
   }
 
-  /** Makes the image and the tables, and rewrites files if a tool is inserted. */
   async prepare(file: string, program: NativeProgram): Promise<RecordedProgram> {
     const { path, args, clock = "virtual", blocks = true, mappings = false } = this.#run;
     const { traceChildren: children = false } = this.#run;

@@ -17,7 +17,6 @@ export function bindNext(): void {
   }
 }
 
-/** Returns true if the C library has `_dl_find_object`. */
 export function canFindObjects(): bool {
   return load64(text() + Text.next + 8 * NextWord.findObject) !== 0;
 }

@@ -19,7 +19,6 @@ export function finalize(): void {
   keepMaps();
 }
 
-/** Makes modules of the objects that are loaded now. */
 export function takeLater(): void {
   const thread = currentThread();
   if (thread === 0 || !lock(thread + Thread.room)) return;

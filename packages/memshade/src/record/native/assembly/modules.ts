@@ -112,7 +112,6 @@ export function takeLoaded(): void {
   if (dlFindObject(text(), found) === 0) makeAll(load64(found + LINK_MAP));
 }
 
-/** Returns the end of a piece: at most where the next module begins. */
 function pieceEnd(start: u64): u64 {
   const end = start + (1 << PIECE_BITS);
   const behind = placeBehind(start);

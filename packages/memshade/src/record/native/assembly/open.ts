@@ -86,7 +86,6 @@ function writeNumber(to: u64, number: u64): u64 {
   return to;
 }
 
-/** Makes a new file. Returns its descriptor, or an error. */
 function makeFile(process: u64): i64 {
   let file: i64 = -EEXIST;
   for (let turn: u64 = 1; file === -EEXIST && turn <= MOST_MEMORIES; turn++) {
@@ -115,7 +114,6 @@ function mapFile(at: u64, bytes: u64, file: i64): i64 {
   return result;
 }
 
-/** ".counts" and a zero byte. */
 const COUNTS_SUFFIX: u64 = 0x0073_746e_756f_632e;
 
 @inline
@@ -127,7 +125,6 @@ function sharedBytes(i: u64): u64 {
   return load64(text() + Text.shared + (i << 4) + 8);
 }
 
-/** Returns true if a tool's code was inserted into the program. */
 export function isInserted(): bool {
   return sharedAt(0) !== 0;
 }

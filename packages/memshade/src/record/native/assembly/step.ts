@@ -1,4 +1,3 @@
-// Steps from a frame to its caller.
 import { Link, Rule, RuleKind, StackFrame } from "./layout.generated";
 import { load64, load8 } from "./machine";
 import { isMapped } from "./probe";
@@ -6,7 +5,6 @@ import { kindOf, ruleOf } from "./rules";
 
 export enum Step {
   made,
-  /** The frame has no caller. */
   whole,
   /** No rule leads to a caller. */
   lost,
@@ -56,7 +54,6 @@ function wordsOf(rule: u32): u64 {
   return (rule >>> Rule.savedShift) & Rule.savedMask;
 }
 
-/** Writes the caller's frame to `to`. */
 @inline
 function stepTo(to: usize, cfa: u64, framePointer: u64, link: u32): Step {
   const caller = load64(cfa - 8);

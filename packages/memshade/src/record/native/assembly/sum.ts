@@ -47,7 +47,6 @@ export function storeSum(to: usize, start: u64, bytes: u64): void {
   store<u32>(to, fourth, 12);
 }
 
-/** Returns true if a range has the sum that is stored at `sum`. */
 export function hasSum(sum: u64, start: u64, bytes: u64): bool {
   addUp(start, bytes);
   return (

@@ -54,7 +54,6 @@ function takeDead(): u32 {
   return MOST_THREADS;
 }
 
-/** Counts a block that the thread has allocated. */
 @inline
 export function countBlock(thread: u32, size: u64): void {
   store<u64>(thread, load<u64>(thread, Thread.blocks) + 1, Thread.blocks);

@@ -7,7 +7,6 @@ import type { WrittenChild } from "./profile-writer.ts";
 /** Most children that are listed. The rest, which has allocated less, is counted. */
 const CHILDREN_SHOWN = 20;
 
-/** Returns lines about the runs of child processes, for the end of a run. */
 export function childLines(children: readonly WrittenChild[]): string[] {
   if (children.length === 0) return [];
   const shown = [...children]

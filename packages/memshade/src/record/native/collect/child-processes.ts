@@ -24,11 +24,9 @@ import { MemoryFile } from "./memory-file.ts";
 export interface ChildProcess {
   program: RecordedProgram;
   memory: MemoryFile;
-  /** Undefined if no samples are taken. */
   samples: CpuSamples | undefined;
   /** Reachability of its live blocks; undefined if it is not computed. */
   reach: KnownReach | undefined;
-  /** Folder of its run. */
   folder: string;
   isRunning: boolean;
 }
@@ -128,7 +126,6 @@ export class ChildProcesses {
     return this.#seen.size > 0;
   }
 
-  /** Returns the processes that have not ended. */
   running(): ChildProcess[] {
     this.#look();
     return this.#inOrder().map((seen) => this.#describe(seen, true));
@@ -142,13 +139,11 @@ export class ChildProcesses {
     });
   }
 
-  /** Returns the number of processes that could not make a memory. */
   get unrecorded(): number {
     const isMemory = (path: string): boolean => path === this.#main || this.#seen.has(path);
     return this.#image.memories().filter(({ path }) => !isMemory(path)).length;
   }
 
-  /** Closes the memory of a child after it was read. */
   done({ memory }: ChildProcess): void {
     memory.close();
   }

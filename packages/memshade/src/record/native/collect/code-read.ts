@@ -13,7 +13,6 @@ import type { ProcessModule } from "./modules.ts";
 
 /** Records of inserted code about the memory that a process has read; at most one is defined. */
 export interface NotedReads {
-  /** Counters of accesses. */
   readonly counters: GranuleCounters | undefined;
   /** Path of the file with a word per byte. */
   readonly counts: string | undefined;
@@ -28,7 +27,6 @@ interface ReadUnits {
 }
 
 const EXECUTABLE = 1;
-/** Bytes of code per step. */
 const PIECE_BYTES = 2 ** 20;
 const MOST_INSTRUCTION_BYTES = 15;
 
@@ -65,7 +63,7 @@ export function filesReadAsData(
 
 function isCodeRead(file: RewrittenFile, { name, bias }: ProcessModule, units: ReadUnits): boolean {
   const [original, rewritten] = [file.original, file.path].map((path) => loadObject(path).object);
-  // Other data may lie at the addresses of an unloaded library. The program, whose name is empty, stays
+  // Data may lie at the addresses of an unloaded library. The program, whose name is empty, stays
   // loaded.
   return (
     (name === "" && isNewCodeRead(original, rewritten, bias, units)) ||
@@ -116,7 +114,6 @@ function isNewCodeRead(
   });
 }
 
-/** Returns 1 for each byte that differs. */
 function changes(before: Uint8Array, after: Uint8Array): Uint8Array {
   return before.map((byte, i) => (byte === after[i] ? 0 : 1));
 }

@@ -21,7 +21,6 @@ export class EndedRecording {
   done: Promise<void> = Promise.resolve();
   readonly #watch: MemoryWatch;
   readonly #writer: ProfileWriter;
-  /** Records of children by their folder. */
   readonly #children = new Map<string, NativeRecord>();
   #later = 0;
   #hasEnded = false;

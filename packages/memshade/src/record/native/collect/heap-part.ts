@@ -85,7 +85,6 @@ const LEFT_OUT =
 const RACES =
   "Threads lose counts of accesses that they make to the same 8 bytes at the same time: those of blocks that threads share are at least.";
 
-/** Returns sentences about accesses that are not counted. */
 function uncountedAccesses(view: DataView): string[] {
   const failure = view.getUint32(Header.countersFailure, true);
   return [
@@ -95,7 +94,6 @@ function uncountedAccesses(view: DataView): string[] {
   ];
 }
 
-/** Returns a sentence if the marks of lines are not shared. */
 export function unsharedMarks(view: DataView): string[] {
   const failure = view.getUint32(Header.countersFailure, true);
   if (failure === 0) return [];
@@ -136,12 +134,10 @@ export function readThreads(memory: SharedArrayBuffer, names: ReadonlyMap<number
   return [...found.values()];
 }
 
-/** Recorded blocks of a process. */
 export interface RecordedBlocks {
   memory: SharedArrayBuffer;
   /** Undefined if accesses are not counted, or the counters are not shared. */
   counters: GranuleCounters | undefined;
-  /** Names by thread id. */
   names: ReadonlyMap<number, string>;
   /** Modules of the program. `ours`: modules that are left out of call paths. */
   modules: readonly ProcessModule[];
@@ -153,7 +149,6 @@ export interface RecordedBlocks {
   /** True if no tool can count its accesses. */
   isLeftAlone: boolean;
   end: RunEnd;
-  /** Reachability of the live blocks; undefined if it is not computed. */
   reach: KnownReach | undefined;
 }
 
@@ -163,7 +158,6 @@ export interface HeapPart {
   readonly part: RunPart;
 }
 
-/** Makes the heap's part of a run. */
 export function heapPart({ memory, counters, names, modules, ours, ...how }: RecordedBlocks): HeapPart {
   const { clock, mappings, isMarked, isLeftAlone, end, reach } = how;
   const view = new DataView(memory);

@@ -7,37 +7,29 @@ import type { InsertedTool } from "../native-tool.ts";
 import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
 import type { NativeWorkingSetSession } from "../tools/working-set/read/native-session.ts";
 
-/** A program that was started. */
 export interface RecordedProgram {
-  /** Command as it was typed. */
   command: readonly string[];
   program: string;
   /** Path of the file that ran. */
   file: string;
   /** Sentences about calls that are not recorded. */
   notes: readonly string[];
-  /** Path of the preloaded image. */
   image: string;
   /** True if no code can be inserted into it. */
   isLeftAlone?: boolean | undefined;
   tool?: InsertedTool | undefined;
 }
 
-/** Options of a recording. */
 export interface RecordingOptions {
   /** Unit of lifetimes: allocations so far, or milliseconds. */
   clock: "virtual" | "wall";
-  /** True if blocks of the allocator are recorded. */
   blocks: boolean;
-  /** True if memory that the program maps itself is recorded. */
   mappings: boolean;
   /** Runs of child processes, if they are recorded. */
   children?: readonly RunChild[] | undefined;
   /** Files that replace others, if a tool's code is inserted. */
   rewritten?: readonly RewrittenFile[] | undefined;
-  /** Most bytes of memory for recording. */
   memoryLimit: number;
-  /** True if reachability is not computed. */
   noReach?: boolean | undefined;
   /** Sentences about code that ran without the tool's code. */
   notCounted?: readonly string[] | undefined;
@@ -48,17 +40,13 @@ export interface LeftBehind {
   memory: SharedArrayBuffer;
   /** Undefined if accesses are not counted, or the counters are not shared. */
   counters?: GranuleCounters | undefined;
-  /** Names by thread id. */
   names?: ReadonlyMap<number, string> | undefined;
-  /** Undefined if no samples are taken. */
   samples?: CpuSamples | undefined;
   /** Path of an unrecorded program that the process has executed. */
   replacedBy?: string | undefined;
-  /** Undefined if lines are not marked. */
   workingSet?: NativeWorkingSetSession | undefined;
   /** Path of the file with the counts of inserted code, if it is shared. */
   counts?: string | undefined;
-  /** Reachability of the live blocks; undefined if it is not computed. */
   reach?: KnownReach | undefined;
   /** Last content of /proc/PID/maps. */
   maps?: string | undefined;
@@ -66,7 +54,6 @@ export interface LeftBehind {
   status?: string | undefined;
 }
 
-/** Content of a run folder. */
 export interface NativeRecord {
   run: Run;
   files: ProfileFile[];

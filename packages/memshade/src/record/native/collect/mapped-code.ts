@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 
-/** Matches a line of `/proc/PID/maps` for code in a file. */
 const CODE = /^\S+ ..x. \S+ \S+ \S+ +(\/.*)$/gm;
 
 /** Returns the paths of files that a process has mapped as code; empty if it has ended or cannot be read. */

@@ -37,9 +37,7 @@ import {
 import { type ProcessModule, readModules } from "./modules.ts";
 
 const COUNTER_BYTES = 4;
-/** Suffix of the file beside a memory file. */
 const SUFFIX = ".counts";
-/** Granules per read. */
 const PIECE = 1 << 18;
 const NONE = new Uint8Array(PIECE * COUNTER_BYTES);
 const WRITES_VALUE = 2 ** WRITES_BIT;
@@ -87,7 +85,6 @@ class CountersFile implements GranuleCounters {
     return counters;
   }
 
-  /** Returns undefined if all words are zero. */
   #words(from: number, to: number, offset: number): Uint32Array | undefined {
     const bytes = Buffer.alloc((to - from) * COUNTER_BYTES);
     readSync(this.#descriptor, bytes, 0, bytes.length, from * COUNTER_BYTES + offset);
@@ -108,7 +105,6 @@ const STEP_MS = 1;
 
 /** Linear memory that a process shares by a file. The process may be running or gone. */
 export class MemoryFile {
-  /** Undefined if the process shares no counters. */
   readonly counters: CountersFile | undefined;
   readonly #descriptor: number;
   #requests = 0;

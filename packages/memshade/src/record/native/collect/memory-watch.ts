@@ -45,7 +45,6 @@ function read(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8").trimEnd();
   } catch {
-    // The thread has ended meanwhile.
     return undefined;
   }
 }
@@ -54,7 +53,6 @@ const DELETED = / \(deleted\)$/;
 
 /** Detects that a process has executed another program, which ends its recording. */
 export class ReplacedProgram {
-  /** Path of the last program that it has executed. */
   path: string | undefined;
   readonly #link: string;
   readonly #before: ReadonlySet<string>;
@@ -74,7 +72,6 @@ export class ReplacedProgram {
     if (path !== undefined && !this.#before.has(path)) this.path = path;
   }
 
-  /** Returns undefined if the process has ended, or cannot be read. */
   #read(): string | undefined {
     try {
       return readlinkSync(this.#link);
@@ -84,7 +81,6 @@ export class ReplacedProgram {
   }
 }
 
-/** Last known mappings of a process. */
 export class LastMaps {
   /** Content of /proc/PID/maps; empty if it could not be read. */
   text = "";
@@ -94,13 +90,10 @@ export class LastMaps {
     this.#path = `/proc/${pid}/maps`;
   }
 
-  /** Updates the text. Call this at intervals. */
   look(): void {
     try {
       this.text = readFileSync(this.#path, "latin1") || this.text;
-    } catch {
-      // The process has ended.
-    }
+    } catch {}
   }
 }
 
@@ -124,17 +117,14 @@ export class LastStatus {
 const WATCH_MS = 10;
 /** Checks between two updates of thread names and mappings. */
 const NAMES_TURNS = 10;
-/** Milliseconds for a signalled process to end. */
 const ENDING_MS = 100;
 
-/** Returns the path of the counts beside a memory file. */
 function countsOf(memory: string): string {
   return `${memory}.counts`;
 }
 
 /** Watches the memories of the program and its children, and makes tables that they wait for. */
 export class MemoryWatch {
-  /** Called with each child that has ended. */
   onChild: (child: ChildProcess) => void = () => undefined;
   /** Called at intervals while the program runs. */
   onTurn: () => void = () => undefined;
@@ -235,7 +225,6 @@ export class MemoryWatch {
     return this.#children?.running() ?? [];
   }
 
-  /** Number of children that could not be recorded. */
   get unrecorded(): number {
     return this.#children?.unrecorded ?? 0;
   }

@@ -14,7 +14,6 @@ export interface ProcessModule {
   end: number;
   /** Address in the object of its first address in the process. */
   address: number;
-  /** Address in the process minus address in the object. */
   bias: number;
   isObject: boolean;
   /** Number that distinguishes a rewritten file from its original; 0 for originals. */

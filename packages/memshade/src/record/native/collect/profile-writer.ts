@@ -19,13 +19,11 @@ export interface WrittenChild {
   child: RunChild;
 }
 
-/** Writes the profiles of processes. */
 export class ProfileWriter {
   #how: RecordingOptions;
   readonly #isQuiet: boolean | undefined;
   /** False once a profile could not be written. */
   isComplete = true;
-  /** Folders of all written profiles. */
   readonly folders: string[] = [];
   /** Files whose rewritten code a process has read as data. */
   readonly readAsData = new Set<RewrittenFile>();
@@ -35,7 +33,6 @@ export class ProfileWriter {
     this.#isQuiet = isQuiet;
   }
 
-  /** Adds options of the recording. */
   tell(more: Partial<RecordingOptions>): void {
     this.#how = { ...this.#how, ...more };
   }

@@ -132,7 +132,6 @@ function callAt(places: readonly ProcessModule[], site: number): Call[] {
 
 const BLOCK_BYTES = 512;
 
-/** Returns the bytes that a sparse file takes. */
 function bytesTaken(path: string): number {
   return statSync(path).blocks * BLOCK_BYTES;
 }
@@ -155,15 +154,10 @@ interface NewCode {
  * file had been rewritten.
  */
 class OriginalPlaces {
-  /** Modules with the address ranges of their originals. */
   readonly modules: readonly ProcessModule[];
   readonly #newCode: NewCode[] = [];
   readonly #known = new Map<number, number>();
 
-  /**
-   * @param modules modules of a process
-   * @param files rewritten files of the run
-   */
   constructor(modules: readonly ProcessModule[], files: readonly RewrittenFile[]) {
     const byMark = new Map(files.map((file) => [file.mark, file]));
     this.modules = modules.map((module) => {
@@ -194,7 +188,6 @@ class OriginalPlaces {
     return original;
   }
 
-  /** Replaces the sites of the calling context tree. */
   translate(memory: SharedArrayBuffer): void {
     if (this.#newCode.length === 0) return;
     const view = new DataView(memory);
@@ -205,7 +198,6 @@ class OriginalPlaces {
     }
   }
 
-  /** Returns samples with the original's sites. */
   ofSamples(samples: CpuSamples): CpuSamples {
     const { caller, site } = samples.stacks;
     return { ...samples, stacks: { caller, site: site.map((one) => this.of(one)) } };
@@ -215,7 +207,6 @@ class OriginalPlaces {
 const NO_LINES_YET = "There is no working set yet: the first interval has not ended.";
 const NO_LINES = "There is no working set: nobody has seen the marks of lines before the process ended.";
 
-/** Makes the working set's part of a run. */
 const WORKING_SET_READER: ToolReader = {
   read({ left: { workingSet, samples, counts }, view, program, described, ours, isRunning }) {
     const unshared = unsharedMarks(view);
@@ -536,7 +527,6 @@ function count(view: DataView, field: number): number {
   return Number(view.getBigUint64(field, true));
 }
 
-/** Returns a sentence unless the number is 0. */
 function some(number: number, [one, many]: readonly [string, string], rest: string): string[] {
   return number === 0 ? [] : [`${counted(number, one, many)} ${rest}`];
 }

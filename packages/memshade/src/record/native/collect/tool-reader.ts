@@ -7,7 +7,6 @@ import type { ProcessModule } from "./modules.ts";
 /** A process whose data are read, in the form that all tools get. */
 export interface LeftProcess {
   readonly left: LeftBehind;
-  /** View of its memory. */
   readonly view: DataView;
   readonly program: RecordedProgram;
   /** Modules, and their entries in run.json. */
@@ -15,7 +14,6 @@ export interface LeftProcess {
   readonly described: readonly RunModule[];
   /** Modules of memshade, which are left out of call paths. */
   readonly ours: readonly ProcessModule[];
-  /** Files that replace others. */
   readonly rewritten: readonly RewrittenFile[];
   /** Returns the original's site for a site of a rewritten file. */
   readonly originalOf: (site: number) => number;
@@ -38,7 +36,6 @@ export interface ToolReader {
 export interface ReadTool {
   /** Undefined if the tool has no data of this process; `gaps` has the reasons. */
   readonly part: RunPart | undefined;
-  /** Sentences about missing data. */
   readonly gaps: readonly string[];
   /** Modules of the run, if the tool has found more. */
   readonly modules?: readonly RunModule[] | undefined;

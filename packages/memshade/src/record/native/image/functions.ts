@@ -1,8 +1,6 @@
 /** Calls of a process that are hooked. */
 export interface Hooked {
-  /** Calls of its allocator. */
   blocks: boolean;
-  /** Memory that the process maps itself. */
   mappings: boolean;
   /** A tool's code is inserted, and forked processes need counters of their own. */
   isCounting?: boolean | undefined;
@@ -103,7 +101,6 @@ const MAPPING: Readonly<Record<string, readonly string[]>> = {
 };
 const NOTHROW = "RKSt9nothrow_t";
 const ALIGNED = "St11align_val_t";
-/** C++ operators that allocate blocks with an alignment. */
 export const ALIGNED_OPERATORS = ["w", "a"].flatMap((kind) =>
   ["", NOTHROW].map((how) => `_Zn${kind}m${ALIGNED}${how}`),
 );

@@ -90,13 +90,10 @@ const FULL_BYTES = 2 ** 20;
 const MEMORY = "heap.";
 const MEMORY_NAME = /^heap\.(\d+)(?:\.\d+)?$/;
 
-/** Options of a recording. */
 export interface ImageOptions extends KeptImage {
-  /** Also records child processes. */
   children: boolean;
   /** Nanoseconds of a thread's CPU time between two samples; undefined: no samples. */
   samplePeriod?: number | undefined;
-  /** Tool whose code is inserted. */
   tool?:
     | Pick<NativeTool, "shadows" | "slowPaths" | "isWatched" | "isCounting" | "isOwned" | "isWaste">
     | undefined;
@@ -104,16 +101,13 @@ export interface ImageOptions extends KeptImage {
 
 /** Files and folders that exist during a run. */
 export interface PlacedImage {
-  /** Path of the shared object. */
   path: string;
   /** Folder of the shared object, which may contain code. */
   folder: string;
   tables: TableCache;
-  /** Returns the path of a process's memory file. */
   memoryOf: (pid: number) => string;
   /** Returns the folder of the memory files if it is full. */
   fullFolder: () => string | undefined;
-  /** Returns free bytes in the folder of the memory files. */
   freeBytes: () => number;
   /** Returns the bytes that all files in this folder take. */
   takenBytes: () => number;
@@ -270,7 +264,6 @@ interface ImageRun {
   memory: string;
   /** Prefix of the path of table files; the key follows. */
   tables: string;
-  /** Path of the image itself. */
   image: string;
   children: boolean;
   isCounting: boolean;

@@ -13,7 +13,6 @@ const PAUSE_MS = 5;
 const ASLEEP_MS = 100;
 const NO_COPY = 0;
 
-/** Tables, and the reachability of their blocks. */
 export interface LookedTables {
   tables: SharedArrayBuffer;
   reach: KnownReach;
@@ -120,7 +119,6 @@ export class CopyLook {
   }
 }
 
-/** Returns the stack pointer of the thread that made the copy. */
 async function stackOfCopy(copy: number): Promise<number | undefined> {
   for (let waited = 0; waited < ASLEEP_MS; waited++) {
     const stack = stackOf(copy, copy);
@@ -133,7 +131,5 @@ async function stackOfCopy(copy: number): Promise<number | undefined> {
 function endCopy(copy: number): void {
   try {
     process.kill(copy, "SIGKILL");
-  } catch {
-    // The copy has already ended.
-  }
+  } catch {}
 }

@@ -27,7 +27,6 @@ const NOTHING: InstanceReach = {
   accessesAfter: 0,
 };
 
-/** Reachability at the end of a process. */
 export interface EndReach {
   reach: KnownReach;
   /** Tables at that moment, if the process has continued since. */
@@ -90,7 +89,6 @@ export class EndLook {
     this.#memory.setHeader(Header.answer, Answer.done);
   }
 
-  /** Returns the reachability of the blocks after the end. */
   known(end: RunEnd, replacedBy: string | undefined): EndReach {
     if (this.#memory.u64(Place.control + Control.live) === 0) return { reach: NOTHING, tables: undefined };
     if (this.#found !== undefined) return this.#stillFound(this.#found);
@@ -105,7 +103,6 @@ export class EndLook {
     return isOfNow ? found : { ...found, tables: undefined };
   }
 
-  /** Returns the reachability of the blocks while the process goes on. */
   async soFar(): Promise<EndReach> {
     const copies = new CopyLook(this.#look, this.#memory);
     const looked = await copies.look(this.#mayBeCopied && !this.#look.isConfined);

@@ -29,14 +29,12 @@ export interface StillProcess {
   running: ReadonlySet<number>;
   /** Starts of ranges that the program has mapped itself, if they are blocks. */
   mappings: ReadonlySet<number>;
-  /** Memory of memshade in the process. */
   own: OwnMemory;
   /** True if the allocator is not the C library's. */
   isForeign: boolean;
 }
 
 export interface OwnMemory {
-  /** Path of the preloaded image. */
   image: string;
   /** Folders of memshade's mapped files. */
   folders: readonly string[];

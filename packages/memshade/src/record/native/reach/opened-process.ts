@@ -21,7 +21,6 @@ export class StandingThreads {
     this.#before = statesOf(pid);
   }
 
-  /** Returns the threads that exist now. */
   now(): SeenThread[] {
     return Array.from(statesOf(this.#pid), ([id, state]) => ({
       id,
@@ -125,7 +124,6 @@ export class OpenedProcess implements ReadableProcess {
       pages[page] = (entries[page * ENTRY_BYTES + ENTRY_BYTES - 1]! & TOUCHED) === 0 ? 0 : 1;
   }
 
-  /** Returns the content of /proc/PID/maps. */
   maps(): string {
     const pieces: Buffer[] = [];
     for (let at = 0; ; ) {

@@ -10,7 +10,6 @@ import { ProcessMemory } from "./process-memory.ts";
 /** Facts that hold for all processes of a run. */
 export interface LookedAt {
   own: OwnMemory;
-  /** True if the allocator is not the C library's. */
   isForeign: boolean;
 }
 

@@ -1,6 +1,5 @@
 import type { ProgramMemory, SeeWords } from "../../tools/heap/read/reach/program-memory.ts";
 
-/** Source of a process's memory. */
 export interface ReadableProcess {
   /**
    * Reads memory at an address.

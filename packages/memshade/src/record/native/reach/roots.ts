@@ -23,11 +23,9 @@ const [HEAD_BYTES, MAPPED_BIT, SIZE_BITS] = [16, 2, 7];
  */
 const [THREAD_WITHIN, THREAD_ALIGNMENT, THREAD_SELF_AT, THREAD_ID_AT] = [16_384, 64, 16, 720];
 
-/** Input of `processRoots`. */
 export interface RootSources {
   ranges: readonly MappedRange[];
   memory: ProcessMemory;
-  /** Live blocks. */
   blocks: BlockList;
   /** True for blocks that the program has mapped itself, which no allocator owns. */
   isMapping: (block: number) => boolean;
@@ -175,7 +173,6 @@ class RangeIndex {
   }
 }
 
-/** Returns the heaps of thread arenas in a range. */
 function arenaHeaps({ start, end }: MappedRange, memory: ProcessMemory): number[] {
   const heaps: number[] = [];
   for (let at = Math.ceil(start / ARENA_BYTES) * ARENA_BYTES; at < end; at += ARENA_BYTES) {

@@ -201,7 +201,6 @@ function takesReturnAddress({ bytes }: Code, entry: number): boolean {
   return isPopped && holders !== 0;
 }
 
-/** Decodes the instruction at an offset. Returns false if there is none. */
 function isInstruction(bytes: Uint8Array, at: number): boolean {
   if (at < 0 || at >= bytes.length) return false;
   try {
@@ -324,7 +323,6 @@ function becomesStack(): boolean {
   );
 }
 
-/** Returns registers with addresses that a call reads. */
 function argumentsRead(code: Code, i: number, imported: ReadonlyMap<number, string>): number[] {
   const name = imported.get(slotOfCall(code, i) ?? -1);
   if (name !== undefined) return (READERS.get(name) ?? []).map((number) => ARGUMENTS[number]);

@@ -95,9 +95,7 @@ export class Code {
    * processor.
    */
   readonly isCLibrary: boolean;
-  /** Exported names with their addresses (SVMA). */
   readonly symbols: ReadonlyMap<string, number>;
-  /** Number of instructions. */
   count = 0;
   readonly offsets: Int32Array;
   readonly lengths: Uint8Array;

@@ -70,7 +70,6 @@ export function* dataWords(object: ObjectFile): Iterable<Pointer> {
   }
 }
 
-/** Yields relocations that write addresses of the object itself. */
 function* relocations(object: ObjectFile): Iterable<Pointer & { readonly type: number }> {
   const dynamic = dynamicEntries(object);
   const table = (at: number, size: number): DataView =>

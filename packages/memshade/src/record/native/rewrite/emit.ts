@@ -12,12 +12,10 @@ export interface NewText {
   readonly bytes: Uint8Array;
   /** Offset of each instruction, including the code that is inserted before it. */
   readonly offsets: Int32Array;
-  /** Start and end of each function. */
   readonly starts: Int32Array;
   readonly ends: Int32Array;
   /** End of each function's last instruction. A jump to the following code may come after it. */
   readonly instructionEnds: Int32Array;
-  /** Cold parts, placed behind all functions. */
   readonly cold: ColdParts;
   /** Code that the tool needs once, placed behind the cold parts. */
   readonly common: Uint8Array;

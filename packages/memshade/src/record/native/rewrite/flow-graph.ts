@@ -22,7 +22,6 @@ export const EXIT = {
   tailCall: 4,
   /** a jump to any other function */
   unknownTailCall: 5,
-  /** a jump to a computed address */
   indirectJump: 6,
   /** a call of code that may follow no calling convention */
   opaqueCall: 7,
@@ -80,7 +79,6 @@ export class FlowGraph {
     for (const f of this.groupOf.keys()) this.groupOf[f] = this.#groupOf(f);
   }
 
-  /** Returns the block that begins at an offset, or `NONE`. */
   blockAt(offset: number): number {
     const instruction = this.code.instructionAt(offset);
     return instruction < 0 ? NONE : this.#blockOf[instruction];
@@ -200,7 +198,6 @@ export interface TableEntry {
   readonly address: number;
   readonly from: number;
   readonly bytes: 4 | 8;
-  /** offset of the target */
   readonly target: number;
 }
 

@@ -38,7 +38,6 @@ export class Liveness {
    * solved from last to first; another iteration is needed only if such a block has changed.
    */
   readonly #isReachedBack: Uint8Array;
-  /** Functions of each group. */
   readonly #members: readonly Int32Array[];
 
   constructor(graph: FlowGraph) {
@@ -293,9 +292,7 @@ function reachedBack({ count, nexts, targets, labels, landingPads }: FlowGraph):
   return isReached;
 }
 
-/** Groups of functions, and their calls. */
 export interface CallOrder {
-  /** Functions of each group. */
   readonly members: readonly Int32Array[];
   /** Groups that call a function of the group. */
   readonly callersOf: readonly (readonly number[])[];

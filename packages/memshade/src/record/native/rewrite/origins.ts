@@ -92,7 +92,6 @@ export class Origins {
       throw new FormatError("truncated", bytes.length, WHAT, "its functions are missing");
   }
 
-  /** Address (SVMA) of the new code. */
   get start(): number {
     return this.#textAddress;
   }

@@ -29,7 +29,6 @@ export interface Rewritten {
   readonly unpatched: Unpatched;
   /** bytes of code outside all functions of `.eh_frame`, which runs unchanged */
   readonly withoutFrames: number;
-  /** bytes of code */
   readonly oldText: number;
   readonly newText: number;
   /** File for `Origins`, which maps addresses of the new code to the old code. */
@@ -214,7 +213,6 @@ function hasAccess({ functions, traits }: Code, f: number): boolean {
   return traits.subarray(first, last).some((trait) => (trait & TRAIT.access) !== 0);
 }
 
-/** Changes entries of jump tables to the new code. */
 function patchTables(
   code: Code,
   text: NewText,

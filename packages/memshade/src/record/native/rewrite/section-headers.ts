@@ -15,7 +15,6 @@ const [SHT_PROGBITS, SHT_SYMTAB, SHT_DYNSYM] = [1, 2, 11];
 const [SHF_ALLOC, SHF_EXECINSTR] = [2, 4];
 const [STT_FUNC, STT_GNU_IFUNC] = [2, 10];
 
-/** A range of a rewritten file. */
 export interface Stretch {
   /** SVMA */
   address: number;
@@ -168,7 +167,6 @@ class Headers {
     return -1;
   }
 
-  /** @returns the index of the new header */
   add(name: number, type: number, flags: number, place: Stretch): number {
     const index = this.count;
     this.#out.bytes(new Uint8Array(HEADER_BYTES));

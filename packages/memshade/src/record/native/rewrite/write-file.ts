@@ -52,7 +52,6 @@ export class FileLayout {
   readonly #delta: number;
   readonly #heapStart: number;
   readonly #heapRoom: number;
-  /** Number of added program headers. */
   readonly #added: number;
 
   /** @param heapRoom bytes of address space behind the old file for the heap of a program */
@@ -103,7 +102,6 @@ export class FileLayout {
     return address - this.#delta - this.#heapRoom;
   }
 
-  /** Returns the file offset of the section headers. */
   sectionsOffset(textBytes: number, framesBytes: number): number {
     return Math.ceil(this.offsetOf(this.framesAddress(this.dataAddress(textBytes)) + framesBytes) / 8) * 8;
   }

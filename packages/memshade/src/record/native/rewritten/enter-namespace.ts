@@ -9,7 +9,6 @@ export interface Mount {
   readonly path: string;
 }
 
-/** A mount namespace for a program. */
 export interface Namespace {
   readonly mounts: readonly Mount[];
   /** Ids to map in a new user namespace; undefined if this process may mount without one. */

@@ -88,11 +88,9 @@ const MAP_FLAGS = 0x2 | 0x20 | 0x4000 | 0x100000;
 const DONTDUMP = 16;
 
 const ALIGNMENT = 16;
-/** Symbol for the code that checks system calls. */
 const WATCHING = "watching";
 const OBJECTS = "_r_debug";
 
-/** Message of a process whose ranges cannot be mapped. */
 const NO_ROOM =
   "memshade: what counts accesses finds no room at its addresses, 0x7ff00000 and up: they are taken, limited (ulimit -v), or the system gives out no more than it has (vm.overcommit_memory=2)\n";
 

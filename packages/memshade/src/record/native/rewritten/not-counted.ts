@@ -79,10 +79,6 @@ export class LaterFiles {
   /** File times have fractions of a millisecond. */
   readonly #beganMs = Date.now() + 1;
 
-  /**
-   * @param program path without links
-   * @param folder folder of the lists
-   */
   constructor(program: string, folder: string) {
     this.#remembered = new Remembered(program, folder);
   }
@@ -193,7 +189,6 @@ export function bytesLeftAlone({ facts }: RewrittenFile): number {
   return "refused" in facts ? 0 : facts.withoutFrames;
 }
 
-/** Returns a sentence about files that were loaded later. */
 export function laterInWords({ length }: readonly string[], isRemembered: boolean): string {
   const many = length !== 1;
   const next = isRemembered ? `the next run has ${many ? "them" : "it"}` : "they cannot be remembered";
@@ -206,7 +201,6 @@ export function othersInWords(paths: readonly string[]): string {
   return `${counted(paths.length, "program", "programs")} that ${were} started (${namesOf(paths)}) ${have} another dynamic linker or none: where ${they} ${have} read files of this run, ${they} ${have} found rewritten ones`;
 }
 
-/** Returns a sentence about files whose code was read as data. */
 export function readInWords(paths: readonly string[], isRemembered: boolean): string {
   const many = paths.length !== 1;
   const next = isRemembered
@@ -215,7 +209,6 @@ export function readInWords(paths: readonly string[], isRemembered: boolean): st
   return `the program has read its own code as data (${namesOf(paths)}), where memshade had put jumps into it: what it made of that may be wrong; ${next}`;
 }
 
-/** Returns a list of file names for a sentence. */
 export function namesOf(paths: readonly string[]): string {
   return listed(paths.map((path) => basename(path)));
 }

@@ -210,7 +210,6 @@ export function tableBytesFor(files: readonly Mount[]): number {
   return bytes;
 }
 
-/** Changes for a copy of a dynamic linker. */
 export interface Redirected {
   /** file: the file that opening `path` returns; paths without a file are left out */
   readonly files: readonly Mount[];

@@ -26,7 +26,6 @@ export function isRewritten({ facts }: RewrittenFile): boolean {
   return !("refused" in facts);
 }
 
-/** Inserted tool, and folders. */
 export interface Rewriting {
   readonly tool: NativeToolName;
   readonly options: NativeToolOptions;

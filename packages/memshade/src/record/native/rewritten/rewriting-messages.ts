@@ -1,10 +1,8 @@
 import type { NativeToolName, NativeToolOptions } from "../native-tool.ts";
 
-/** Initial data of a thread that rewrites files. */
 export interface RewritingData {
   readonly tool: NativeToolName;
   readonly options: NativeToolOptions;
-  /** Folder of the cache. */
   readonly folder: string;
   /** See `rewrittenKey`. */
   readonly code: string;

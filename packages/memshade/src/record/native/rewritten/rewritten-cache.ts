@@ -22,9 +22,7 @@ import { sumOfContent } from "./file-sums.ts";
 /** Facts about a rewritten file, or the reason why it is not rewritten. */
 export type RewritingFacts = Omit<Rewritten, "bytes" | "origins"> | { readonly refused: string };
 
-/** A rewritten file in the cache. */
 export interface KeptFile {
-  /** Path of the rewritten file. */
   readonly path: string;
   /** Path of the file for `Origins`. */
   readonly origins: string;

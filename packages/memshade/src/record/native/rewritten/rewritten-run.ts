@@ -111,7 +111,6 @@ export class RewrittenRun {
     this.#withoutNamespace = `${reason[0].toUpperCase()}${reason.slice(1)}.`;
   }
 
-  /** Rewritten files that replace others. */
   get files(): readonly RewrittenFile[] {
     return this.#substitution.files.filter(isRewritten);
   }
@@ -222,7 +221,6 @@ function isNamespaceDoubtful(root = "/"): boolean {
   return process.geteuid?.() !== 0 && SETTINGS.some(({ name, forbids }) => settingOf(name, root) === forbids);
 }
 
-/** Returns what a run without a namespace lacks. */
 function withoutNamespace(failure: StartFailure, { mounts }: Namespace): string {
   return `${refusal(failure, mounts)}: the dynamic linker loads rewritten files by itself, /proc/self/exe leads to a copy of the program, and programs that it starts run as they are`;
 }
@@ -255,7 +253,6 @@ function settingOf(name: string, root: string): string | undefined {
 
 /** A program that runs with rewritten files in place of its own. */
 interface Substitution {
-  /** Namespace in which it is started. */
   namespace: Namespace;
   /**
    * Copy of the program whose dynamic linker opens rewritten files by itself; undefined if a namespace is
@@ -270,10 +267,8 @@ interface Substitution {
   started: string;
 }
 
-/** Arguments of `substitute`. */
 interface Substituted {
   program: string;
-  /** Path of the dynamic linker. */
   linker: string;
   /** The program and its initial libraries. */
   objects: readonly string[];

@@ -89,7 +89,6 @@ export function tellOfStarted(asm: Assembler, table: string): void {
   asm.put("add", 8, RSP, ROOM);
 }
 
-/** Opens a file, and stores its descriptor in a register. */
 function openAs(asm: Assembler, number: number, descriptor: typeof RBX, failed: Label): void {
   systemCall(asm, number);
   asm.put("test", 8, RAX, RAX);

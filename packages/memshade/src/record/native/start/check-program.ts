@@ -34,7 +34,6 @@ const MAGIC = [0x7f, 0x45, 0x4c, 0x46];
 const SET_USER_ID = 0o4000;
 const SET_GROUP_ID = 0o2000;
 
-/** An ELF program that can be recorded. */
 export interface NativeProgram {
   file: string;
   object: ObjectFile;
@@ -99,7 +98,6 @@ export function linkerOf(object: ObjectFile): string | undefined {
   return interpreter && textOf(object, interpreter);
 }
 
-/** Returns true for a program without a dynamic linker. */
 export function isStatic(object: ObjectFile): boolean {
   return linkerOf(object) === undefined && !isLibrary(object);
 }
@@ -123,7 +121,6 @@ function isRecent(linker: string): boolean {
   return readRegular(linker).includes("GLIBC_2.35\0", 0, "latin1");
 }
 
-/** Returns true for output of the Go compiler. */
 export function isGo({ sections }: ObjectFile): boolean {
   return sections.some(({ name }) => name === ".go.buildinfo" || name === ".gopclntab");
 }

@@ -7,7 +7,6 @@ const [NAME, SECTION, VALUE] = [0, 6, 8];
 export interface DynamicSymbols {
   /** Exported names, with their addresses in the object. */
   defined: ReadonlyMap<string, number>;
-  /** Imported names. */
   wanted: ReadonlySet<string>;
 }
 

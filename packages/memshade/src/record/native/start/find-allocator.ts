@@ -3,7 +3,6 @@ import type { LoadedObject } from "../../../names/load/objects.ts";
 import { ALIGNED_OPERATORS, isSeen } from "../image/functions.ts";
 import { type DynamicSymbols, dynamicSymbols } from "./dynamic-symbols.ts";
 
-/** Allocator of a program. */
 export interface FoundAllocator {
   /**
    * Exports of an allocator that the program links or preloads, with their addresses; empty for the C
@@ -16,7 +15,6 @@ export interface FoundAllocator {
 
 /** Function that only the C library exports. */
 const START = "__libc_start_main";
-/** File name of the GNU C++ library. */
 const CXX_LIBRARY = /^libstdc\+\+\.so/;
 /** Names that only other allocators have for functions that allocate or free blocks. */
 const OWN_NAME =
@@ -67,7 +65,6 @@ function alignedOperators(all: readonly (LoadedObject & DynamicSymbols)[]): Read
   return new Map(ALIGNED_OPERATORS.map((name) => [name, library.defined.get(name)!]));
 }
 
-/** Returns sentences about allocator functions that objects call and that are not recorded. */
 function unseenNames(
   all: readonly (LoadedObject & DynamicSymbols)[],
   foreign: ReadonlyMap<string, number>,

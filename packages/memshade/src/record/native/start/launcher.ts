@@ -7,7 +7,6 @@ import type { Inherited } from "../../host/run/inherited.ts";
 import { inherit, placeTexts, writeOwnNumber } from "./inherit.ts";
 import { exitWith, systemCall } from "./system-calls.ts";
 
-/** Options of a launcher. */
 export interface Launch {
   readonly program: string;
   /** Arguments of the program including its name, and variables `NAME=value`. */
@@ -155,15 +154,10 @@ export function writeLauncher(launch: Launch): Uint8Array {
   });
 }
 
-/** Returns the path of a run's launcher. */
 export function launcherIn(folder: string): string {
   return join(folder, "launcher");
 }
 
-/**
- * Writes the launcher of a run.
- * @returns its path
- */
 export function placeLauncher(folder: string, launch: Launch): string {
   const path = launcherIn(folder);
   writeFileSync(path, writeLauncher(launch), { mode: EXECUTABLE });

@@ -40,14 +40,12 @@ export interface RunningProgram {
   end: Promise<ProgramEnd>;
 }
 
-/** Options for starting a program. */
 export interface ProgramStart {
   /** Folder for the launcher, which allows execution. */
   readonly folder: string;
   readonly enter?: Launch["enter"];
   /** Path to execute instead of the program if `enter` fails. */
   readonly otherwise?: string | undefined;
-  /** Additional variables. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -91,7 +89,6 @@ export async function startProgram(
   return { pid: await Promise.race([reports.started, end.then(() => 0)]), end };
 }
 
-/** Reads the launcher's reports. */
 class LauncherReports {
   readonly started: Promise<number>;
   readonly end: Promise<ProgramEnd>;
@@ -148,10 +145,8 @@ class LauncherReports {
   }
 }
 
-/** ELF file and arguments that are executed for a command. */
 export interface ExecutedProgram {
   file: string;
-  /** Arguments, including the program's name. */
   argv: string[];
 }
 

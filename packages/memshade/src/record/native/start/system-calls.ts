@@ -10,7 +10,6 @@ export function systemCall(asm: Assembler, number: number): void {
   asm.put("syscall", 4);
 }
 
-/** Assembles code that ends the process. */
 export function exitWith(asm: Assembler, code: number): void {
   asm.put("mov", 4, RDI, code);
   systemCall(asm, EXIT_GROUP);

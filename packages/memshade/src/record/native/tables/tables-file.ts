@@ -125,12 +125,10 @@ export function tablesFile(table: UnwindTable): Uint8Array {
   return bytes;
 }
 
-/** Stores the sum of the rest of the file. */
 export function setTablesSum(bytes: Uint8Array): void {
   bytes.set(sumOf(bytes.subarray(TablesHead.base)), TablesHead.sum);
 }
 
-/** Returns true for an undamaged table file of this version. */
 function isTablesFile(bytes: Uint8Array): boolean {
   if (bytes.length < TABLES_HEAD_BYTES) return false;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -199,7 +197,6 @@ export class TableCache {
     this.folder = keepingFolder(`tables-${HEADER_VERSION}.${TABLES_VERSION}`, instead, caches);
   }
 
-  /** Prefix of the path of table files; the key of an object follows. */
   get prefix(): string {
     return join(this.folder, "/");
   }

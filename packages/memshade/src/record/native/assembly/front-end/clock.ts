@@ -4,7 +4,6 @@ import { Control } from "../../../tools/heap/assembly/layout.generated";
 
 export const WALL_CLOCK: u32 = 0;
 
-/** Returns the time of a heap event: allocations so far. */
 @inline
 export function now(): u32 {
   return load<u32>(CONTROL, Control.allocations);

@@ -87,7 +87,6 @@ function pageOf(at: u64): u64 {
   return at & ~(PAGE_BYTES - 1);
 }
 
-/** Returns true if a page of counters, of either kind, was touched. */
 function isTouched(page: u64, end: u64): bool {
   if (page < askedFrom || page >= askedEnd) ask(page, end);
   return load<u8>(Header.touched + <u32>((page - askedFrom) / PAGE_BYTES)) !== 0;

@@ -4,7 +4,6 @@ const FRACTION_BITS: i64 = 52;
 const FRACTION: u64 = (1 << 52) - 1;
 const BIAS: i64 = 1023;
 
-/** Adds bytes times work to a non-negative f64. */
 export function bumpWork(at: usize, bytes: u64, work: u64): void {
   if (bytes === 0 || work === 0) return;
   // Both factors are reduced below 2^32, so that the product has room. All following steps use the exponent

@@ -211,10 +211,8 @@ class ShiftColumns {
 /** Iterates over shifts once. */
 export class ShiftCursor {
   readonly #pairs: Int32Array;
-  /** Added to each offset. */
   readonly #distance: number;
   #i = 0;
-  /** Shift at the current offset. */
   shift = 0;
 
   constructor(columns: ShiftColumns, distance = 0) {

@@ -72,7 +72,6 @@ export function writeFrames(
   return { bytes, searchBytes: headerBytes, framesAt: framesAt - address };
 }
 
-/** New code of a function's instructions. */
 class FunctionStretch implements NewStretch {
   readonly start: number;
   readonly end: number;

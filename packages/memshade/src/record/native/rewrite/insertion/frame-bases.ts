@@ -16,7 +16,6 @@ export class FrameBases {
   #last = 0;
   #isFrame = false;
 
-  /** Returns true if a register is the frame pointer in the function of an instruction. */
   isFrameBase(code: Code, i: number, register: number): boolean {
     if (register !== RBP.number) return false;
     if (this.#code !== code || i < this.#first || i >= this.#last) this.#look(code, i);

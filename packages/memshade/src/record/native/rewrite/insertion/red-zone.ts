@@ -9,12 +9,10 @@ export const LEAVE_RED_ZONE: readonly number[] = [0x48, 0x8d, 0xa4, 0x24, ...int
 
 const [PUSH, POP] = [0x50, 0x58];
 
-/** Returns `push` of a register, by its number. */
 export function pushBytes(register: number): number[] {
   return stackBytes(PUSH, register);
 }
 
-/** Returns `pop` of a register, by its number. */
 export function popBytes(register: number): number[] {
   return stackBytes(POP, register);
 }

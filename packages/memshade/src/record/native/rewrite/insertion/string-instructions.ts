@@ -54,7 +54,6 @@ export function elementBytes({ opcode, operandSize }: Instruction): number {
   return (opcode & 1) === 0 ? 1 : operandSize;
 }
 
-/** Registers and facts for `putReached`. */
 export interface ReachedBy {
   elementBytes: number;
   shortAddress: boolean;
