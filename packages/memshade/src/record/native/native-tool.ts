@@ -68,7 +68,7 @@ export interface FilePlan {
   /** Returns the notes to store beside the rewritten file, once that is made. */
   readonly notes: () => Uint8Array;
   /** Called once the file is stored, or another process has stored it. `notes`: path of the stored notes. */
-  readonly kept: (notes: string) => void;
+  readonly onStored: (notes: string) => void;
 }
 
 /** Address of the words of slow paths, the same in every process. */

@@ -22,7 +22,7 @@ import { type ProfileTarget, ProfileWriter, type WrittenChild } from "./collect/
 import { type PlacedImage, placeImage } from "./image/place-image.ts";
 import { Header } from "./layout.ts";
 import type { InsertedTool, NativeTool } from "./native-tool.ts";
-import type { LookedAt } from "./reach/process-look.ts";
+import type { ReachFacts } from "./reach/process-look.ts";
 import { RewrittenRun } from "./rewritten/rewritten-run.ts";
 import { ProcessSamples } from "./sampling/sample-reader.ts";
 import { checkLimits } from "./start/check-limits.ts";
@@ -109,11 +109,11 @@ const KILLED_FOR_MEMORY =
  * @returns the program's exit code. If a signal ended the program, this process dies by the same signal.
  * @throws UserError before the program has started
  */
-export async function runNative(asked: NativeRun): Promise<number> {
-  const executed = executedProgram(asked.path, asked.args);
+export async function runNative(request: NativeRun): Promise<number> {
+  const executed = executedProgram(request.path, request.args);
   const program = checkProgram(executed.file);
-  const isLeftAlone = asked.tool !== undefined && isGo(program.object);
-  const run = isLeftAlone ? { ...asked, tool: undefined, blocks: true } : asked;
+  const isLeftAlone = request.tool !== undefined && isGo(program.object);
+  const run = isLeftAlone ? { ...request, tool: undefined, blocks: true } : request;
   if (isLeftAlone) say(`${run.path} ${GO}`);
   checkSanitizer(program, run.tool !== undefined);
   checkLimits(undefined, run.tool && shadowBytes(run.tool));
@@ -201,7 +201,7 @@ function endOf({ code, signal }: ProgramEnd): RunEnd {
   return signal === null ? { kind: "exit", exitCode: code ?? 0 } : { kind: "signal", signal };
 }
 
-function lookedAt(image: PlacedImage, tool: NativeTool | undefined, isForeign: boolean): LookedAt {
+function reachFacts(image: PlacedImage, tool: NativeTool | undefined, isForeign: boolean): ReachFacts {
   const ranges = (tool?.shadows ?? []).flatMap(({ address, bytes }) => [address, address + bytes]);
   const folders = [...new Set([image.folder, dirname(image.memoryOf(0))])];
   return { own: { image: image.path, folders, ranges }, isForeign };
@@ -216,7 +216,7 @@ class NativeRecording {
   readonly #run: NativeRun;
   readonly #children: WrittenChild[] = [];
   #image: PlacedImage | undefined;
-  #looked: LookedAt | undefined;
+  #reachFacts: ReachFacts | undefined;
   #watch: MemoryWatch | undefined;
   #rewritten: RewrittenRun | undefined;
   #workingSet: NativeWorkingSetSession | undefined;
@@ -245,8 +245,8 @@ class NativeRecording {
     const { traceChildren: children = false } = this.#run;
     const sampleHz = this.#sampleHz;
     const objects = neededObjects(program);
-    const { foreign: all, notes } = findAllocator(objects);
-    const foreign = children ? sharedWithChildren(all) : all;
+    const { foreign: functions, notes } = findAllocator(objects);
+    const foreign = children ? sharedWithChildren(functions) : functions;
     const isSampled = sampleHz !== undefined;
     const period = isSampled ? samplePeriod(sampleHz) : undefined;
     const { tool, isQuiet } = this.#run;
@@ -266,11 +266,11 @@ class NativeRecording {
       isCounting: tool !== undefined,
     });
     this.#image = image;
-    if (isLookedAt) this.#looked = lookedAt(image, inserted, foreign.size > 0);
+    if (isLookedAt) this.#reachFacts = reachFacts(image, inserted, foreign.size > 0);
     // Some file systems do not report their free room.
     const room = image.freeBytes() || Number.POSITIVE_INFINITY;
     this.#memoryLimit = Math.floor(Math.min(this.#memoryLimit, room * PART_OF_ROOM));
-    this.writer.tell({ memoryLimit: this.#memoryLimit });
+    this.writer.addOptions({ memoryLimit: this.#memoryLimit });
     // Samples may fall into the image's own code.
     const interrupted = isSampled ? [loadObject(image.path)] : [];
     // Rewriting ends before the program starts, so a lower limit does not apply to it.
@@ -278,7 +278,7 @@ class NativeRecording {
     if (tool !== undefined)
       this.#rewritten = await RewrittenRun.prepare(program, objects, tool, image, memory, isQuiet);
     const rewritten = this.#rewritten?.files ?? [];
-    this.writer.tell({ rewritten });
+    this.writer.addOptions({ rewritten });
     const replaced = new Set(rewritten.map(({ original }) => original));
     const plain = objects.filter(({ path }) => !replaced.has(tryRealPath(path)));
     const mapped = [...plain, ...rewritten.map(({ path }) => loadObject(path)), ...interrupted];
@@ -335,15 +335,15 @@ class NativeRecording {
     const sampleHz = this.#sampleHz;
     const samples = sampleHz === undefined ? undefined : new ProcessSamples(sampleHz, image.path);
     const children =
-      traceChildren === true ? new ChildProcesses(image, pid, out, sampleHz, this.#looked) : undefined;
+      traceChildren === true ? new ChildProcesses(image, pid, out, sampleHz, this.#reachFacts) : undefined;
     const copy = this.#rewritten?.otherwise ?? executed.file;
     const own = [launcherIn(image.folder), executed.file, copy].map(tryRealPath);
     const watch = new MemoryWatch(image, pid, children, samples, {
       programs: own,
-      looked: this.#looked,
+      looked: this.#reachFacts,
     });
     this.#watch = watch;
-    watch.onTurn = () => this.#rewritten?.look(pid);
+    watch.onTurn = () => this.#rewritten?.checkMapped(pid);
     if (intervals !== undefined && this.#isMarking)
       this.#workingSet = new NativeWorkingSetSession(intervals, { folder: image.folder, owners }, () =>
         markedProcess(watch, image, pid),
@@ -356,7 +356,7 @@ class NativeRecording {
       this.#over.end(recorded, this.#workingSet, new FreedCounts(image.folder, keptBytes));
     };
     watch.onChild = (child) => {
-      this.#rewritten?.meet(child.memory, child.program.file);
+      this.#rewritten?.addMapped(child.memory, child.program.file);
       const written = this.#over === undefined ? this.writer.child(child) : this.#over.child(child);
       if (written !== undefined) this.#children.push(written);
     };
@@ -376,19 +376,19 @@ class NativeRecording {
   async write(target: ProfileTarget, recorded: RecordedProgram, end: RunEnd): Promise<void> {
     const { path, traceChildren, isQuiet } = this.#run;
     const over = this.#over;
-    const left = over === undefined ? this.#watch?.left(end) : undefined;
+    const data = over === undefined ? this.#watch?.readAtEnd(end) : undefined;
     this.areChildrenRunning = (await this.#watch?.takeChildren()) ?? false;
-    if (this.#watch?.memory !== undefined) this.#rewritten?.meet(this.#watch.memory);
-    const notes = this.#rewritten?.tell(isQuiet);
+    if (this.#watch?.memory !== undefined) this.#rewritten?.addMapped(this.#watch.memory);
+    const notes = this.#rewritten?.report(isQuiet);
     const children = traceChildren === true ? this.#children.map(({ child }) => child) : undefined;
     if (over !== undefined) this.isWritten = over.write(target, { end, children }, notes ?? []) !== undefined;
-    else if (left === undefined) say(`${path} ${NOT_RECORDED}`);
+    else if (data === undefined) say(`${path} ${NOT_RECORDED}`);
     else {
-      this.writer.tell({ notCounted: notes });
-      const all = { ...left, workingSet: this.#workingSet };
-      this.isWritten = this.writer.write(target, all, recorded, { end, children }) !== undefined;
+      this.writer.addOptions({ notCounted: notes });
+      const allData = { ...data, workingSet: this.#workingSet };
+      this.isWritten = this.writer.write(target, allData, recorded, { end, children }) !== undefined;
     }
-    this.#rewritten?.tellOfRead(this.writer.readAsData);
+    this.#rewritten?.reportRead(this.writer.readAsData);
     const unrecorded = this.#watch?.unrecorded ?? 0;
     if (unrecorded > 0)
       say(`${counted(unrecorded, "child process", "child processes")} could not be recorded: ${NO_MEMORY}`);

@@ -66,17 +66,17 @@ export function identify(module: usize): void {
   if (!findHeaders(module)) return;
   const bias = load<u64>(module, Module.bias);
   let frames: u64 = 0;
-  let known: u32 = 0;
+  let hasBuildId: u32 = 0;
   for (let header = headers; header < headersEnd; header += PROGRAM_HEADER_BYTES) {
     const type = load32(header);
     const at = bias + addressOf(header);
     if (type === PT_LOAD) spread(module, at, at + load64(header + 40));
-    else if (type === PT_NOTE && known === 0)
-      known = copyFromNotes(module, at, at + load64(header + 40)) ? 1 : 0;
+    else if (type === PT_NOTE && hasBuildId === 0)
+      hasBuildId = copyFromNotes(module, at, at + load64(header + 40)) ? 1 : 0;
     else if (type === PT_GNU_EH_FRAME) frames = addressOf(header);
     else if (type === REWRITTEN_HEADER) store<u64>(module, addressOf(header), Module.mark);
   }
-  if (known !== 0 || frames === 0) return;
+  if (hasBuildId !== 0 || frames === 0) return;
   for (let header = headers; header < headersEnd; header += PROGRAM_HEADER_BYTES)
     if (load32(header) === PT_LOAD && frames - addressOf(header) < bytesOf(header)) {
       if ((load32(header + 4) & PF_W) === 0)
@@ -101,9 +101,9 @@ function copyFromNotes(module: usize, notes: u64, end: u64): bool {
     const bytes = load32(note + 4);
     const text = note + 12 + padded(nameBytes);
     if (load32(note + 8) === NT_GNU_BUILD_ID && nameBytes === 4 && load32(note + 12) === GNU) {
-      const kept = min(bytes, MOST_BUILD_ID_BYTES);
-      for (let i: u32 = 0; i < kept; i++) store<u8>(module + i, <u8>load8(text + i), Module.buildId);
-      store<u32>(module, kept, Module.buildIdBytes);
+      const copied = min(bytes, MOST_BUILD_ID_BYTES);
+      for (let i: u32 = 0; i < copied; i++) store<u8>(module + i, <u8>load8(text + i), Module.buildId);
+      store<u32>(module, copied, Module.buildIdBytes);
       return true;
     }
     note = text + padded(bytes);

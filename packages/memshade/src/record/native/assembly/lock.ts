@@ -31,8 +31,8 @@ export function monotonic(at: usize): u64 {
  */
 @inline
 function isAlone(): bool {
-  const known = load64(text() + Text.isSingleThreaded);
-  return known !== 0 && load8(known) !== 0;
+  const flag = load64(text() + Text.isSingleThreaded);
+  return flag !== 0 && load8(flag) !== 0;
 }
 
 @inline

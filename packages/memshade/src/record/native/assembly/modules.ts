@@ -66,8 +66,8 @@ export function knownModule(address: u64): usize {
  * under the lock.
  */
 export function makeModule(address: u64): usize {
-  const known = knownModule(address);
-  if (known !== 0) return known;
+  const existing = knownModule(address);
+  if (existing !== 0) return existing;
   const count = load<u32>(Header.modules);
   if (count === MOST_MODULES) return 0;
   const module = moduleAt(count);
@@ -156,17 +156,17 @@ function isThere(module: usize): bool {
 /** Removes the modules of unloaded objects from the order. They keep their sites. Call under the lock. */
 export function forgetUnloaded(): void {
   const present = load<u32>(Header.present);
-  let kept: u32 = 0;
+  let remaining: u32 = 0;
   for (let place: u32 = 0; place < present; place++) {
     const module = inOrder(place);
     if (!isThere(module)) {
       store<u32>(module, ModuleKind.gone, Module.kind);
       continue;
     }
-    store<u32>(Place.moduleOrder + (kept++ << 2), load<u32>(Place.moduleOrder + (place << 2)));
+    store<u32>(Place.moduleOrder + (remaining++ << 2), load<u32>(Place.moduleOrder + (place << 2)));
   }
-  store<u32>(Header.present, kept);
-  if (kept !== present) forgetRules();
+  store<u32>(Header.present, remaining);
+  if (remaining !== present) forgetRules();
 }
 
 /** Clears the cache of rules, and makes all threads walk their stacks anew. */

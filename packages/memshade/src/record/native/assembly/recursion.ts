@@ -47,8 +47,8 @@ function entryOf(node: u32): u32 {
 
 /** Returns the node of `site` called from `parent` with circles left out; 0 if the table is full. */
 export function foldedChildOf(parent: u32, site: u32): u32 {
-  const known = findChild(parent, site);
-  if (known !== 0 || parent === NODES) return childOf(parent, site);
+  const child = findChild(parent, site);
+  if (child !== 0 || parent === NODES) return childOf(parent, site);
   if (!isInside(site)) {
     const again = findOnPath(parent, site);
     if (again !== 0) markCircle(parent, again);

@@ -40,7 +40,7 @@ export function ruleOf(address: u64, room: usize): u64 {
 function lookUp(address: u64, at: usize, room: usize): u64 {
   let module = knownModule(address);
   if (module === 0 || mayHaveTables(module)) {
-    module = meet(address, room);
+    module = makeModuleAt(address, room);
     if (module === 0) return RuleKind.other | ((<u64>Site.unknown) << 32);
   }
   const rule: u64 = <u64>ruleIn(module, address) | ((<u64>siteIn(module, address)) << 32);
@@ -58,7 +58,7 @@ function siteIn(module: usize, address: u64): u32 {
  * Makes the module of an address, and maps its tables if there are new ones. Returns 0 if the module cannot
  * be made now.
  */
-function meet(address: u64, room: usize): usize {
+function makeModuleAt(address: u64, room: usize): usize {
   if (load<u32>(room, ROOM_MAY_NOT_WAIT) !== 0 || !lock(room)) return 0;
   const module = makeModule(address);
   if (module !== 0 && mayHaveTables(module)) takeTables(module);

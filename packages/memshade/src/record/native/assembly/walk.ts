@@ -72,12 +72,12 @@ function firstChanged(thread: u32, index: i32): i32 {
   const outermost = frameAt(thread, 0);
   let frame = frameAt(thread, index - 1);
   for (; frame >= outermost; frame -= STACK_FRAME_BYTES) {
-    const how = load<u32>(frame, StackFrame.link);
-    if ((how & Link.unchecked) !== 0) break;
+    const link = load<u32>(frame, StackFrame.link);
+    if ((link & Link.unchecked) !== 0) break;
     const place = load<u64>(frame, StackFrame.place);
     if (load64(place) !== load<u64>(frame, StackFrame.address)) break;
-    if (!isNeeded(how)) continue;
-    const words: u64 = how & Link.wordsMask;
+    if (!isNeeded(link)) continue;
+    const words: u64 = link & Link.wordsMask;
     if (words === 0) continue;
     if (load64(place + 8 - 8 * words) !== load<u64>(frame, StackFrame.framePointer)) break;
   }
@@ -127,23 +127,23 @@ function walkFrom(thread: u32, place: u64, address: u64, framePointer: u64, link
  * Walks on from the first frame. Returns false if the new frames and the reused ones are too many. `known`:
  * index of the innermost frame that can be reused.
  */
-function walkOn(thread: u32, known: i32): bool {
+function walkOn(thread: u32, candidate: i32): bool {
   let count: i32 = 0;
   while (count < <i32>MOST_FRAMES) {
     const frame = walkedAt(thread, count);
     const place = load<u64>(frame, StackFrame.place);
-    for (; known >= 0; known--) if (load<u64>(frameAt(thread, known), StackFrame.place) >= place) break;
-    if (known >= 0)
-      if (difference(frameAt(thread, known), frame) === 0) {
-        const changed = firstChanged(thread, known);
+    for (; candidate >= 0; candidate--) if (load<u64>(frameAt(thread, candidate), StackFrame.place) >= place) break;
+    if (candidate >= 0)
+      if (difference(frameAt(thread, candidate), frame) === 0) {
+        const changed = firstChanged(thread, candidate);
         if (changed < 0 && (load<u32>(thread, Thread.end) === WalkEnd.whole || isStillLost(thread))) {
           // The frame is the same, but its words may differ: they depend on the function that it calls now.
-          const last = frameAt(thread, known);
+          const last = frameAt(thread, candidate);
           const link = load<u32>(last, StackFrame.link) & Link.needed;
           store<u32>(last, load<u32>(frame, StackFrame.link) | link, StackFrame.link);
-          return join(thread, known + 1, count);
+          return join(thread, candidate + 1, count);
         }
-        known = changed;
+        candidate = changed;
       }
     const result = step(frame, walkedAt(thread, ++count), thread + Thread.room);
     if (result === Step.made) continue;
@@ -155,18 +155,18 @@ function walkOn(thread: u32, known: i32): bool {
 }
 
 /** Puts the walked frames behind the first `kept` frames of the previous stack. */
-function join(thread: u32, kept: u32, count: u32): bool {
-  if (kept + count > MOST_FRAMES) return false;
-  let to = frameAt(thread, kept);
+function join(thread: u32, reused: u32, count: u32): bool {
+  if (reused + count > MOST_FRAMES) return false;
+  let to = frameAt(thread, reused);
   // The outermost frame's pointer may have decided whether the walk went on, so it counts as needed.
-  let outer: u32 = kept === 0 ? Link.byPointer : load<u32>(to - STACK_FRAME_BYTES, StackFrame.link);
+  let outer: u32 = reused === 0 ? Link.byPointer : load<u32>(to - STACK_FRAME_BYTES, StackFrame.link);
   for (let from = walkedAt(thread, count - 1); from >= walkedAt(thread, 0); from -= STACK_FRAME_BYTES) {
     copyFrame(to, from);
     outer = load<u32>(from, StackFrame.link) | needed(outer);
     store<u32>(to, outer, StackFrame.link);
     to += STACK_FRAME_BYTES;
   }
-  store<u32>(thread, kept + count, Thread.frames);
-  store<u32>(thread, min(kept, load<u32>(thread, Thread.settled)), Thread.settled);
+  store<u32>(thread, reused + count, Thread.frames);
+  store<u32>(thread, min(reused, load<u32>(thread, Thread.settled)), Thread.settled);
   return true;
 }

@@ -13,10 +13,10 @@ export function childLines(children: readonly WrittenChild[]): string[] {
     .sort((a, b) => (b.child.allocatedBytes ?? 0) - (a.child.allocatedBytes ?? 0))
     .slice(0, CHILDREN_SHOWN);
   const rest = children.length - shown.length;
-  const named = children.filter((one) => shown.includes(one));
-  const what = children.length === 1 ? "1 child process has a run of its own" : undefined;
+  const named = children.filter((child) => shown.includes(child));
+  const singular = children.length === 1 ? "1 child process has a run of its own" : undefined;
   return [
-    `${what ?? `${groupDigits(children.length)} child processes have runs of their own`}:`,
+    `${singular ?? `${groupDigits(children.length)} child processes have runs of their own`}:`,
     ...named.map(
       ({ folder, child }) =>
         `  ${quoteForShell(fromHere(folder, process.cwd()))}: ${child.program}${blocksInWords(child)}`,

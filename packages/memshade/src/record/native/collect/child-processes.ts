@@ -14,7 +14,7 @@ import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import type { PlacedImage } from "../image/place-image.ts";
 import { Header, Place } from "../layout.ts";
 import { EndLook, STILL_GOES_ON } from "../reach/end-look.ts";
-import type { LookedAt } from "../reach/process-look.ts";
+import type { ReachFacts } from "../reach/process-look.ts";
 import { ProcessSamples } from "../sampling/sample-reader.ts";
 import { WantedTables } from "../tables/make-wanted.ts";
 import type { RecordedProgram } from "./left-behind.ts";
@@ -46,7 +46,7 @@ interface SeenMemory {
   memory: MemoryFile;
   wanted: WantedTables;
   samples: ProcessSamples | undefined;
-  look: EndLook | undefined;
+  endLook: EndLook | undefined;
   folder: string | undefined;
 }
 
@@ -65,22 +65,22 @@ export class ChildProcesses {
   /** Set once the recording has ended. */
   #free: ((memory: string) => void) | undefined;
 
-  readonly #looked: LookedAt | undefined;
+  readonly #reachFacts: ReachFacts | undefined;
 
   /**
    * @param out template of run folders; undefined: the default
    * @param sampleHz undefined: no samples
-   * @param looked undefined: reachability is not computed
+   * @param reachFacts undefined: reachability is not computed
    */
   constructor(
     image: PlacedImage,
     pid: number,
     out: string | undefined,
     sampleHz?: number,
-    looked?: LookedAt,
+    reachFacts?: ReachFacts,
   ) {
     this.#sampleHz = sampleHz;
-    this.#looked = looked;
+    this.#reachFacts = reachFacts;
     this.#image = image;
     this.#main = image.memoryOf(pid);
     this.#out = out;
@@ -88,8 +88,8 @@ export class ChildProcesses {
 
   /** Makes tables that processes wait for, and reads their samples. Call this often. */
   serve(): void {
-    this.#look();
-    for (const { memory, wanted, samples, look } of this.#seen.values()) {
+    this.#findMemories();
+    for (const { memory, wanted, samples, endLook: look } of this.#seen.values()) {
       look?.serve();
       wanted.make(memory, memory.program().file);
       // Messages about the samples are in the runs.
@@ -99,7 +99,7 @@ export class ChildProcesses {
 
   /** Takes the earliest process that has ended, if there is one. */
   takeEnded(): ChildProcess | undefined {
-    this.#look();
+    this.#findMemories();
     for (const seen of this.#inOrder()) {
       if (!this.#isOver(seen)) continue;
       if (seen.memory.header(Header.parent) !== 0 && this.#hasNext(seen)) this.#forget(seen);
@@ -113,7 +113,7 @@ export class ChildProcesses {
    * @param free called with the path of each memory, now and later
    */
   endRecording(free: (memory: string) => void): void {
-    this.#look();
+    this.#findMemories();
     this.#free = free;
     for (const { path, memory } of this.#seen.values()) {
       memory.setHeader(Header.isOver, 1);
@@ -122,12 +122,12 @@ export class ChildProcesses {
   }
 
   get areRunning(): boolean {
-    this.#look();
+    this.#findMemories();
     return this.#seen.size > 0;
   }
 
   running(): ChildProcess[] {
-    this.#look();
+    this.#findMemories();
     return this.#inOrder().map((seen) => this.#describe(seen, true));
   }
 
@@ -149,14 +149,14 @@ export class ChildProcesses {
   }
 
   close(): void {
-    for (const { memory, look } of this.#seen.values()) {
+    for (const { memory, endLook: look } of this.#seen.values()) {
       memory.close();
       look?.close();
     }
     this.#seen.clear();
   }
 
-  #look(): void {
+  #findMemories(): void {
     for (const { path, pid } of this.#image.memories()) {
       if (path === this.#main || this.#seen.has(path)) continue;
       const memory = MemoryFile.open(path);
@@ -168,9 +168,10 @@ export class ChildProcesses {
       const wanted = new WantedTables(this.#image.tables);
       const samples =
         this.#sampleHz === undefined ? undefined : new ProcessSamples(this.#sampleHz, this.#image.path);
-      const look = this.#looked && new EndLook(pid, memory, { looked: this.#looked, mayBeCopied: false });
+      const look =
+        this.#reachFacts && new EndLook(pid, memory, { looked: this.#reachFacts, mayBeCopied: false });
       const start = memory.start();
-      this.#seen.set(path, { path, pid, start, memory, wanted, samples, look, folder: undefined });
+      this.#seen.set(path, { path, pid, start, memory, wanted, samples, endLook: look, folder: undefined });
     }
   }
 
@@ -191,12 +192,12 @@ export class ChildProcesses {
     this.#before.set(seen.pid, seen.memory.header(Place.control + Control.allocations));
     this.#remove(seen);
     seen.memory.close();
-    seen.look?.close();
+    seen.endLook?.close();
   }
 
   #take(seen: SeenMemory, isRunning: boolean): ChildProcess {
     const child = this.#describe(seen, isRunning);
-    seen.look?.close();
+    seen.endLook?.close();
     this.#before.delete(seen.pid);
     this.#remove(seen);
     return child;
@@ -227,7 +228,9 @@ export class ChildProcesses {
       },
       memory: seen.memory,
       samples: seen.samples?.file(seen.memory),
-      reach: isRunning ? seen.look && STILL_GOES_ON : seen.look?.known({ kind: "ended" }, undefined).reach,
+      reach: isRunning
+        ? seen.endLook && STILL_GOES_ON
+        : seen.endLook?.reachAtEnd({ kind: "ended" }, undefined).reach,
       folder: seen.folder,
       isRunning,
     };

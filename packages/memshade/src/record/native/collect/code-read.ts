@@ -102,9 +102,9 @@ function isNewCodeRead(
   bias: number,
   { bytes, read }: ReadUnits,
 ): boolean {
-  const known = new Set(original.segments.map(({ address }) => address));
+  const oldAddresses = new Set(original.segments.map(({ address }) => address));
   return rewritten.segments.some(({ flags, address, fileSize }) => {
-    if ((flags & EXECUTABLE) === 0 || known.has(address)) return false;
+    if ((flags & EXECUTABLE) === 0 || oldAddresses.has(address)) return false;
     for (let from = address; from < address + fileSize; from += PIECE_BYTES) {
       const end = Math.min(from + PIECE_BYTES, address + fileSize);
       const found = read(Math.floor((from + bias) / bytes), Math.ceil((end + bias) / bytes));

@@ -41,9 +41,9 @@ export class Dumps {
       return;
     }
     this.#count++;
-    const left = await this.#watch.leftSoFar();
+    const data = await this.#watch.readSoFar();
     const workingSet = this.#workingSet;
-    if (left !== undefined) this.#writeOne({ ...left, workingSet }, this.#folders.next(true), this.#program);
+    if (data !== undefined) this.#writeOne({ ...data, workingSet }, this.#folders.next(true), this.#program);
     for (const child of running) {
       const memory = await child.memory.readStill();
       // The child has ended meanwhile, and its profile is written.
@@ -55,8 +55,8 @@ export class Dumps {
     }
   }
 
-  #writeOne(left: LeftBehind, folder: string, program: RecordedProgram): void {
+  #writeOne(data: LeftBehind, folder: string, program: RecordedProgram): void {
     const target = { folder, claim: undefined, what: "dump" } as const;
-    this.#writer.write(target, left, program, { end: { kind: "dump" } });
+    this.#writer.write(target, data, program, { end: { kind: "dump" } });
   }
 }

@@ -17,7 +17,7 @@ const ENDED =
  */
 export class EndedRecording {
   readonly line: string;
-  kept: NativeRecord | undefined;
+  ownRecord: NativeRecord | undefined;
   done: Promise<void> = Promise.resolve();
   readonly #watch: MemoryWatch;
   readonly #writer: ProfileWriter;
@@ -39,15 +39,15 @@ export class EndedRecording {
   }
 
   async #end(program: RecordedProgram, workingSet: NativeWorkingSetSession | undefined): Promise<void> {
-    const left = await this.#watch.leftSoFar();
+    const data = await this.#watch.readSoFar();
     await workingSet?.finish(Number(process.hrtime.bigint()));
-    if (left !== undefined) this.kept = this.#writer.keep("", { ...left, workingSet }, program);
+    if (data !== undefined) this.ownRecord = this.#writer.keep("", { ...data, workingSet }, program);
     for (const child of this.#watch.running) {
       const { memory, samples, reach, folder } = child;
       const still = await memory.readStill();
       if (still === undefined) continue;
-      const all = { memory: still, counters: memory.counters, samples, reach };
-      const record = this.#writer.keep(folder, all, child.program);
+      const data = { memory: still, counters: memory.counters, samples, reach };
+      const record = this.#writer.keep(folder, data, child.program);
       if (record !== undefined) this.#children.set(folder, record);
     }
     this.#hasEnded = true;
@@ -57,15 +57,15 @@ export class EndedRecording {
   /** Writes the run of a child that has ended. Returns undefined if the child began after the recording. */
   child(child: ChildProcess): WrittenChild | undefined {
     const { folder, isRunning } = child;
-    const kept = this.#children.get(folder);
+    const record = this.#children.get(folder);
     // The recording still covers all of the child.
-    if (kept === undefined && !this.#hasEnded) return this.#writer.child(child);
-    if (kept === undefined) {
+    if (record === undefined && !this.#hasEnded) return this.#writer.child(child);
+    if (record === undefined) {
       this.#later++;
       return undefined;
     }
     const end: RunEnd = { kind: isRunning ? "dump" : "ended" };
-    const run = this.#writer.writeKept({ folder, claim: undefined, what: "profile" }, kept, {
+    const run = this.#writer.writeKept({ folder, claim: undefined, what: "profile" }, record, {
       end,
       children: undefined,
       gaps: [ENDED],
@@ -85,7 +85,7 @@ export class EndedRecording {
         ? []
         : [`${counted(this.#later, "child process", "child processes")} began later and have no run.`];
     const gaps = [ENDED, ...later, ...notes];
-    return this.kept && this.#writer.writeKept(target, this.kept, { end, children, gaps });
+    return this.ownRecord && this.#writer.writeKept(target, this.ownRecord, { end, children, gaps });
   }
 
   close(): void {

@@ -123,12 +123,12 @@ export function readThreads(memory: SharedArrayBuffer, names: ReadonlyMap<number
     if (allocations === 0) continue;
     const first = new TextDecoder().decode(new Uint8Array(memory, at + Thread.name, NAME_BYTES).slice());
     const name = names.get(view.getUint32(at + Thread.id, true)) ?? first.split("\0", 1)[0]!;
-    const known = found.get(name) ?? { name, threads: 0, allocations: 0, allocatedBytes: 0 };
+    const sums = found.get(name) ?? { name, threads: 0, allocations: 0, allocatedBytes: 0 };
     found.set(name, {
       name,
-      threads: known.threads + 1,
-      allocations: known.allocations + allocations,
-      allocatedBytes: known.allocatedBytes + allocatedBytes,
+      threads: sums.threads + 1,
+      allocations: sums.allocations + allocations,
+      allocatedBytes: sums.allocatedBytes + allocatedBytes,
     });
   }
   return [...found.values()];
@@ -158,8 +158,8 @@ export interface HeapPart {
   readonly part: RunPart;
 }
 
-export function heapPart({ memory, counters, names, modules, ours, ...how }: RecordedBlocks): HeapPart {
-  const { clock, mappings, isMarked, isLeftAlone, end, reach } = how;
+export function heapPart({ memory, counters, names, modules, ours, ...options }: RecordedBlocks): HeapPart {
+  const { clock, mappings, isMarked, isLeftAlone, end, reach } = options;
   const view = new DataView(memory);
   if (clock === "wall") setClock(view);
   const isCounted = view.getUint32(Header.isCounting, true) !== 0;
@@ -197,7 +197,7 @@ export function heapPart({ memory, counters, names, modules, ours, ...how }: Rec
       ...heap,
       threads: readThreads(memory, names),
       notTracked: [
-        ...notTracked.map((one) => (one === UNCOUNTED_SENTENCE ? uncounted : one)),
+        ...notTracked.map((sentence) => (sentence === UNCOUNTED_SENTENCE ? uncounted : sentence)),
         ...(isCounted ? uncountedAccesses(view) : []),
       ],
     },

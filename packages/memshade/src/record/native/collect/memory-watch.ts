@@ -5,7 +5,7 @@ import { say } from "../../host/run/terminal-line.ts";
 import type { PlacedImage } from "../image/place-image.ts";
 import { Header } from "../layout.ts";
 import { EndLook } from "../reach/end-look.ts";
-import type { LookedAt } from "../reach/process-look.ts";
+import type { ReachFacts } from "../reach/process-look.ts";
 import type { ProcessSamples } from "../sampling/sample-reader.ts";
 import { WantedTables } from "../tables/make-wanted.ts";
 import type { ChildProcess, ChildProcesses } from "./child-processes.ts";
@@ -25,7 +25,7 @@ export class ThreadNames {
   }
 
   /** Updates the names. Call this at intervals. An ended thread keeps its last name. */
-  look(): void {
+  update(): void {
     for (const id of listed(this.#folder)) {
       const name = read(`${this.#folder}/${id}/comm`);
       if (name !== undefined) this.names.set(Number(id), name);
@@ -67,7 +67,7 @@ export class ReplacedProgram {
   }
 
   /** Checks the program. Call this often. */
-  look(): void {
+  check(): void {
     const path = this.#read()?.replace(DELETED, "");
     if (path !== undefined && !this.#before.has(path)) this.path = path;
   }
@@ -90,7 +90,7 @@ export class LastMaps {
     this.#path = `/proc/${pid}/maps`;
   }
 
-  look(): void {
+  update(): void {
     try {
       this.text = readFileSync(this.#path, "latin1") || this.text;
     } catch {}
@@ -107,7 +107,7 @@ export class LastStatus {
   }
 
   /** Updates the text. Call this often, because the last figures should be those of the end. */
-  look(): void {
+  update(): void {
     const text = read(this.#path) ?? "";
     if (text.includes("VmRSS:")) this.text = text;
   }
@@ -145,8 +145,8 @@ export class MemoryWatch {
   #turn = 0;
   #memory: MemoryFile | undefined;
   readonly #pid: number;
-  readonly #looked: LookedAt | undefined;
-  #look: EndLook | undefined;
+  readonly #reachFacts: ReachFacts | undefined;
+  #endLook: EndLook | undefined;
 
   /**
    * @param programs paths, without links, of the program and of its launcher
@@ -157,10 +157,10 @@ export class MemoryWatch {
     pid: number,
     children: ChildProcesses | undefined,
     samples: ProcessSamples | undefined,
-    { programs, looked }: { programs: readonly string[]; looked: LookedAt | undefined },
+    { programs, looked }: { programs: readonly string[]; looked: ReachFacts | undefined },
   ) {
     this.#pid = pid;
-    this.#looked = looked;
+    this.#reachFacts = looked;
     this.#samples = samples;
     this.#threads = new ThreadNames(pid);
     this.#maps = new LastMaps(pid);
@@ -176,28 +176,28 @@ export class MemoryWatch {
   get memory(): MemoryFile | undefined {
     if (this.#memory === undefined) {
       this.#memory = MemoryFile.open(this.#path);
-      if (this.#memory !== undefined && this.#looked !== undefined)
-        this.#look = new EndLook(this.#pid, this.#memory, { looked: this.#looked, mayBeCopied: true });
+      if (this.#memory !== undefined && this.#reachFacts !== undefined)
+        this.#endLook = new EndLook(this.#pid, this.#memory, { looked: this.#reachFacts, mayBeCopied: true });
     }
     return this.#memory;
   }
 
   /** Returns the data of the program after its end. */
-  left(end: RunEnd): LeftBehind | undefined {
+  readAtEnd(end: RunEnd): LeftBehind | undefined {
     const { memory } = this;
     if (memory === undefined) return undefined;
-    const known = this.#look?.known(end, this.#replaced?.path);
-    const tables = known?.tables ?? memory.read();
-    return { memory: tables, counters: memory.counters, reach: known?.reach, ...this.#beside(memory) };
+    const reached = this.#endLook?.reachAtEnd(end, this.#replaced?.path);
+    const tables = reached?.tables ?? memory.read();
+    return { memory: tables, counters: memory.counters, reach: reached?.reach, ...this.#beside(memory) };
   }
 
   /** Returns the data of the running program, while no thread changes them. */
-  async leftSoFar(): Promise<LeftBehind | undefined> {
+  async readSoFar(): Promise<LeftBehind | undefined> {
     const { memory } = this;
-    const known = await this.#look?.soFar();
-    const still = known?.tables ?? (await memory?.readStill());
+    const reached = await this.#endLook?.soFar();
+    const still = reached?.tables ?? (await memory?.readStill());
     if (memory === undefined || still === undefined) return undefined;
-    return { memory: still, counters: memory.counters, reach: known?.reach, ...this.#beside(memory) };
+    return { memory: still, counters: memory.counters, reach: reached?.reach, ...this.#beside(memory) };
   }
 
   /**
@@ -241,15 +241,15 @@ export class MemoryWatch {
       if (!children.areRunning) return false;
       await delay(WATCH_MS);
     }
-    const left = children.takeRunning();
-    for (const child of left) this.#give(child, children);
-    return left.length > 0;
+    const running = children.takeRunning();
+    for (const child of running) this.#give(child, children);
+    return running.length > 0;
   }
 
   stop(): void {
     clearInterval(this.#timer);
     this.#children?.close();
-    this.#look?.close();
+    this.#endLook?.close();
     this.#memory?.close();
     this.#memory = undefined;
   }
@@ -261,15 +261,15 @@ export class MemoryWatch {
       this.limit = Number.POSITIVE_INFINITY;
       this.onLimit();
     }
-    this.#replaced?.look();
+    this.#replaced?.check();
     const isTurn = this.#turn++ % NAMES_TURNS === 0;
     if (isTurn) this.onTurn();
     if (memory !== undefined) {
-      this.#look?.serve();
-      this.#status.look();
+      this.#endLook?.serve();
+      this.#status.update();
       if (isTurn) {
-        this.#threads.look();
-        this.#maps.look();
+        this.#threads.update();
+        this.#maps.update();
       }
       this.#wanted.make(memory);
       for (const sentence of this.#samples?.readFrom(memory) ?? []) say(sentence);

@@ -20,7 +20,7 @@ export interface WrittenChild {
 }
 
 export class ProfileWriter {
-  #how: RecordingOptions;
+  #options: RecordingOptions;
   readonly #isQuiet: boolean | undefined;
   /** False once a profile could not be written. */
   isComplete = true;
@@ -28,23 +28,23 @@ export class ProfileWriter {
   /** Files whose rewritten code a process has read as data. */
   readonly readAsData = new Set<RewrittenFile>();
 
-  constructor(how: RecordingOptions, isQuiet: boolean | undefined) {
-    this.#how = how;
+  constructor(options: RecordingOptions, isQuiet: boolean | undefined) {
+    this.#options = options;
     this.#isQuiet = isQuiet;
   }
 
-  tell(more: Partial<RecordingOptions>): void {
-    this.#how = { ...this.#how, ...more };
+  addOptions(more: Partial<RecordingOptions>): void {
+    this.#options = { ...this.#options, ...more };
   }
 
   /** Writes a profile. If that fails, prints the reason and returns undefined. */
   write(
     target: ProfileTarget,
-    left: LeftBehind,
+    data: LeftBehind,
     program: RecordedProgram,
     { end, children }: { end: RunEnd; children?: readonly RunChild[] | undefined },
   ): Run | undefined {
-    const run = this.#write(target, left, program, { end, children });
+    const run = this.#write(target, data, program, { end, children });
     if (run !== undefined && (target.what === "dump" || this.#isQuiet !== true))
       sayWritten(target.folder, process.cwd(), target.what);
     return run;
@@ -54,8 +54,8 @@ export class ProfileWriter {
   child({ folder, memory, samples, reach, program, isRunning }: ChildProcess): WrittenChild | undefined {
     const target = { folder, claim: undefined, what: "profile" } as const;
     const end: RunEnd = { kind: isRunning ? "dump" : "ended" };
-    const left = { memory: memory.read(), counters: memory.counters, samples, reach };
-    const run = this.#write(target, left, program, { end, children: undefined });
+    const data = { memory: memory.read(), counters: memory.counters, samples, reach };
+    const run = this.#write(target, data, program, { end, children: undefined });
     if (run === undefined) return undefined;
     const { allocations, allocatedBytes } = run.heap ?? {};
     return { folder, child: { program: run.program, command: run.command, allocations, allocatedBytes } };
@@ -65,9 +65,9 @@ export class ProfileWriter {
    * Makes a record that is written when the process has ended. If that fails, prints the reason and returns
    * undefined.
    */
-  keep(folder: string, left: LeftBehind, program: RecordedProgram): NativeRecord | undefined {
+  keep(folder: string, data: LeftBehind, program: RecordedProgram): NativeRecord | undefined {
     try {
-      return this.#made(recordedRun(left, program, { kind: "dump" }, this.#how));
+      return this.#made(recordedRun(data, program, { kind: "dump" }, this.#options));
     } catch (error) {
       sayNotWritten(folder, process.cwd(), error);
       this.isComplete = false;
@@ -81,7 +81,7 @@ export class ProfileWriter {
    */
   writeKept(
     target: ProfileTarget,
-    { run: kept, files, readAsData }: NativeRecord,
+    { run: stored, files, readAsData }: NativeRecord,
     {
       end,
       children,
@@ -89,10 +89,10 @@ export class ProfileWriter {
     }: { end: RunEnd; children: readonly RunChild[] | undefined; gaps: readonly string[] },
   ): Run | undefined {
     const run: Run = {
-      ...kept,
+      ...stored,
       end: { ...end, isLater: true },
       ...(children === undefined ? {} : { children: [...children] }),
-      bounds: [...(kept.bounds ?? []), ...unseenBounds(gaps[0])],
+      bounds: [...(stored.bounds ?? []), ...unseenBounds(gaps[0])],
     };
     if (run.heap === undefined) run.notTracked = [...run.notTracked, ...gaps];
     else run.heap = { ...run.heap, notTracked: [...(run.heap.notTracked ?? []), ...gaps] };
@@ -104,19 +104,19 @@ export class ProfileWriter {
 
   #write(
     target: ProfileTarget,
-    left: LeftBehind,
+    data: LeftBehind,
     program: RecordedProgram,
     { end, children }: { end: RunEnd; children: readonly RunChild[] | undefined },
   ): Run | undefined {
-    return this.#writeMade(target, () => recordedRun(left, program, end, { ...this.#how, children }));
+    return this.#writeMade(target, () => recordedRun(data, program, end, { ...this.#options, children }));
   }
 
   #writeMade({ folder, claim }: ProfileTarget, make: () => NativeRecord): Run | undefined {
     try {
       const { run, files } = this.#made(make());
-      const all = [...files, { name: RUN_FILE, contents: `${JSON.stringify(run, null, 2)}\n` }];
-      if (claim === undefined) writeRunFolder(folder, all);
-      else claim.write(all);
+      const allFiles = [...files, { name: RUN_FILE, contents: `${JSON.stringify(run, null, 2)}\n` }];
+      if (claim === undefined) writeRunFolder(folder, allFiles);
+      else claim.write(allFiles);
       this.folders.push(folder);
       return run;
     } catch (error) {

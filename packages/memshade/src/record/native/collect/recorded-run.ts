@@ -42,7 +42,7 @@ const WASTE_READER: ToolReader = {
   hasCounts: true,
   withoutBlocks: true,
 
-  read({ left, view, modules: places, described, program, rewritten: files, originalOf }) {
+  read({ data: left, view, modules: places, described, program, rewritten: files, originalOf }) {
     const { counts, memory, maps = "" } = left;
     if (counts === undefined || view.getUint32(Header.countersFailure, true) !== 0)
       throw new UserError(NOT_SHARED);
@@ -94,17 +94,17 @@ function followedFiles(modules: readonly RunModule[], files: readonly RewrittenF
  */
 function unmet(
   files: readonly RewrittenFile[],
-  met: readonly RunModule[],
+  modules: readonly RunModule[],
   counts: string,
   program: string,
 ): RunModule[] {
-  const known = new Set(met.map((module) => realPathOf(module)));
+  const knownPaths = new Set(modules.map((module) => realPathOf(module)));
   return files
-    .filter(({ original, notes }) => !known.has(original) && hasRun(counts, notes))
+    .filter(({ original, notes }) => !knownPaths.has(original) && hasRun(counts, notes))
     .map(({ original }, i) => {
       const buildId = loadObject(original).object.buildId ?? "";
       const nowhere = { start: 0, end: 0, address: 0, bias: 0, mark: 0, tableKey: "", isObject: true };
-      return describeModule({ ...nowhere, name: original, buildId }, met.length + i, program, undefined);
+      return describeModule({ ...nowhere, name: original, buildId }, modules.length + i, program, undefined);
     });
 }
 
@@ -156,7 +156,7 @@ interface NewCode {
 class OriginalPlaces {
   readonly modules: readonly ProcessModule[];
   readonly #newCode: NewCode[] = [];
-  readonly #known = new Map<number, number>();
+  readonly #originals = new Map<number, number>();
 
   constructor(modules: readonly ProcessModule[], files: readonly RewrittenFile[]) {
     const byMark = new Map(files.map((file) => [file.mark, file]));
@@ -172,18 +172,18 @@ class OriginalPlaces {
     const start = origins.start + distance;
     this.#newCode.push({ start, end: module.end, distance, origins });
     const { segments } = loadObject(file.original).object;
-    const end = segments.reduce((most, one) => Math.max(most, one.address + one.memorySize), 0);
+    const end = segments.reduce((most, segment) => Math.max(most, segment.address + segment.memorySize), 0);
     return { ...module, end: Math.min(module.end, end + distance) };
   }
 
   /** Returns the original's site for a site in new code, and other sites unchanged. */
-  of(site: number): number {
-    const around = this.#newCode.find(({ start, end }) => site >= start && site < end);
-    if (around === undefined) return site;
-    let original = this.#known.get(site);
+  originalSite(site: number): number {
+    const newCode = this.#newCode.find(({ start, end }) => site >= start && site < end);
+    if (newCode === undefined) return site;
+    let original = this.#originals.get(site);
     if (original === undefined) {
-      original = around.origins.of(site - around.distance) + around.distance;
-      this.#known.set(site, original);
+      original = newCode.origins.originOf(site - newCode.distance) + newCode.distance;
+      this.#originals.set(site, original);
     }
     return original;
   }
@@ -194,13 +194,13 @@ class OriginalPlaces {
     const count = view.getUint32(Place.control + Control.nodeNext, true);
     for (let node = 0; node <= count; node++) {
       const at = Place.nodes + NODE_BYTES * node + Node.site;
-      view.setUint32(at, this.of(view.getUint32(at, true)), true);
+      view.setUint32(at, this.originalSite(view.getUint32(at, true)), true);
     }
   }
 
   ofSamples(samples: CpuSamples): CpuSamples {
     const { caller, site } = samples.stacks;
-    return { ...samples, stacks: { caller, site: site.map((one) => this.of(one)) } };
+    return { ...samples, stacks: { caller, site: site.map((each) => this.originalSite(each)) } };
   }
 }
 
@@ -208,7 +208,7 @@ const NO_LINES_YET = "There is no working set yet: the first interval has not en
 const NO_LINES = "There is no working set: nobody has seen the marks of lines before the process ended.";
 
 const WORKING_SET_READER: ToolReader = {
-  read({ left: { workingSet, samples, counts }, view, program, described, ours, isRunning }) {
+  read({ data: { workingSet, samples, counts }, view, program, described, ours, isRunning }) {
     const unshared = unsharedMarks(view);
     if (unshared.length > 0) return { part: undefined, gaps: unshared };
     const facts = {
@@ -310,9 +310,9 @@ export function recordedRun(
     lines: workingSet?.lines,
   });
   const samples = found.samples && places.ofSamples(found.samples);
-  const all = places.modules;
-  const ours = all.filter(({ name }) => name === program.image);
-  const modules = all
+  const allModules = places.modules;
+  const ours = allModules.filter(({ name }) => name === program.image);
+  const modules = allModules
     .filter((module) => !ours.includes(module))
     .map((module) => ofCode(module, program.file));
   const isWhole = (file: RewrittenFile): boolean => bytesLeftAlone(file) === 0;
@@ -322,14 +322,14 @@ export function recordedRun(
       : undefined;
   const described = modules.map((module, index) => describeModule(module, index, program.file, whole));
   const ofTool = reader?.read?.({
-    left: { ...found, samples },
+    data: { ...found, samples },
     view,
     program,
     modules,
     described,
     ours,
     rewritten,
-    originalOf: (site) => places.of(site),
+    originalOf: (site) => places.originalSite(site),
     isRunning: end.kind === "dump",
   });
   const heap =
@@ -419,8 +419,12 @@ export function boundsOfProcess(view: DataView, replacedBy?: string): Bound[] {
   const [lost, cut] = [count(Header.lostStacks), count(Header.cutStacks)];
   const hasThreads = view.getUint32(Header.threads, true) > 1;
   const isUnshared = view.getUint32(Header.countersFailure, true) !== 0;
-  const some = (number: number, bounds: (calls: string) => Bound[], one: string, many: string): Bound[] =>
-    number === 0 ? [] : bounds(counted(number, one, many));
+  const some = (
+    number: number,
+    bounds: (calls: string) => Bound[],
+    singular: string,
+    many: string,
+  ): Bound[] => (number === 0 ? [] : bounds(counted(number, singular, many)));
   const byPlace = (because: string): Bound[] => [placeBound(FIGURES, because)];
   const unseen = (because: string): Bound[] => unseenBounds(because, BLOCK_FIGURES);
   return [
@@ -527,6 +531,6 @@ function count(view: DataView, field: number): number {
   return Number(view.getBigUint64(field, true));
 }
 
-function some(number: number, [one, many]: readonly [string, string], rest: string): string[] {
-  return number === 0 ? [] : [`${counted(number, one, many)} ${rest}`];
+function some(number: number, [singular, many]: readonly [string, string], rest: string): string[] {
+  return number === 0 ? [] : [`${counted(number, singular, many)} ${rest}`];
 }

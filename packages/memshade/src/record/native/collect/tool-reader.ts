@@ -6,7 +6,7 @@ import type { ProcessModule } from "./modules.ts";
 
 /** A process whose data are read, in the form that all tools get. */
 export interface LeftProcess {
-  readonly left: LeftBehind;
+  readonly data: LeftBehind;
   readonly view: DataView;
   readonly program: RecordedProgram;
   /** Modules, and their entries in run.json. */

@@ -16,7 +16,7 @@ interface NextFunction {
   /** Name in the assembly code. */
   name: string;
   /** Name that only the GNU C library has. It is called until the next definition is looked up. */
-  known?: string;
+  libcName?: string;
   /** Symbol if it differs from the name, or if only other allocators have it. */
   foreign?: string;
   /** Only the known definition is called. */
@@ -28,16 +28,16 @@ interface NextFunction {
  * `NextWord`.
  */
 export const NEXT: readonly NextFunction[] = [
-  { name: "_dl_find_object", known: "_dl_find_object", isFixed: true },
-  { name: "malloc", known: "__libc_malloc" },
+  { name: "_dl_find_object", libcName: "_dl_find_object", isFixed: true },
+  { name: "malloc", libcName: "__libc_malloc" },
   { name: "_exit" },
-  { name: "mallinfo2", known: "mallinfo2", isFixed: true },
-  { name: "calloc", known: "__libc_calloc" },
-  { name: "realloc", known: "__libc_realloc" },
-  { name: "free", known: "__libc_free" },
-  { name: "memalign", known: "__libc_memalign" },
-  { name: "valloc", known: "__libc_valloc" },
-  { name: "pvalloc", known: "__libc_pvalloc" },
+  { name: "mallinfo2", libcName: "mallinfo2", isFixed: true },
+  { name: "calloc", libcName: "__libc_calloc" },
+  { name: "realloc", libcName: "__libc_realloc" },
+  { name: "free", libcName: "__libc_free" },
+  { name: "memalign", libcName: "__libc_memalign" },
+  { name: "valloc", libcName: "__libc_valloc" },
+  { name: "pvalloc", libcName: "__libc_pvalloc" },
   { name: "reallocarray" },
   { name: "aligned_alloc" },
   { name: "posix_memalign" },
@@ -102,7 +102,7 @@ const MAPPING: Readonly<Record<string, readonly string[]>> = {
 const NOTHROW = "RKSt9nothrow_t";
 const ALIGNED = "St11align_val_t";
 export const ALIGNED_OPERATORS = ["w", "a"].flatMap((kind) =>
-  ["", NOTHROW].map((how) => `_Zn${kind}m${ALIGNED}${how}`),
+  ["", NOTHROW].map((suffix) => `_Zn${kind}m${ALIGNED}${suffix}`),
 );
 
 /**
@@ -134,7 +134,9 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   ],
   free: [
     ...["l", "a"].flatMap((kind) =>
-      ["", "m", NOTHROW, ALIGNED, `m${ALIGNED}`, `${ALIGNED}${NOTHROW}`].map((how) => `_Zd${kind}Pv${how}`),
+      ["", "m", NOTHROW, ALIGNED, `m${ALIGNED}`, `${ALIGNED}${NOTHROW}`].map(
+        (suffix) => `_Zd${kind}Pv${suffix}`,
+      ),
     ),
     "cfree",
     "tc_free",
@@ -146,7 +148,9 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
     "mi_free_aligned",
     "mi_free_size_aligned",
     ...["tc_delete", "tc_deletearray"].flatMap((name) =>
-      ["", "_sized", "_nothrow", "_aligned", "_sized_aligned", "_aligned_nothrow"].map((how) => name + how),
+      ["", "_sized", "_nothrow", "_aligned", "_sized_aligned", "_aligned_nothrow"].map(
+        (suffix) => name + suffix,
+      ),
     ),
   ],
   malloc: ["tc_malloc", "mi_malloc"],
@@ -173,11 +177,11 @@ export function symbolsOf(name: string, hooked: Hooked): string[] {
   if (SAMPLING.has(name)) return isSampled ? [name] : [];
   if (MAPPING[name] !== undefined) return mappings ? [...MAPPING[name]] : [];
   if (!blocks && !BESIDE_BLOCKS.includes(name)) return [];
-  const next = NEXT.find((one) => one.name === name);
+  const next = NEXT.find((entry) => entry.name === name);
   // An export that only other allocators have is called by their symbol.
   const own = next?.foreign ?? name;
-  const others = (FOREIGN[name] ?? []).filter((symbol) => isReplaced(symbol, own, foreign));
-  return next?.foreign === undefined ? [name, ...others] : others;
+  const aliases = (FOREIGN[name] ?? []).filter((symbol) => isReplaced(symbol, own, foreign));
+  return next?.foreign === undefined ? [name, ...aliases] : aliases;
 }
 
 /**
@@ -191,6 +195,6 @@ function isReplaced(symbol: string, own: string, foreign: ReadonlyMap<string, nu
 
 /** Returns true if calls of an allocator's function by this name are recorded. */
 export function isSeen(symbol: string, foreign: ReadonlyMap<string, number>): boolean {
-  const all = { blocks: true, mappings: false, isSampled: false, foreign };
-  return NEXT.some(({ name }) => symbolsOf(name, all).includes(symbol));
+  const hooked = { blocks: true, mappings: false, isSampled: false, foreign };
+  return NEXT.some(({ name }) => symbolsOf(name, hooked).includes(symbol));
 }

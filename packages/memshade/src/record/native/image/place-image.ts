@@ -19,7 +19,7 @@ import { type NativeTool, type ShadowRange, SLOW_PATHS } from "../native-tool.ts
 import { NATIVE_RUNTIME_BASE64 } from "../runtime.generated.ts";
 import { NATIVE_WALL_RUNTIME_BASE64 } from "../runtime-wall.generated.ts";
 import { SampleText } from "../sampling/layout.ts";
-import { kept } from "../tables/kept.ts";
+import { cachedFile } from "../tables/kept.ts";
 import { TableCache } from "../tables/tables-file.ts";
 import { canHoldCode, KIND } from "./can-hold-code.ts";
 import { type Hooked, NEXT, nextNames, symbolsOf, WITHOUT_MEMORY } from "./functions.ts";
@@ -38,7 +38,7 @@ const DIGEST_BYTES = 8;
  */
 export function keptImage(folder: string, options: KeptImage): Uint8Array {
   const runtime = options.clock === "wall" ? NATIVE_WALL_RUNTIME_BASE64 : NATIVE_RUNTIME_BASE64;
-  return kept(folder, `image-${digestOf(options)}`, () =>
+  return cachedFile(folder, `image-${digestOf(options)}`, () =>
     buildImage(compile(bytesOfBase64(runtime), { withoutMemory: WITHOUT_MEMORY }), options),
   );
 }
@@ -186,9 +186,9 @@ function imageParents(): string[] {
 }
 
 function findImageParent(): string {
-  const [usual, ...others] = imageParents();
+  const [usual, ...otherFolders] = imageParents();
   if (canLoadFrom(usual)) return usual;
-  for (const other of others)
+  for (const other of otherFolders)
     if (isSafelyPlaced(other)) {
       makeFolders(other, 0o700);
       if (canLoadFrom(other)) return other;
@@ -300,7 +300,7 @@ function buildImage(native: NativeCode, hooked: Hooked): Uint8Array {
     ),
     imports: outer,
     preset: [
-      ...NEXT.flatMap(({ known }, i) =>
+      ...NEXT.flatMap(({ libcName: known }, i) =>
         known === undefined ? [] : [{ name: known, at: Text.next + WORD_BYTES * i }],
       ),
       { name: "__libc_single_threaded", at: Text.isSingleThreaded },
@@ -320,7 +320,7 @@ function buildImage(native: NativeCode, hooked: Hooked): Uint8Array {
       ),
     link: (code, places) => {
       link(code, native, places, outer);
-      tellOfFunctions(data, native, places);
+      storeFunctionDistances(data, native, places);
     },
   });
 }
@@ -381,17 +381,17 @@ function setRun(image: Uint8Array, run: ImageRun): void {
 }
 
 /** Stores the distances of functions, because the code cannot compute addresses of its functions. */
-function tellOfFunctions(data: Uint8Array, { entries }: NativeCode, places: ObjectPlacement): void {
-  const tell = (name: string, at: number): void => {
+function storeFunctionDistances(data: Uint8Array, { entries }: NativeCode, places: ObjectPlacement): void {
+  const storeDistance = (name: string, at: number): void => {
     const distance = places.code + (entries.get(name) as number) - places.data;
     new DataView(data.buffer).setInt32(at, distance, true);
   };
-  tell("sample_handler", SampleText.handler);
-  tell("begin_thread", SampleText.beginThread);
-  tell("sample_block", Text.sampleBlock);
-  tell("at_exit", Text.atExit);
-  tell("end_program", Text.endProgram);
-  tell("exit_program", Text.exitProgram);
+  storeDistance("sample_handler", SampleText.handler);
+  storeDistance("begin_thread", SampleText.beginThread);
+  storeDistance("sample_block", Text.sampleBlock);
+  storeDistance("at_exit", Text.atExit);
+  storeDistance("end_program", Text.endProgram);
+  storeDistance("exit_program", Text.exitProgram);
 }
 
 /** Returns the texts: they end the last segment, which is the writable one. */

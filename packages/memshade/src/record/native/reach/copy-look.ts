@@ -20,15 +20,15 @@ export interface LookedTables {
 
 /** Reads a process that goes on: a hook makes a copy of it. */
 export class CopyLook {
-  readonly #look: ProcessLook;
+  readonly #target: ProcessLook;
   readonly #memory: MemoryFile;
   readonly #threads: number;
   #error = 0;
 
-  constructor(look: ProcessLook, memory: MemoryFile) {
-    this.#look = look;
+  constructor(target: ProcessLook, memory: MemoryFile) {
+    this.#target = target;
     this.#memory = memory;
-    this.#threads = look.threads;
+    this.#threads = target.threads;
   }
 
   /**
@@ -46,36 +46,40 @@ export class CopyLook {
    * Returns undefined if no copy could be made and the process was not asleep.
    * @param mayCopy false: only tries a sleeping process
    */
-  async look(mayCopy: boolean): Promise<LookedTables | undefined> {
+  async read(mayCopy: boolean): Promise<LookedTables | undefined> {
     for (let i = 1; mayCopy && i <= TRIES; i++) {
-      const found = await this.#lookOnce(i === TRIES);
+      const found = await this.#readCopy(i === TRIES);
       if (found === "asleep") break;
       if (found !== "running") return found;
       await delay(PAUSE_MS);
     }
-    return this.#lookAsleep();
+    return this.#readAsleep();
   }
 
   /** Reads a process if no thread runs meanwhile. */
-  #lookAsleep(): LookedTables | undefined {
+  #readAsleep(): LookedTables | undefined {
     const memory = this.#memory;
-    const standing = new StandingThreads(this.#look.pid);
+    const standing = new StandingThreads(this.#target.pid);
     const sleeping = standing.now();
     if (sleeping.some(({ stack }) => stack === undefined) || memory.header(Header.changing) !== 0)
       return undefined;
     const ending = memory.header(Header.endThread);
     const end = ending === 0 ? [] : [memory.u64(Header.endStack)];
-    const others = sleeping.flatMap(({ id, stack }) => (id === ending ? [] : (stack ?? [])));
+    const otherStacks = sleeping.flatMap(({ id, stack }) => (id === ending ? [] : (stack ?? [])));
     const tables = memory.read();
-    const reach = this.#look.through(memory, { tables, stacks: [...end, ...others], running: new Set() });
+    const reach = this.#target.through(memory, {
+      tables,
+      stacks: [...end, ...otherStacks],
+      running: new Set(),
+    });
     return standing.now().every(({ stack }) => stack !== undefined) ? { tables, reach } : undefined;
   }
 
-  async #lookOnce(isLast: boolean): Promise<LookedTables | "running" | "asleep" | undefined> {
+  async #readCopy(isLast: boolean): Promise<LookedTables | "running" | "asleep" | undefined> {
     const memory = this.#memory;
     memory.setHeader(Header.copy, NO_COPY);
     memory.setHeader(Header.copyAsked, 1);
-    const standing = new StandingThreads(this.#look.pid);
+    const standing = new StandingThreads(this.#target.pid);
     let threads: SeenThread[] = [];
     const tables = await memory.readStill(() => {
       threads = standing.now();
@@ -102,17 +106,17 @@ export class CopyLook {
   ): Promise<LookedTables | "running" | undefined> {
     const memory = this.#memory;
     const [copier, ending] = [memory.header(Header.copier), memory.header(Header.endThread)];
-    const others = threads.filter(({ id }) => id !== copier && id !== ending);
-    const runs = others.filter(({ stack }) => stack === undefined);
+    const otherThreads = threads.filter(({ id }) => id !== copier && id !== ending);
+    const runs = otherThreads.filter(({ stack }) => stack === undefined);
     if (runs.length > 0 && !isLast) return "running";
     const opened = OpenedProcess.open(copy);
     if (opened === undefined) return undefined;
     try {
       const own = ending === 0 || copier !== ending ? await stackOfCopy(copy) : undefined;
       const end = ending === 0 ? undefined : memory.u64(Header.endStack);
-      const stacks = [own, end, ...others.map(({ stack }) => stack)].flatMap((stack) => stack ?? []);
-      const running = new Set(runs.map(({ id }) => (id === this.#look.pid ? 0 : id)));
-      return { tables, reach: this.#look.through(memory, { tables, stacks, running }, opened) };
+      const stacks = [own, end, ...otherThreads.map(({ stack }) => stack)].flatMap((stack) => stack ?? []);
+      const running = new Set(runs.map(({ id }) => (id === this.#target.pid ? 0 : id)));
+      return { tables, reach: this.#target.through(memory, { tables, stacks, running }, opened) };
     } finally {
       opened.close();
     }

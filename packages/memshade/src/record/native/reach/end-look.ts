@@ -5,7 +5,7 @@ import type { InstanceReach } from "../../tools/heap/read/reach/sum-up.ts";
 import type { MemoryFile } from "../collect/memory-file.ts";
 import { Answer, Header, Place, Wish } from "../layout.ts";
 import { CopyLook } from "./copy-look.ts";
-import { type LookedAt, ProcessLook } from "./process-look.ts";
+import { ProcessLook, type ReachFacts } from "./process-look.ts";
 
 /** Most reads of the header until the process confirms its identity. */
 const SURE_READS = 2000;
@@ -42,7 +42,7 @@ export class EndLook {
   #found: EndReach | undefined;
   #isOver = false;
   #isCopy = false;
-  readonly #look: ProcessLook;
+  readonly #target: ProcessLook;
   readonly #memory: MemoryFile;
   readonly #mayBeCopied: boolean;
 
@@ -53,16 +53,16 @@ export class EndLook {
   constructor(
     pid: number,
     memory: MemoryFile,
-    { looked, mayBeCopied }: { looked: LookedAt; mayBeCopied: boolean },
+    { looked, mayBeCopied }: { looked: ReachFacts; mayBeCopied: boolean },
   ) {
     memory.setHeader(Header.watcher, process.pid);
     this.#memory = memory;
     this.#mayBeCopied = mayBeCopied;
-    this.#look = new ProcessLook(pid, looked);
+    this.#target = new ProcessLook(pid, looked);
   }
 
   close(): void {
-    this.#look.close();
+    this.#target.close();
   }
 
   /** Answers the process, which may be waiting. Call this often. */
@@ -71,7 +71,7 @@ export class EndLook {
     if (this.#isOver) return;
     let wish = memory.header(Header.wish);
     if (wish !== Wish.asked && wish !== Wish.sure) return;
-    if (wish === Wish.asked && !this.#look.isConfined) {
+    if (wish === Wish.asked && !this.#target.isConfined) {
       memory.setHeader(Header.answer, Answer.mayCall);
       for (let i = 0; i < SURE_READS && wish === Wish.asked; i++) wish = memory.header(Header.wish);
       if (wish === Wish.none) memory.setHeader(Header.answer, Answer.none);
@@ -79,9 +79,9 @@ export class EndLook {
     }
     this.#isOver = true;
     // The sender is a child that shares the memory, while the process waits for it.
-    if (wish === Wish.asked && this.#look.isInCall) this.#finish(undefined);
-    else if (this.#look.threads > 1) void this.#lookAtCopy(wish === Wish.sure);
-    else this.#finish(this.#lookInPlace());
+    if (wish === Wish.asked && this.#target.isInCall) this.#finish(undefined);
+    else if (this.#target.threads > 1) void this.#readCopy(wish === Wish.sure);
+    else this.#finish(this.#readInPlace());
   }
 
   #finish(found: EndReach | undefined): void {
@@ -89,7 +89,7 @@ export class EndLook {
     this.#memory.setHeader(Header.answer, Answer.done);
   }
 
-  known(end: RunEnd, replacedBy: string | undefined): EndReach {
+  reachAtEnd(end: RunEnd, replacedBy: string | undefined): EndReach {
     if (this.#memory.u64(Place.control + Control.live) === 0) return { reach: NOTHING, tables: undefined };
     if (this.#found !== undefined) return this.#stillFound(this.#found);
     if (replacedBy !== undefined) return unknownReach("it has replaced itself by another program");
@@ -104,25 +104,25 @@ export class EndLook {
   }
 
   async soFar(): Promise<EndReach> {
-    const copies = new CopyLook(this.#look, this.#memory);
-    const looked = await copies.look(this.#mayBeCopied && !this.#look.isConfined);
+    const copies = new CopyLook(this.#target, this.#memory);
+    const looked = await copies.read(this.#mayBeCopied && !this.#target.isConfined);
     return looked ?? { reach: NOT_COPIED, tables: undefined };
   }
 
-  #lookInPlace(): EndReach {
+  #readInPlace(): EndReach {
     const memory = this.#memory;
     if (memory.header(Header.changing) !== 0) return unknownReach(CHANGING);
     const tables = memory.read();
     const stacks = [memory.u64(Header.endStack)];
-    const reach = this.#look.through(memory, { tables, stacks, running: new Set() });
+    const reach = this.#target.through(memory, { tables, stacks, running: new Set() });
     if (memory.header(Header.wish) === Wish.over) return unknownReach(WENT_ON);
     return { reach, tables };
   }
 
-  async #lookAtCopy(mayCall: boolean): Promise<void> {
-    const copies = new CopyLook(this.#look, this.#memory);
+  async #readCopy(mayCall: boolean): Promise<void> {
+    const copies = new CopyLook(this.#target, this.#memory);
     const isPossible = mayCall && this.#mayBeCopied;
-    const looked = await copies.look(isPossible);
+    const looked = await copies.read(isPossible);
     this.#isCopy = true;
     const reach = looked?.reach ?? { unknown: copies.why(isPossible) };
     this.#finish({ reach, tables: looked?.tables });

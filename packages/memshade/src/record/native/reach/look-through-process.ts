@@ -95,13 +95,13 @@ function loaderContexts(
   const modules = readModules(tables, view.getUint32(Header.modules, true));
   const ours = modules.filter(({ name }) => name === image);
   const loaders = modules.filter(({ name }) => LOADER.test(baseName(name)));
-  const known = new Map<number, boolean>();
+  const cache = new Map<number, boolean>();
   return (context) => {
-    let isOfLoader = known.get(context);
+    let isOfLoader = cache.get(context);
     if (isOfLoader === undefined) {
       const site = contextPath(view, context, ours)?.[0] ?? 0;
       isOfLoader = loaders.some(({ start, end }) => site >= start && site < end);
-      known.set(context, isOfLoader);
+      cache.set(context, isOfLoader);
     }
     return isOfLoader;
   };

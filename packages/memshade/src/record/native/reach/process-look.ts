@@ -8,7 +8,7 @@ import { OpenedProcess, StandingThreads } from "./opened-process.ts";
 import { ProcessMemory } from "./process-memory.ts";
 
 /** Facts that hold for all processes of a run. */
-export interface LookedAt {
+export interface ReachFacts {
   own: OwnMemory;
   isForeign: boolean;
 }
@@ -19,12 +19,12 @@ const GONE = "it was ended while its memory was read";
 /** Reads one process, whose memory is opened at its beginning. */
 export class ProcessLook {
   readonly pid: number;
-  readonly #what: LookedAt;
+  readonly #facts: ReachFacts;
   readonly #opened: OpenedProcess | undefined;
 
-  constructor(pid: number, what: LookedAt) {
+  constructor(pid: number, facts: ReachFacts) {
     this.pid = pid;
-    this.#what = what;
+    this.#facts = facts;
     this.#opened = OpenedProcess.open(pid);
   }
 
@@ -49,7 +49,7 @@ export class ProcessLook {
         memory: new ProcessMemory(other, beat),
         ranges: readMappedRanges(other.maps()),
         mappings: mappingsIn(memory),
-        ...this.#what,
+        ...this.#facts,
       });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ESRCH") return { unknown: GONE };

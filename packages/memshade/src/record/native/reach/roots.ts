@@ -60,8 +60,8 @@ function withoutAll(roots: readonly MappedRange[], holes: readonly number[]): nu
     const from = next;
     let to = from;
     while (to < merged.length && merged[to]! < end) to += 2;
-    const left = without(start, end, merged.slice(from, to));
-    return left.filter((_, i) => left[i - (i % 2)]! < left[i - (i % 2) + 1]!);
+    const parts = without(start, end, merged.slice(from, to));
+    return parts.filter((_, i) => parts[i - (i % 2)]! < parts[i - (i % 2) + 1]!);
   });
 }
 
@@ -127,11 +127,11 @@ function threadOn(ranges: readonly MappedRange[], index: number, memory: Process
  */
 function allocatorMemory(sources: RootSources, roots: readonly MappedRange[]): number[] {
   const { memory, blocks, isMapping } = sources;
-  const known: number[] = roots.flatMap((range) => {
+  const ranges: number[] = roots.flatMap((range) => {
     if (range.path === "[heap]") return [range.start, range.end];
     return isAnonymous(range) ? arenaHeaps(range, memory) : [];
   });
-  const inKnown = new RangeIndex(mergeRanges(known));
+  const inKnown = new RangeIndex(mergeRanges(ranges));
   const inRoots = new RangeIndex(roots.flatMap(({ start, end }) => [start, end]));
   const foreign = new Set<number>();
   for (let block = 0; block < blocks.length; block++) {
@@ -140,16 +140,16 @@ function allocatorMemory(sources: RootSources, roots: readonly MappedRange[]): n
     const index = inRoots.find(start);
     if (index < 0) continue;
     const chunk = mappedChunk(start, roots[index]!, memory);
-    known.push(...(chunk ?? [start, start + blocks.sizes[block]]));
+    ranges.push(...(chunk ?? [start, start + blocks.sizes[block]]));
     if (chunk === undefined && isAnonymous(roots[index]!)) foreign.add(index);
   }
   if (foreign.size > 0 || sources.isForeign)
     roots.forEach((range, index) => {
       if (!isAnonymous(range) || inKnown.find(range.start) >= 0) return;
       if (foreign.has(index) || sources.hasHadBlocks(range.start, range.end))
-        known.push(endOfData(sources.ranges, range, memory), range.end);
+        ranges.push(endOfData(sources.ranges, range, memory), range.end);
     });
-  return known;
+  return ranges;
 }
 
 /** Finds the range that contains an address, among sorted ranges that do not overlap. */

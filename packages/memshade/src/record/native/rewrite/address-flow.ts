@@ -25,9 +25,9 @@ export class AddressFlow {
   #joins: Set<number> | undefined;
 
   /** @param sources instructions of the function that put an address into a register */
-  constructor(code: Code, one: CodeFunction, sources: ReadonlySet<number>) {
+  constructor(code: Code, codeFunction: CodeFunction, sources: ReadonlySet<number>) {
     this.#code = code;
-    this.#function = one;
+    this.#function = codeFunction;
     this.#sources = sources;
   }
 

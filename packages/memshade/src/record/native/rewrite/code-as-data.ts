@@ -39,25 +39,25 @@ export function functionsThatAreData(code: Code, object: ObjectFile): Set<number
   const pointers = new FunctionPointers(code, object);
   const add = ({ start }: CodeFunction): unknown => found.add(code.base + start);
   const addLines = (range: Range): void => functionsInLines(code, range).forEach(add);
-  for (const one of code.functions) {
-    for (const gap of dataBetween(code, one)) addLines(gap);
-    const addresses = codeAddresses(code, one);
-    for (let i = one.first; i < one.last; i++) {
+  for (const codeFunction of code.functions) {
+    for (const gap of dataBetween(code, codeFunction)) addLines(gap);
+    const addresses = codeAddresses(code, codeFunction);
+    for (let i = codeFunction.first; i < codeFunction.last; i++) {
       const isTaken = code.flows[i] === FLOW.call && takers.has(code.targets[i]);
-      if (isTaken || leadsBetween(code, one, i)) add(one);
+      if (isTaken || leadsBetween(code, codeFunction, i)) add(codeFunction);
     }
-    if ([...addresses.values()].some((target) => takers.has(code.offsets[target]))) add(one);
+    if ([...addresses.values()].some((target) => takers.has(code.offsets[target]))) add(codeFunction);
     const targets = [...addresses.values()].sort((a, b) => a - b);
     const addRead = (read: number): void => {
       // A read usually ends where the next known address begins.
       const end = targets.find((target) => target > read);
       functionsBetween(code, read, end).forEach(addLines);
     };
-    for (const read of readInstructions(code, one)) addRead(read);
-    const loaded = pointers.loadedBy(one);
+    for (const read of readInstructions(code, codeFunction)) addRead(read);
+    const loaded = pointers.loadedBy(codeFunction);
     for (const source of readByAddress(
       code,
-      one,
+      codeFunction,
       new Set([...addresses.keys(), ...loaded.keys()]),
       imported,
     )) {
@@ -129,7 +129,7 @@ function* readInstructions(code: Code, { first, last }: CodeFunction): Iterable<
 /** Caches whether the target of a call uses its return address to find something. */
 class Takers {
   readonly #code: Code;
-  readonly #known = new Map<number, boolean>();
+  readonly #results = new Map<number, boolean>();
 
   constructor(code: Code) {
     this.#code = code;
@@ -137,10 +137,10 @@ class Takers {
 
   /** @param entry offset of the callee, which may be code without frames, such as assembly code */
   has(entry: number): boolean {
-    const known = this.#known.get(entry);
-    if (known !== undefined) return known;
+    const result = this.#results.get(entry);
+    if (result !== undefined) return result;
     const takes = takesReturnAddress(this.#code, entry);
-    this.#known.set(entry, takes);
+    this.#results.set(entry, takes);
     return takes;
   }
 }
@@ -241,7 +241,7 @@ export function importedFunctions(object: ObjectFile): Map<number, string> {
 }
 
 function contentOf(object: ObjectFile, name: string): Uint8Array {
-  const section = object.sections.find((one) => one.name === name);
+  const section = object.sections.find((section) => section.name === name);
   return section === undefined ? new Uint8Array() : object.bytesAt(section.address, section.size);
 }
 
@@ -407,23 +407,23 @@ class FunctionPointers {
   }
 
   /** Returns the instructions of a function that load a pointer to a function. */
-  loadedBy(one: CodeFunction): Map<number, LoadedPointer> {
+  loadedBy(codeFunction: CodeFunction): Map<number, LoadedPointer> {
     const { bytes, offsets, lengths } = this.#code;
     const tables = new Map<number, number>();
-    for (let i = one.first; i < one.last; i++) {
+    for (let i = codeFunction.first; i < codeFunction.last; i++) {
       const address = this.#addressPut(i);
       if (address >= 0 && this.#tables.has(address)) tables.set(i, address);
     }
     const found = new Map<number, LoadedPointer>();
-    const flow = new AddressFlow(this.#code, one, new Set(tables.keys()));
-    for (let i = one.first; i < one.last; i++) {
+    const flow = new AddressFlow(this.#code, codeFunction, new Set(tables.keys()));
+    for (let i = codeFunction.first; i < codeFunction.last; i++) {
       if (this.#code.opcodes[i] !== OPCODE.movFrom) continue;
       const isRelative = this.#code.relativeAt[i] !== 0;
       // The last bytes of the instruction may be the address of a table.
-      const known = isRelative
+      const address = isRelative
         ? relativeAddress(this.#code, i)
         : int32At(bytes, offsets[i] + lengths[i] - ADDRESS_BYTES);
-      if (!this.#functions.has(known) && (isRelative || tables.size === 0)) continue;
+      if (!this.#functions.has(address) && (isRelative || tables.size === 0)) continue;
       decode(bytes, offsets[i], instruction);
       const { opcode, access, operandSize, base, index, displacement } = instruction;
       if (opcode !== OPCODE.movFrom || access === 0 || operandSize !== POINTER_BYTES) continue;
@@ -525,13 +525,13 @@ function codeAddresses(code: Code, { first, last }: CodeFunction): Map<number, n
  */
 function* readByAddress(
   code: Code,
-  one: CodeFunction,
+  codeFunction: CodeFunction,
   sources: ReadonlySet<number>,
   imported: ReadonlyMap<number, string>,
 ): Iterable<number> {
   if (sources.size === 0) return;
-  const flow = new AddressFlow(code, one, sources);
-  for (let i = one.first; i < one.last; i++)
+  const flow = new AddressFlow(code, codeFunction, sources);
+  for (let i = codeFunction.first; i < codeFunction.last; i++)
     for (const register of registersRead(code, i, imported)) {
       const source = flow.sourceOf(register, i);
       if (source >= 0) yield source;

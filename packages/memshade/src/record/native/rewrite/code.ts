@@ -118,7 +118,7 @@ export class Code {
     const frames = frameEntries(object).sort((a, b) => a.start - b.start);
     if (frames.length === 0) throw unsupported("it has no functions in .eh_frame");
     this.base = frames[0].start;
-    const size = frames.reduce((end, one) => Math.max(end, one.start + one.size), 0) - this.base;
+    const size = frames.reduce((end, frame) => Math.max(end, frame.start + frame.size), 0) - this.base;
     if (size >= 2 ** 31) throw unsupported("its code takes more than 2 GiB");
     this.bytes = wholeCode(object, this.base, size);
     // Unused rows of the columns take no memory: the kernel allocates pages on first touch.
@@ -198,8 +198,8 @@ export class Code {
     }
   }
 
-  #readFunction(known: Omit<CodeFunction, "first" | "last">, instruction: Instruction): boolean {
-    const { start, end, exceptions } = known;
+  #readFunction(entry: Omit<CodeFunction, "first" | "last">, instruction: Instruction): boolean {
+    const { start, end, exceptions } = entry;
     const { bytes, offsets, lengths, opcodes, flows, traits, reads, kills, targets, relativeAt } = this;
     const first = this.count;
     let at = start;
@@ -226,16 +226,16 @@ export class Code {
       return false;
     }
     if (at !== end) return false;
-    for (let one = first; one < i; one++) {
-      const word = offsets[one] >> 5;
-      if (this.#starts[word] === 0) this.#firstOfWord[word] = one;
-      this.#starts[word] |= 1 << (offsets[one] & 31);
+    for (let index = first; index < i; index++) {
+      const word = offsets[index] >> 5;
+      if (this.#starts[word] === 0) this.#firstOfWord[word] = index;
+      this.#starts[word] |= 1 << (offsets[index] & 31);
     }
     traits[first] |= TRAIT.leader;
     this.count = i;
     for (const { landingPad } of exceptions?.callSites ?? [])
       if (landingPad !== 0) this.mark(start + landingPad, TRAIT.leader);
-    this.functions.push({ ...known, first, last: i });
+    this.functions.push({ ...entry, first, last: i });
     return true;
   }
 

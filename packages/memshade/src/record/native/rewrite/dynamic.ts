@@ -48,7 +48,7 @@ export function* relocatedPointers(object: ObjectFile): Iterable<number> {
  */
 export function* pointersIn(object: ObjectFile): Iterable<Pointer> {
   if (object.type === "executable") yield* dataWords(object);
-  for (const one of relocations(object)) if (one.type !== R_X86_64_IRELATIVE) yield one;
+  for (const relocation of relocations(object)) if (relocation.type !== R_X86_64_IRELATIVE) yield relocation;
 }
 
 /**

@@ -74,7 +74,7 @@ export function emitText(
       let next = 0;
       for (let i = first; i < last; i++) {
         writer.place(i);
-        for (; insertions[next]?.before === i && insertions[next].where !== "behind"; next++)
+        for (; insertions[next]?.before === i && insertions[next].position !== "behind"; next++)
           writer.insert(insertions[next], plan);
         if (areCallsWatched && isWatched(code, i)) writer.watch(i, plan);
         writer.instruction(i);
@@ -136,8 +136,12 @@ class TextWriter {
     const code = this.#code;
     const isAligned = (code.traits[i] & TRAIT.leader) !== 0 && (code.base + code.offsets[i]) % 16 === 0;
     if (isAligned && i > 0 && (code.traits[i - 1] & TRAIT.nop) !== 0)
-      for (let left = -this.#out.length & 15; left > 0; left -= NOPS[Math.min(left, 9) - 1].length)
-        this.#out.bytes(NOPS[Math.min(left, 9) - 1]);
+      for (
+        let missing = -this.#out.length & 15;
+        missing > 0;
+        missing -= NOPS[Math.min(missing, 9) - 1].length
+      )
+        this.#out.bytes(NOPS[Math.min(missing, 9) - 1]);
     this.offsets[i] = this.#out.length;
   }
 
@@ -303,8 +307,8 @@ class ColdParts {
    */
   constructor(pairs: ByteWriter, start: number, bytes: number) {
     this.start = start;
-    const all = new ByteWriter(pairs.length + 8).bytes(pairs.view()).u32(-1).u32(bytes);
-    this.#pairs = new Int32Array(all.view().slice().buffer);
+    const numbers = new ByteWriter(pairs.length + 8).bytes(pairs.view()).u32(-1).u32(bytes);
+    this.#pairs = new Int32Array(numbers.view().slice().buffer);
     for (let i = 1; i < this.#pairs.length; i += 2) this.#pairs[i] += start;
   }
 
@@ -321,10 +325,10 @@ class ColdParts {
     const found = new Map<number, ColdStretch>();
     const count = this.#pairs.length / 2 - 1;
     let part = 0;
-    for (const [f, one] of code.functions.entries()) {
+    for (const [f, codeFunction] of code.functions.entries()) {
       const first = part;
-      while (part < count && this.instruction(part) < one.last) part++;
-      if (part > first) found.set(f, new ColdStretch(this, code, one, first, part));
+      while (part < count && this.instruction(part) < codeFunction.last) part++;
+      if (part > first) found.set(f, new ColdStretch(this, code, codeFunction, first, part));
     }
     return found;
   }
@@ -337,12 +341,12 @@ export class ColdStretch implements NewStretch {
   readonly #code: Code;
   readonly #function: CodeFunction;
 
-  constructor(parts: ColdParts, code: Code, of: CodeFunction, first: number, last: number) {
+  constructor(parts: ColdParts, code: Code, codeFunction: CodeFunction, first: number, last: number) {
     this.parts = parts;
     this.first = first;
     this.last = last;
     this.#code = code;
-    this.#function = of;
+    this.#function = codeFunction;
   }
 
   get start(): number {
@@ -353,7 +357,7 @@ export class ColdStretch implements NewStretch {
     return this.parts.place(this.last);
   }
 
-  of(distance: number): number {
+  offsetOf(distance: number): number {
     const offset = this.#function.start + distance;
     let low = this.first;
     let high = this.last;

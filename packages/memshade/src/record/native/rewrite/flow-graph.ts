@@ -69,8 +69,8 @@ export class FlowGraph {
     this.callees = new Int32Array(this.count).fill(NONE);
     this.groupOf = Int32Array.from(code.functions.keys());
     for (let block = 0; block < this.count; block++) this.#connect(block);
-    code.functions.forEach((one, f) => {
-      if (returnsElsewhere(code, one)) this.#openReturns(f);
+    code.functions.forEach((codeFunction, f) => {
+      if (returnsElsewhere(code, codeFunction)) this.#openReturns(f);
     });
     this.labels = code.functions.map((_, f) => this.#blocksAt(f, labels.ofFunction.get(f)));
     this.landingPads = code.functions.map(({ start, exceptions }, f) =>
@@ -164,8 +164,8 @@ export class FlowGraph {
     return other;
   }
 
-  #unite(one: number, other: number): void {
-    const [a, b] = [this.#groupOf(one), this.#groupOf(other)];
+  #unite(first: number, other: number): void {
+    const [a, b] = [this.#groupOf(first), this.#groupOf(other)];
     this.groupOf[Math.max(a, b)] = Math.min(a, b);
   }
 
@@ -223,9 +223,9 @@ export function findLabels(code: Code, object: ObjectFile): Labels {
   const ofFunction = new Map<number, Set<number>>();
   const add = (owner: number, offset: number): void => {
     code.mark(offset, TRAIT.leader | TRAIT.label);
-    const known = ofFunction.get(owner);
-    if (known === undefined) ofFunction.set(owner, new Set([offset]));
-    else known.add(offset);
+    const offsets = ofFunction.get(owner);
+    if (offsets === undefined) ofFunction.set(owner, new Set([offset]));
+    else offsets.add(offset);
   };
   for (const address of object.symbols().addresses)
     code.mark(address - code.base, TRAIT.leader | TRAIT.label);
@@ -302,8 +302,8 @@ function isReferenced(references: ReadonlySet<number>, { address, bytes }: Table
 }
 
 function isReadOnly({ segments }: ObjectFile, address: number): boolean {
-  const around = segments.find((one) => address >= one.address && address < one.address + one.fileSize);
-  return around !== undefined && (around.flags & PF_W) === 0;
+  const segment = segments.find((each) => address >= each.address && address < each.address + each.fileSize);
+  return segment !== undefined && (segment.flags & PF_W) === 0;
 }
 
 const RBP_BIT = 1 << RBP.number;

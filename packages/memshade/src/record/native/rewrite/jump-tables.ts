@@ -16,9 +16,9 @@ class ReachingAddresses {
   /** Direct jumps of the function, by target. */
   #jumpsTo: Map<number, number[]> | undefined;
 
-  constructor(code: Code, one: CodeFunction) {
+  constructor(code: Code, codeFunction: CodeFunction) {
     this.#code = code;
-    this.#function = one;
+    this.#function = codeFunction;
   }
 
   /**
@@ -57,9 +57,9 @@ class ReachingAddresses {
     const { flows, targets } = this.#code;
     for (let i = this.#function.first; i < this.#function.last; i++) {
       if (!hasTarget(flows[i]) || flows[i] === FLOW.call) continue;
-      const known = this.#jumpsTo.get(targets[i]);
-      if (known === undefined) this.#jumpsTo.set(targets[i], [i]);
-      else known.push(i);
+      const jumps = this.#jumpsTo.get(targets[i]);
+      if (jumps === undefined) this.#jumpsTo.set(targets[i], [i]);
+      else jumps.push(i);
     }
     return this.#jumpsTo;
   }
@@ -94,17 +94,17 @@ type Through = { address: number } | { table: number; origin: number; readAt: nu
  */
 export function* jumpTables(code: Code, areFixed: boolean): Iterable<JumpTable> {
   const instruction = new Instruction();
-  for (const [owner, one] of code.functions.entries()) {
+  for (const [owner, codeFunction] of code.functions.entries()) {
     const absolute = new Map<number, number[]>();
     const byRegister = new Map<number, number[]>();
     // Instructions that compute the address of a table.
     const certain = new Set<number>();
-    const reaching = new ReachingAddresses(code, one);
+    const reaching = new ReachingAddresses(code, codeFunction);
     let jumps = 0;
-    for (let i = one.first; i < one.last; i++) {
+    for (let i = codeFunction.first; i < codeFunction.last; i++) {
       if (code.flows[i] !== FLOW.indirectJump) continue;
       jumps++;
-      const through = jumpsThrough(code, one, i, instruction);
+      const through = jumpsThrough(code, codeFunction, i, instruction);
       if (through === undefined) continue;
       if ("address" in through) addTo(absolute, through.address, i);
       else if (through.table === through.origin) {
@@ -113,7 +113,7 @@ export function* jumpTables(code: Code, areFixed: boolean): Iterable<JumpTable> 
       } else yield* labelDifferences(code, owner, through, i);
     }
     if (jumps === 0) continue;
-    for (let i = one.first; i < one.last; i++) {
+    for (let i = codeFunction.first; i < codeFunction.last; i++) {
       if (code.relativeAt[i] === 0 && !(areFixed && (code.traits[i] & TRAIT.access) !== 0)) continue;
       decode(code.bytes, code.offsets[i], instruction);
       if (code.relativeAt[i] !== 0) {
@@ -138,21 +138,21 @@ export function* jumpTables(code: Code, areFixed: boolean): Iterable<JumpTable> 
  * that is not loaded from memory, and at fixed addresses all indirect jumps.
  */
 export function* computedJumps(code: Code, areFixed: boolean): Iterable<number> {
-  const one = new Instruction();
+  const instruction = new Instruction();
   for (let i = 0; i < code.count; i++) {
     if (code.flows[i] !== FLOW.indirectJump) continue;
-    if (areFixed || !isLoaded(code, i, one)) yield i;
+    if (areFixed || !isLoaded(code, i, instruction)) yield i;
   }
 }
 
-function isLoaded(code: Code, jump: number, one: Instruction): boolean {
-  decode(code.bytes, code.offsets[jump], one);
-  if (one.access !== 0) return true;
-  const target = one.reads;
+function isLoaded(code: Code, jump: number, instruction: Instruction): boolean {
+  decode(code.bytes, code.offsets[jump], instruction);
+  if (instruction.access !== 0) return true;
+  const target = instruction.reads;
   for (let i = jump - 1; i >= Math.max(0, jump - LOOK_BACK); i--) {
     if (code.flows[i] !== FLOW.next && code.flows[i] !== FLOW.branch) return false;
-    decode(code.bytes, code.offsets[i], one);
-    if ((one.writes & target) !== 0) return one.opcode === MOV && one.access !== 0;
+    decode(code.bytes, code.offsets[i], instruction);
+    if ((instruction.writes & target) !== 0) return instruction.opcode === MOV && instruction.access !== 0;
   }
   return false;
 }
@@ -176,28 +176,40 @@ function jumpsThrough(
   code: Code,
   { first }: CodeFunction,
   jump: number,
-  one: Instruction,
+  instruction: Instruction,
 ): Through | undefined {
-  decode(code.bytes, code.offsets[jump], one);
-  if (one.access !== 0) return isFixedTable(one) ? { address: one.displacement } : undefined;
-  const target = one.reads;
+  decode(code.bytes, code.offsets[jump], instruction);
+  if (instruction.access !== 0)
+    return isFixedTable(instruction) ? { address: instruction.displacement } : undefined;
+  const target = instruction.reads;
   // Second register of the sum, once it is found.
   let added = 0;
   for (let i = jump - 1; i >= Math.max(first, jump - LOOK_BACK) && code.flows[i] === FLOW.next; i--) {
-    decode(code.bytes, code.offsets[i], one);
-    const written = one.writes & (target | added);
+    decode(code.bytes, code.offsets[i], instruction);
+    const written = instruction.writes & (target | added);
     if (written === 0) continue;
-    if (one.opcode === MOV && added === 0 && one.access !== 0)
-      return isFixedTable(one) ? { address: one.displacement } : undefined;
-    if (one.opcode === MOVSXD && added !== 0 && one.access !== 0 && one.scale === TABLE_ENTRY) {
-      if (one.index === NO_REGISTER || one.base === NO_REGISTER || one.displacement !== 0) return undefined;
+    if (instruction.opcode === MOV && added === 0 && instruction.access !== 0)
+      return isFixedTable(instruction) ? { address: instruction.displacement } : undefined;
+    if (
+      instruction.opcode === MOVSXD &&
+      added !== 0 &&
+      instruction.access !== 0 &&
+      instruction.scale === TABLE_ENTRY
+    ) {
+      if (
+        instruction.index === NO_REGISTER ||
+        instruction.base === NO_REGISTER ||
+        instruction.displacement !== 0
+      )
+        return undefined;
       const origin = 31 - Math.clz32((target | added) & ~written);
-      return { table: one.base, origin, readAt: i };
+      return { table: instruction.base, origin, readAt: i };
     }
-    const isSum = (one.opcode === ADD || one.opcode === ADD_TO_PLACE) && one.access === 0;
-    if (isSum && added === 0) added = one.reads & ~target;
+    const isSum =
+      (instruction.opcode === ADD || instruction.opcode === ADD_TO_PLACE) && instruction.access === 0;
+    if (isSum && added === 0) added = instruction.reads & ~target;
     // The label's address may be loaded between the entry and the sum.
-    else if (!(one.opcode === LEA && code.relativeAt[i] !== 0 && written === added)) return undefined;
+    else if (!(instruction.opcode === LEA && code.relativeAt[i] !== 0 && written === added)) return undefined;
   }
   return undefined;
 }
@@ -209,11 +221,11 @@ function addressIn(
   register: number,
   behind: number,
 ): number | undefined {
-  const one = new Instruction();
+  const instruction = new Instruction();
   for (let i = behind - 1; i >= Math.max(first, behind - LOOK_BACK) && !endsPath(code.flows[i]); i--) {
-    decode(code.bytes, code.offsets[i], one);
-    if ((one.writes & (1 << register)) === 0) continue;
-    return one.opcode === LEA && code.relativeAt[i] !== 0 ? relativeAddress(code, i) : undefined;
+    decode(code.bytes, code.offsets[i], instruction);
+    if ((instruction.writes & (1 << register)) === 0) continue;
+    return instruction.opcode === LEA && code.relativeAt[i] !== 0 ? relativeAddress(code, i) : undefined;
   }
   return undefined;
 }
@@ -228,7 +240,7 @@ function isFixedTable({ base, index, scale, vectorIndex }: Instruction): boolean
 }
 
 function addTo(lists: Map<number, number[]>, key: number, value: number): void {
-  const known = lists.get(key);
-  if (known === undefined) lists.set(key, [value]);
-  else known.push(value);
+  const values = lists.get(key);
+  if (values === undefined) lists.set(key, [value]);
+  else values.push(value);
 }

@@ -101,7 +101,7 @@ export class Origins {
    * before it. The last byte of an instruction maps to its last byte, so the address before a return address
    * stays one. Other addresses are returned unchanged.
    */
-  of(address: number): number {
+  originOf(address: number): number {
     const offset = address - this.#textAddress;
     let low = 0;
     let high = this.#count;

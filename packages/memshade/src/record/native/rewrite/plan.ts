@@ -18,7 +18,7 @@ export interface Insertion {
    * insertion. `behind`: after the instruction, if control continues there; jumps to the next instruction
    * skip it.
    */
-  readonly where?: "last" | "behind";
+  readonly position?: "last" | "behind";
   /**
    * Position-independent machine code, except for `distances`. If it moves the stack pointer, it begins with
    * `SKIP_RED_ZONE`.
@@ -56,6 +56,6 @@ const TURNS = { first: 0, last: 1, behind: 2 } as const;
 
 /** Sorts insertions by instruction, then by position. */
 export function inOrder<T extends Insertion>(insertions: T[]): T[] {
-  const turn = ({ where }: Insertion): number => TURNS[where ?? "first"];
+  const turn = ({ position: where }: Insertion): number => TURNS[where ?? "first"];
   return insertions.sort((a, b) => a.before - b.before || turn(a) - turn(b));
 }

@@ -66,16 +66,19 @@ export function rewriteFile(
   if (object.segments.some(({ flags }) => (flags & WRITABLE_CODE) === WRITABLE_CODE))
     throw new FormatError("unsupported", 0, "ELF file", "its code can be written");
   const layout = new FileLayout(file, object, heapRoom);
-  const all = new Code(object);
-  if (hasAddressOfCodeEnd(all, object))
+  const wholeCode = new Code(object);
+  if (hasAddressOfCodeEnd(wholeCode, object))
     throw new FormatError(
       "unsupported",
       0,
       "ELF file",
       "it has the address of its code's end, as for a sum of all its code",
     );
-  const fixed = new Set([...functionsByReturnAddress(all, object), ...functionsThatAreData(all, object)]);
-  const code = fixed.size === 0 ? all : new Code(object, fixed);
+  const fixed = new Set([
+    ...functionsByReturnAddress(wholeCode, object),
+    ...functionsThatAreData(wholeCode, object),
+  ]);
+  const code = fixed.size === 0 ? wholeCode : new Code(object, fixed);
   const labels = findLabels(code, object);
   const graph = new FlowGraph(code, labels);
   const text = emitText(graph, new Liveness(graph), plan, layout.textAddress, areCallsWatched);
@@ -123,10 +126,10 @@ function functionsByReturnAddress(code: Code, object: ObjectFile): Set<number> {
   const found = new Set<number>();
   let allCalls = 0;
   let allKnown = 0;
-  for (const one of code.functions) {
-    const { calls, known } = returnsOf(code, one, pointed);
+  for (const codeFunction of code.functions) {
+    const { calls, known } = returnsOf(code, codeFunction, pointed);
     if (known === 0) continue;
-    found.add(code.base + one.start);
+    found.add(code.base + codeFunction.start);
     allCalls += calls;
     allKnown += known;
   }
@@ -359,10 +362,10 @@ function hasAddressOfCodeEnd(code: Code, object: ObjectFile): boolean {
   for (const { address } of pointersIn(object)) if (ends.has(address)) return true;
   let imported: ReadonlyMap<number, string> | undefined;
   const areFixed = object.type === "executable";
-  for (const one of code.functions) {
-    if (!putsAddress(code, one, ends, areFixed)) continue;
+  for (const codeFunction of code.functions) {
+    if (!putsAddress(code, codeFunction, ends, areFixed)) continue;
     imported ??= importedFunctions(object);
-    if (!callsTaker(code, one, imported)) return true;
+    if (!callsTaker(code, codeFunction, imported)) return true;
   }
   return false;
 }

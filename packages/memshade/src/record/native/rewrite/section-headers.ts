@@ -74,11 +74,11 @@ export function writeSectionHeaders(
     const locals = static_ >= 0 ? headers.get32(static_, SH_INFO) : 1;
     const symbols = headers.contentOf(from, file);
     const added = newSymbols(symbols, code, text, newText.address, textIndex);
-    const kept = static_ >= 0 ? symbols.length : SYMBOL_BYTES;
+    const symbolsEnd = static_ >= 0 ? symbols.length : SYMBOL_BYTES;
     out
       .range(symbols, 0, locals * SYMBOL_BYTES)
       .bytes(added)
-      .range(symbols, locals * SYMBOL_BYTES, kept);
+      .range(symbols, locals * SYMBOL_BYTES, symbolsEnd);
     const place = { address: 0, offset, bytes: out.length };
     const table = static_ >= 0 ? static_ : headers.add(names.add(".symtab"), SHT_SYMTAB, 0, place);
     headers.place(table, place);

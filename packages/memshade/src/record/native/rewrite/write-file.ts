@@ -62,7 +62,10 @@ export class FileLayout {
     this.#object = object;
     this.#added = ADDED + (programHeaders.some(({ type }) => type === PT_GNU_EH_FRAME) ? 0 : 1);
     this.#delta = segments[0].address - segments[0].fileOffset;
-    const memoryEnd = segments.reduce((end, one) => Math.max(end, one.address + one.memorySize), 0);
+    const memoryEnd = segments.reduce(
+      (end, segment) => Math.max(end, segment.address + segment.memorySize),
+      0,
+    );
     const offset = Math.max(file.length, memoryEnd - this.#delta);
     this.textAddress = roundUp(offset) + this.#delta + heapRoom;
     this.#heapStart = roundUp(memoryEnd);
@@ -83,18 +86,18 @@ export class FileLayout {
 
   /** Returns the file offset of an address (SVMA) in the old file, or -1. */
   fileOffset(address: number): number {
-    const around = this.#object.segments.find(
-      (one) => address >= one.address && address < one.address + one.fileSize,
+    const found = this.#object.segments.find(
+      (segment) => address >= segment.address && address < segment.address + segment.fileSize,
     );
-    return around === undefined ? -1 : around.fileOffset + address - around.address;
+    return found === undefined ? -1 : found.fileOffset + address - found.address;
   }
 
   /** Returns the address (SVMA) of an offset in the old file; -1 if it is not loaded. */
   address(offset: number): number {
-    const around = this.#object.segments.find(
-      (one) => offset >= one.fileOffset && offset < one.fileOffset + one.fileSize,
+    const found = this.#object.segments.find(
+      (segment) => offset >= segment.fileOffset && offset < segment.fileOffset + segment.fileSize,
     );
-    return around === undefined ? -1 : around.address + offset - around.fileOffset;
+    return found === undefined ? -1 : found.address + offset - found.fileOffset;
   }
 
   /** Returns the file offset of an added address. */

@@ -113,9 +113,9 @@ function makeReadOnly(asm: Assembler, path: Label, attributes: Label): void {
 
 /** Drops the capabilities of the user namespace, which programs do not expect. The result is in rax. */
 function dropCapabilities(asm: Assembler): void {
-  for (let one = 0; one < CAPABILITIES; one++) {
+  for (let capability = 0; capability < CAPABILITIES; capability++) {
     asm.put("mov", 4, RDI, PR_CAPBSET_DROP);
-    asm.put("mov", 4, RSI, one);
+    asm.put("mov", 4, RSI, capability);
     // Unknown capabilities fail.
     systemCall(asm, SYSTEM.prctl);
   }

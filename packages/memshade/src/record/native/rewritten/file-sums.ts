@@ -32,23 +32,23 @@ interface Known {
 export class FileSums {
   readonly #path: string;
   readonly #boot = tryRead(BOOT);
-  readonly #known: ReadonlyMap<string, Known>;
+  readonly #cached: ReadonlyMap<string, Known>;
   readonly #used = new Map<string, Known>();
 
   /** @param folder folder of the cache, which need not exist */
   constructor(folder: string) {
     this.#path = join(folder, NAME);
-    this.#known = readSums(this.#path, this.#boot);
+    this.#cached = readSums(this.#path, this.#boot);
   }
 
   /** @throws the system's error if the file cannot be read */
-  of(path: string): string {
+  sumOf(path: string): string {
     const { dev, ino, size, mtimeNs, ctimeNs, ctimeMs } = statSync(path, { bigint: true });
     const state = [dev, ino, size, mtimeNs, ctimeNs].join();
-    const known = this.#known.get(path) ?? this.#used.get(path);
-    if (known?.state === state) {
-      this.#used.set(path, known);
-      return known.sum;
+    const entry = this.#cached.get(path) ?? this.#used.get(path);
+    if (entry?.state === state) {
+      this.#used.set(path, entry);
+      return entry.sum;
     }
     const sum = sumOfContent(readFileSync(path));
     if (BigInt(Date.now()) - ctimeMs > SETTLED_MS) this.#used.set(path, { state, sum });
@@ -57,10 +57,10 @@ export class FileSums {
 
   /** Writes the cache if there are new sums, this run's sums first. */
   keep(): void {
-    if ([...this.#used].every(([path, known]) => this.#known.get(path) === known)) return;
-    const all = [...new Map([...this.#used, ...this.#known, ...this.#used])].slice(0, MOST_SUMS);
+    if ([...this.#used].every(([path, entry]) => this.#cached.get(path) === entry)) return;
+    const sums = [...new Map([...this.#used, ...this.#cached, ...this.#used])].slice(0, MOST_SUMS);
     try {
-      const text = JSON.stringify({ boot: this.#boot, sums: all });
+      const text = JSON.stringify({ boot: this.#boot, sums: sums });
       writeWholeFile(this.#path, (file) => file.write(text), KEPT_MODE);
     } catch {
       // The next run computes the sums again.
@@ -80,8 +80,8 @@ function tryRead(path: string): string {
 function readSums(path: string, boot: string): Map<string, Known> {
   try {
     if (!isOwn(path)) return new Map();
-    const kept = JSON.parse(readFileSync(path, "utf8")) as { boot: string; sums: [string, Known][] };
-    return boot !== "" && kept.boot === boot ? new Map(kept.sums) : new Map();
+    const stored = JSON.parse(readFileSync(path, "utf8")) as { boot: string; sums: [string, Known][] };
+    return boot !== "" && stored.boot === boot ? new Map(stored.sums) : new Map();
   } catch {
     return new Map();
   }

@@ -133,7 +133,7 @@ export function putHeapBehindProgram(asm: Assembler): void {
   asm.put("test", 8, R10, R10);
   asm.jump(done, "e");
   asm.put("mov", 4, RBP, R11);
-  tellOldHeaders(asm);
+  restoreOldHeaders(asm);
   // rbx: new start of the heap; r8: end of the added segments.
   asm.put("mov", 8, RBX, place(R10, HEAP_START_AT));
   asm.put("test", 8, RBX, RBX);
@@ -181,7 +181,7 @@ export function putHeapBehindProgram(asm: Assembler): void {
  * r8: bias of the program; r9: its first segment; ebp: flags of that segment; r10: memshade's program header.
  * All are preserved.
  */
-function tellOldHeaders(asm: Assembler): void {
+function restoreOldHeaders(asm: Assembler): void {
   const [isDone, isWritable] = [asm.label(), asm.label()];
   asm.put("cmp", 4, place(R10, OLD_COUNT_AT), 0);
   asm.jump(isDone, "e");

@@ -36,10 +36,10 @@ export class Remembered {
    * @returns true if it could be written
    */
   keep(items: Iterable<string>): boolean {
-    const all = [...new Set(items)].slice(0, MOST_ITEMS);
+    const distinct = [...new Set(items)].slice(0, MOST_ITEMS);
     try {
       makeFolders(this.#folder, 0o700);
-      writeWholeFile(this.#path, (file) => file.write(JSON.stringify(all)), KEPT_MODE);
+      writeWholeFile(this.#path, (file) => file.write(JSON.stringify(distinct)), KEPT_MODE);
       this.#forgetOldest();
       return true;
     } catch {
@@ -61,7 +61,7 @@ function readItems(path: string): string[] {
   try {
     if (!isOwn(path)) return [];
     const items: unknown = JSON.parse(readFileSync(path, "utf8"));
-    return Array.isArray(items) ? items.filter((one) => typeof one === "string") : [];
+    return Array.isArray(items) ? items.filter((item) => typeof item === "string") : [];
   } catch {
     return [];
   }
@@ -73,8 +73,8 @@ function readItems(path: string): string[] {
  */
 export class LaterFiles {
   readonly #remembered: Remembered;
-  readonly #known = new Set<string>();
-  readonly #met = new Set<string>();
+  readonly #excluded = new Set<string>();
+  readonly #found = new Set<string>();
   readonly #made = new Set<string>();
   /** File times have fractions of a millisecond. */
   readonly #beganMs = Date.now() + 1;
@@ -89,27 +89,27 @@ export class LaterFiles {
   }
 
   /** Adds a file that is not to be reported: an initial, rewritten or refused one; without links. */
-  know(path: string): void {
-    this.#known.add(path);
+  exclude(path: string): void {
+    this.#excluded.add(path);
   }
 
   /** Records that the run has mapped a file as code. `path` may be a link. */
-  meet(path: string): void {
-    if (this.#known.has(path)) return;
-    this.#known.add(path);
+  addMapped(path: string): void {
+    if (this.#excluded.has(path)) return;
+    this.#excluded.add(path);
     if (!path.startsWith("/") || path.startsWith("/dev/") || path.startsWith("/proc/") || !isFile(path))
       return;
     const real = realpathSync(path);
-    if (real !== path && this.#known.has(real)) return;
-    this.#known.add(real);
+    if (real !== path && this.#excluded.has(real)) return;
+    this.#excluded.add(real);
     // The next run may write the file again, which is impossible if another file is mounted over it.
     const isMade = statSync(real).ctimeMs >= this.#beganMs;
-    (isMade ? this.#made : this.#met).add(real);
+    (isMade ? this.#made : this.#found).add(real);
   }
 
   /** Unknown files that were mapped, without links. */
-  get met(): readonly string[] {
-    return [...this.#met];
+  get found(): readonly string[] {
+    return [...this.#found];
   }
 
   /**
@@ -122,7 +122,7 @@ export class LaterFiles {
 
   /** Stores the found files for the next run. Returns false if this fails. */
   remember(): boolean {
-    return this.#met.size === 0 || this.#remembered.keep([...this.#met, ...this.files]);
+    return this.#found.size === 0 || this.#remembered.keep([...this.#found, ...this.files]);
   }
 }
 
@@ -140,7 +140,7 @@ const FILES_NAMED = 5;
  */
 export function notCounted(
   files: readonly RewrittenFile[],
-  later: Pick<LaterFiles, "met" | "made">,
+  later: Pick<LaterFiles, "found" | "made">,
   isRemembered: boolean,
 ): string[] {
   const sentences: string[] = [];
@@ -152,11 +152,11 @@ export function notCounted(
       `${counted(refused.length, "file", "files")} ran as ${refused.length === 1 ? "it is" : "they are"}, without being counted: ${listed(refused)}.`,
     );
   const facts = files.filter(isRewritten).flatMap(({ facts: one }) => ("refused" in one ? [] : [one]));
-  const left = facts.reduce((sum, { leftAlone }) => sum + leftAloneCount(leftAlone), 0);
-  const functions = facts.reduce((sum, one) => sum + one.functions, left);
-  if (left > 0)
+  const unchanged = facts.reduce((sum, { leftAlone }) => sum + leftAloneCount(leftAlone), 0);
+  const functions = facts.reduce((sum, each) => sum + each.functions, unchanged);
+  if (unchanged > 0)
     sentences.push(
-      `${counted(left, "function of", "functions of")} ${groupDigits(functions)} ran as ${left === 1 ? "it is" : "they are"}: stubs, frames of signals, what cannot be decoded, and what is data, too.`,
+      `${counted(unchanged, "function of", "functions of")} ${groupDigits(functions)} ran as ${unchanged === 1 ? "it is" : "they are"}: stubs, frames of signals, what cannot be decoded, and what is data, too.`,
     );
   const narrow = facts.reduce((sum, { unpatched }) => sum + unpatched.functions, 0);
   if (narrow > 0)
@@ -175,8 +175,8 @@ export function notCounted(
       `Code that .eh_frame does not describe ran as it is, without being counted: ${listed(names)}.`,
     );
   }
-  const { met, made } = later;
-  if (met.length > 0) sentences.push(`${laterInWords(met, isRemembered)}: ${namesOf(met)}.`);
+  const { found, made } = later;
+  if (found.length > 0) sentences.push(`${laterInWords(found, isRemembered)}: ${namesOf(found)}.`);
   if (made.length > 0)
     sentences.push(
       `${counted(made.length, "file", "files")} that ${made.length === 1 ? "was" : "were"} written meanwhile ran as ${made.length === 1 ? "it is" : "they are"}: ${namesOf(made)}.`,

@@ -27,9 +27,9 @@ export function keepOriginals(folder: string, covers: readonly Mount[]): Mount[]
   chmodSync(folder, PASSABLE);
   mkdirSync(originals, PASSABLE);
   return covers.map(({ path }, i) => {
-    const kept = join(originals, `${i}-${basename(path)}`);
-    writeFileSync(kept, "");
-    return { file: path, path: kept };
+    const mountPoint = join(originals, `${i}-${basename(path)}`);
+    writeFileSync(mountPoint, "");
+    return { file: path, path: mountPoint };
   });
 }
 
@@ -38,7 +38,7 @@ export function keepOriginals(folder: string, covers: readonly Mount[]): Mount[]
  * @param originals results of `keepOriginals` for `covers`
  * @param started file to which programs append the paths of programs that they start
  */
-export function tellOfOriginals(
+export function writeOriginals(
   loader: Uint8Array,
   covers: readonly Mount[],
   originals: readonly Mount[],
@@ -49,8 +49,8 @@ export function tellOfOriginals(
   const view = new DataView(table.buffer, table.byteOffset, table.length);
   view.setUint32(0, covers.length, true);
   let free = ENTRIES_AT + ENTRY_BYTES * covers.length;
-  const putPath = (one: string): number => {
-    const path = new TextEncoder().encode(`${one}\0`);
+  const putPath = (text: string): number => {
+    const path = new TextEncoder().encode(`${text}\0`);
     if (free + path.length > table.length)
       throw new UserError(`${covers.length} files are more than can be rewritten for one program`);
     table.set(path, free);

@@ -222,7 +222,7 @@ export interface Redirected {
  */
 export function redirect(copy: Uint8Array, { files, link }: Redirected, tableBytes: number): void {
   const code = openObject(copy).segments.filter(({ flags }) => (flags & PF_X) !== 0);
-  const { fileOffset } = code.reduce((last, one) => (one.address > last.address ? one : last));
+  const { fileOffset } = code.reduce((last, segment) => (segment.address > last.address ? segment : last));
   const at = redirections(tableBytes);
   copy.set(tableOf(files), fileOffset + at.table);
   if (link === undefined) return;
@@ -259,15 +259,15 @@ export function withInterpreter(program: Uint8Array, path: string): Uint8Array {
 
 function tableOf(files: readonly Mount[]): Uint8Array {
   const encoder = new TextEncoder();
-  const known = files.flatMap(({ file, path }) => {
+  const existing = files.flatMap(({ file, path }) => {
     const status = statSync(path, { bigint: true, throwIfNoEntry: false });
     return status === undefined ? [] : [{ status, path: encoder.encode(`${file}\0`) }];
   });
-  const pathsAt = ENTRY_BYTES * (known.length + 1);
-  const table = new Uint8Array(known.reduce((bytes, { path }) => bytes + path.length, pathsAt));
+  const pathsAt = ENTRY_BYTES * (existing.length + 1);
+  const table = new Uint8Array(existing.reduce((bytes, { path }) => bytes + path.length, pathsAt));
   const view = new DataView(table.buffer);
   let at = pathsAt;
-  for (const [i, { status, path }] of known.entries()) {
+  for (const [i, { status, path }] of existing.entries()) {
     const entry = ENTRY_BYTES * i;
     view.setBigUint64(entry + DEVICE, status.dev, true);
     view.setBigUint64(entry + INODE, status.ino, true);

@@ -72,29 +72,29 @@ export async function rewriteFiles(
   const code = `${versionOfRewriter()} ${nativeTool(tool, options).key} ${heapRoom}`;
   const data = { tool, options, folder, code, heapRoom };
   const sums = new FileSums(keepingFolder("sums", instead, cacheFolder()));
-  const sumOf = (path: string): string => sums.of(path);
-  const all = originals.flatMap((original) => wantedOf(original, data.code, sumOf));
-  const kept = new Map<string, KeptFile>();
+  const sumOf = (path: string): string => sums.sumOf(path);
+  const wantedFiles = originals.flatMap((original) => wantedOf(original, data.code, sumOf));
+  const results = new Map<string, KeptFile>();
   const missing = new Map<string, Wanted>();
-  for (const wanted of all) {
-    if (kept.has(wanted.key) || missing.has(wanted.key)) continue;
+  for (const wanted of wantedFiles) {
+    if (results.has(wanted.key) || missing.has(wanted.key)) continue;
     if (asTheyAre?.has(wanted.sum)) {
-      kept.set(wanted.key, refused(READ_AS_DATA));
+      results.set(wanted.key, refused(READ_AS_DATA));
       continue;
     }
     const found = cache.read(wanted.key, sumOf);
-    if (found !== undefined) kept.set(wanted.key, found);
-    else if (wanted.memory > memory) kept.set(wanted.key, refused(TOO_LARGE));
+    if (found !== undefined) results.set(wanted.key, found);
+    else if (wanted.memory > memory) results.set(wanted.key, refused(TOO_LARGE));
     else missing.set(wanted.key, wanted);
   }
   if (missing.size > 0) {
     const failures = await rewriteAll([...missing.values()], data, memory, isQuiet);
     for (const [key, { original }] of missing)
-      kept.set(key, cache.read(key) ?? refused(failures.get(original) ?? "it was changed meanwhile"));
+      results.set(key, cache.read(key) ?? refused(failures.get(original) ?? "it was changed meanwhile"));
     cache.shrink();
   }
   sums.keep();
-  return all.map(({ original, key }) => ({ original, mark: markOf(key), ...kept.get(key)! }));
+  return wantedFiles.map(({ original, key }) => ({ original, mark: markOf(key), ...results.get(key)! }));
 }
 
 function refused(reason: string): KeptFile {
@@ -141,14 +141,14 @@ async function rewriteAll(
   memory: number,
   isQuiet: boolean | undefined,
 ): Promise<Map<string, string>> {
-  const what = `rewriting ${counted(files.length, "file", "files")}, once`;
-  const progress = new Progress(what, isQuiet ? false : undefined);
-  const left = [...files].sort((a, b) => b.memory - a.memory);
+  const title = `rewriting ${counted(files.length, "file", "files")}, once`;
+  const progress = new Progress(title, isQuiet ? false : undefined);
+  const waiting = [...files].sort((a, b) => b.memory - a.memory);
   let free = memory;
   // If no file fits, a worker that still has one takes the next when it is done.
   const takeNext = (): Wanted | undefined => {
-    const at = left.findIndex((file) => file.memory <= free);
-    return at < 0 ? undefined : left.splice(at, 1)[0];
+    const at = waiting.findIndex((file) => file.memory <= free);
+    return at < 0 ? undefined : waiting.splice(at, 1)[0];
   };
   const failures = new Map<string, string>();
   let done = 0;

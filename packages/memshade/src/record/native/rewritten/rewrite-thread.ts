@@ -31,7 +31,7 @@ function rewrite(path: string): RewritingReply {
     const file = tool.planFile?.({ key, folder: cache.folder });
     const made = tryRewrite(content, key, file?.plan ?? tool.plan);
     cache.write(key, made, file?.notes());
-    file?.kept(cache.notesOf(key));
+    file?.onStored(cache.notesOf(key));
     return undefined;
   } catch (error) {
     return describeSystemError(error);

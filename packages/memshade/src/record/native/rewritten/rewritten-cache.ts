@@ -79,7 +79,7 @@ export class RewrittenCache {
       if (![folder, ...inside].every(isOwn)) throw new Error("it is not ours");
       const { facts, sums } = JSON.parse(readFileSync(join(folder, ENTRY), "utf8")) as Entry;
       const [path, origins, notes] = [FILE, ORIGINS, NOTES].map((name) => join(folder, name));
-      const kept = { path, origins, notes, facts };
+      const file = { path, origins, notes, facts };
       const isWhole =
         "refused" in facts ||
         (sumOf(path) === sums.file &&
@@ -87,7 +87,7 @@ export class RewrittenCache {
           (sums.notes === undefined || sumOf(notes) === sums.notes));
       if (isWhole) {
         use(folder);
-        return kept;
+        return file;
       }
     } catch {
       // The disk was full, power was lost, or another user owns the folder.

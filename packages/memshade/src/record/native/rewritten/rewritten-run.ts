@@ -20,7 +20,7 @@ import { linkerOf, type NativeProgram } from "../start/check-program.ts";
 import { errorInWords } from "../start/error-in-words.ts";
 import { type Launch, launcherIn } from "../start/launcher.ts";
 import { executedProgram, type StartFailure } from "../start/start-program.ts";
-import { kept as keptFile } from "../tables/kept.ts";
+import { cachedFile as keptFile } from "../tables/kept.ts";
 import { TableCache } from "../tables/tables-file.ts";
 import { nativeTool } from "../tools/index.ts";
 import { enterNamespace, type Mount, type Namespace, STEP } from "./enter-namespace.ts";
@@ -34,7 +34,7 @@ import {
   Remembered,
   readInWords,
 } from "./not-counted.ts";
-import { keepOriginals, tellOfOriginals } from "./original-files.ts";
+import { keepOriginals, writeOriginals } from "./original-files.ts";
 import { type Redirected, redirect, tableBytesFor, withInterpreter } from "./redirections.ts";
 import { isRewritten, type RewrittenFile, rewriteFiles } from "./rewrite-files.ts";
 import { stayInUse } from "./rewritten-cache.ts";
@@ -79,10 +79,10 @@ export class RewrittenRun {
       memory,
       isQuiet,
     });
-    substitution.later.know(image.path);
+    substitution.later.exclude(image.path);
     // A process without a namespace has mapped these files.
-    for (const { file: mapped } of substitution.namespace.mounts) substitution.later.know(mapped);
-    if (substitution.copy !== undefined) substitution.later.know(substitution.copy);
+    for (const { file: mapped } of substitution.namespace.mounts) substitution.later.exclude(mapped);
+    if (substitution.copy !== undefined) substitution.later.exclude(substitution.copy);
     return new RewrittenRun(substitution, linker);
   }
 
@@ -116,8 +116,8 @@ export class RewrittenRun {
   }
 
   /** Checks which code a process has mapped. Call this at intervals. */
-  look(pid: number): void {
-    this.#meetAll([...mappedCode(pid)]);
+  checkMapped(pid: number): void {
+    this.#addMappedFiles([...mappedCode(pid)]);
     // The origins of their code are read at the end.
     for (const file of this.files) stayInUse(file);
   }
@@ -126,16 +126,16 @@ export class RewrittenRun {
    * Adds the code that a process has loaded.
    * @param program file that a child runs
    */
-  meet(memory: MemoryFile, program?: string): void {
+  addMapped(memory: MemoryFile, program?: string): void {
     const objects = [...memory.modules()].filter(({ isObject, name }) => isObject && name.includes("/"));
     const paths = objects.map(({ name }) => resolve(name));
-    this.#meetAll(program === undefined ? paths : [...paths, program]);
+    this.#addMappedFiles(program === undefined ? paths : [...paths, program]);
   }
 
   /** Ignores processes with another dynamic linker, or none: they would lack the memory of inserted code. */
-  #meetAll(paths: readonly string[]): void {
+  #addMappedFiles(paths: readonly string[]): void {
     if (!paths.some((path) => this.#isLinker(path))) return;
-    for (const path of paths) this.#substitution.later.meet(path);
+    for (const path of paths) this.#substitution.later.addMapped(path);
   }
 
   #isLinker(path: string): boolean {
@@ -149,16 +149,16 @@ export class RewrittenRun {
    * Reports and stores files that were loaded later.
    * @returns sentences about code that ran without the tool's code
    */
-  tell(isQuiet: boolean | undefined): string[] {
+  report(isQuiet: boolean | undefined): string[] {
     const { files, later } = this.#substitution;
     const isRemembered = later.remember();
-    if (later.met.length > 0 && isQuiet !== true) say(laterInWords(later.met, isRemembered));
+    if (later.found.length > 0 && isQuiet !== true) say(laterInWords(later.found, isRemembered));
     const sentences = notCounted(files, later, isRemembered);
     // Only our dynamic linker opens rewritten files if there is no namespace.
     if (this.#withoutNamespace !== undefined) return [this.#withoutNamespace, ...sentences];
-    const others = [...new Set(this.#programsOfOthers())];
-    if (others.length === 0) return sentences;
-    const sentence = othersInWords(others);
+    const otherPrograms = [...new Set(this.#programsOfOthers())];
+    if (otherPrograms.length === 0) return sentences;
+    const sentence = othersInWords(otherPrograms);
     if (isQuiet !== true) say(sentence);
     return [...sentences, `${sentence[0].toUpperCase()}${sentence.slice(1)}.`];
   }
@@ -177,7 +177,7 @@ export class RewrittenRun {
   }
 
   /** Reports files whose code was read as data, and keeps them unchanged in the next run. */
-  tellOfRead(files: ReadonlySet<RewrittenFile>): void {
+  reportRead(files: ReadonlySet<RewrittenFile>): void {
     if (files.size === 0) return;
     const originals = [...files].map(({ original }) => original);
     const remembered = this.#substitution.readAsData;
@@ -301,24 +301,24 @@ export async function substitute(wanted: Substituted): Promise<Substitution> {
   const readAsData = new Remembered(realpathSync(program), keeping("read-as-data"));
   const originals = new Set([...wanted.objects.map((path) => realpathSync(path)), ...later.files]);
   originals.delete(linker);
-  for (const path of [...originals, linker, launcherIn(folder)]) later.know(path);
+  for (const path of [...originals, linker, launcherIn(folder)]) later.exclude(path);
   const asTheyAre = new Set(readAsData.items);
-  const how = { tool: name, options, instead: folder, memory, asTheyAre, isQuiet };
-  const files = await rewriteFiles([...originals], how);
+  const rewriting = { tool: name, options, instead: folder, memory, asTheyAre, isQuiet };
+  const files = await rewriteFiles([...originals], rewriting);
   for (const file of files) if (isRewritten(file)) takeTime(file);
   const replaced = files.filter(isRewritten).map(({ path, original }) => ({ file: path, path: original }));
   const copy = isNamespaceDoubtful() ? placeCopy(realpathSync(program), replaced, loader, folder) : undefined;
   const redirected = copy === undefined ? { files: [] } : { files: replaced, link: copy };
   const content = copyOf(linker, tool, redirected, new TableCache(folder).folder);
   const covers: Mount[] = [{ file: loader, path: linker }, ...replaced];
-  const kept = keepOriginals(folder, covers);
+  const originalMounts = keepOriginals(folder, covers);
   // Opening the copy returns the program at its own path.
   const copies = copy === undefined ? [] : [copy];
   const started = join(folder, "started");
   writeFileSync(started, "");
-  tellOfOriginals(content, [...covers, ...copies], [...kept, ...copies], started);
+  writeOriginals(content, [...covers, ...copies], [...originalMounts, ...copies], started);
   writeFileSync(loader, content);
-  const mounts = [...kept, ...covers];
+  const mounts = [...originalMounts, ...covers];
   const ids = mayMount() ? undefined : { user: process.geteuid!(), group: process.getegid!() };
   return { namespace: { mounts, ids }, files, later, readAsData, started, copy: copy?.file };
 }

@@ -31,7 +31,7 @@ const NEWLINE = 10;
  * started programs. Missing programs and longer paths are ignored. rax, rbx, rcx, rdx, rsi, rdi and r8 to r11
  * are overwritten.
  */
-export function tellOfStarted(asm: Assembler, table: string): void {
+export function recordStarted(asm: Assembler, table: string): void {
   const [isAt, closeProgram, closeAll, out] = Array.from({ length: 4 }, () => asm.label());
   asm.put("sub", 8, RSP, ROOM);
   asm.put("cmp", 4, RAX, SYSTEM_CALL.execveat);

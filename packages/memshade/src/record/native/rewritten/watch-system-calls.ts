@@ -21,7 +21,7 @@ import { REFUSED } from "../start/launcher.ts";
 import { exitWith, systemCall } from "../start/system-calls.ts";
 import { HEADER_COUNT, PROGRAM_BIAS, PROGRAM_HEADERS } from "./heap-start.ts";
 import { ENTRIES_AT, ENTRY_BYTES, INODE_AT, PATH_AT } from "./original-files.ts";
-import { tellOfStarted } from "./watch-started.ts";
+import { recordStarted } from "./watch-started.ts";
 
 /**
  * Symbols of the code's relocations: the table of `original-files.ts`, and the dynamic linker's list of
@@ -88,12 +88,12 @@ const KEPT = [RBX, RDI, RSI, RDX, R8, R9, R10];
 export function watchingCode(): AssembledCode {
   const asm = new Assembler();
   const labels = Array.from({ length: 16 }, () => asm.label());
-  const [opens, tells, protects, starts, seeks, reads, moves, traces] = labels;
+  const [opens, describes, protects, starts, seeks, reads, moves, traces] = labels;
   const [writes, gathers, sends, done, find, has, hasProgram, keep] = labels.slice(8);
   asm.put("pushf", 4);
   for (const [target, numbers] of [
     [opens, [SYSTEM_CALL.open, SYSTEM_CALL.openat, SYSTEM_CALL.openat2]],
-    [tells, [SYSTEM_CALL.stat, SYSTEM_CALL.lstat, SYSTEM_CALL.newfstatat, SYSTEM_CALL.statx]],
+    [describes, [SYSTEM_CALL.stat, SYSTEM_CALL.lstat, SYSTEM_CALL.newfstatat, SYSTEM_CALL.statx]],
     [protects, [SYSTEM_CALL.mprotect, SYSTEM_CALL.pkeyMprotect]],
     [starts, [SYSTEM_CALL.execve, SYSTEM_CALL.execveat]],
     [seeks, [SYSTEM_CALL.lseek]],
@@ -115,8 +115,8 @@ export function watchingCode(): AssembledCode {
 
   asm.bind(opens);
   openFile(asm, find, done);
-  asm.bind(tells);
-  tellOfFile(asm, find, done);
+  asm.bind(describes);
+  describeFile(asm, find, done);
   asm.bind(done);
   for (const register of KEPT.toReversed()) asm.put("pop", 8, register);
   asm.put("popf", 4);
@@ -145,7 +145,7 @@ export function watchingCode(): AssembledCode {
 
   asm.bind(starts);
   for (const register of [...KEPT, RAX]) asm.put("push", 8, register);
-  tellOfStarted(asm, SYMBOL.originals);
+  recordStarted(asm, SYMBOL.originals);
   for (const register of [...KEPT, RAX].toReversed()) asm.put("pop", 8, register);
   asm.jump(isOthers);
 
@@ -207,7 +207,7 @@ function openFile(asm: Assembler, find: Label, done: Label): void {
   asm.jump(done);
 }
 
-function tellOfFile(asm: Assembler, find: Label, done: Label): void {
+function describeFile(asm: Assembler, find: Label, done: Label): void {
   const [hasInode, isStatx, isStatAt, again, againAt, againStatx] = Array.from({ length: 6 }, () =>
     asm.label(),
   );
@@ -338,7 +338,7 @@ function writesCode(
 }
 
 /** Runs `look` for each of edx vectors at rsi. Its range is from rbx to r8. */
-function eachVector(asm: Assembler, { keep, ends }: Pick<Common, "keep" | "ends">, look: () => void): void {
+function eachVector(asm: Assembler, { keep, ends }: Pick<Common, "keep" | "ends">, check: () => void): void {
   const next = asm.here();
   asm.put("test", 4, RDX, RDX);
   asm.jump(keep, "e");
@@ -347,7 +347,7 @@ function eachVector(asm: Assembler, { keep, ends }: Pick<Common, "keep" | "ends"
   asm.put("mov", 8, RBX, place(RSI));
   asm.put("mov", 8, R8, place(RSI, IOVEC_LENGTH_AT));
   asm.put("add", 8, R8, RBX);
-  look();
+  check();
   asm.put("pop", 8, RDX);
   asm.put("pop", 8, RSI);
   asm.put("test", 4, RAX, RAX);

@@ -179,12 +179,12 @@ class SampleReader {
       at += bytes;
     }
     // Clears the samples, because the length of an unwritten sample must be 0.
-    for (let left = at; left > 0; ) {
+    for (let remaining = at; remaining > 0; ) {
       const place = tail % RING_BYTES;
-      const length = Math.min(left, RING_BYTES - place);
+      const length = Math.min(remaining, RING_BYTES - place);
       memory.write(SamplePlace.ring + place, new Uint8Array(length));
       tail += length;
-      left -= length;
+      remaining -= length;
     }
     memory.setU64(Sampling.tail, tail);
     for (const index of seen) this.#nameThread(memory, index);

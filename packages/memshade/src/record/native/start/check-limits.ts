@@ -41,10 +41,10 @@ export function checkLimits(limits = ownLimits(), shadowBytes = 0): void {
 }
 
 function withShadows(shadowBytes: number): Limit[] {
-  const [addresses, ...others] = LIMITS;
+  const [addresses, ...otherLimits] = LIMITS;
   const tebibytes = Math.ceil(shadowBytes / 2 ** 40);
   const why = `counting accesses reserves ${tebibytes} TiB of addresses beside the program's own, and fills few of them; without --tool, allocations alone are recorded`;
-  return [{ ...addresses, bytes: addresses.bytes + shadowBytes, why }, ...others];
+  return [{ ...addresses, bytes: addresses.bytes + shadowBytes, why }, ...otherLimits];
 }
 
 function ownLimits(): string {

@@ -34,9 +34,9 @@ export function sharedWithChildren(foreign: ReadonlyMap<string, number>): Readon
 
 /** @param objects the program and its initial objects, in the order of symbol lookup */
 export function findAllocator(objects: readonly LoadedObject[]): FoundAllocator {
-  const all = objects.map(({ path, object }) => ({ path, object, ...dynamicSymbols(object) }));
-  const [program] = all;
-  const isNamed = all.find(({ defined }) => defined.has("malloc"));
+  const initial = objects.map(({ path, object }) => ({ path, object, ...dynamicSymbols(object) }));
+  const [program] = initial;
+  const isNamed = initial.find(({ defined }) => defined.has("malloc"));
   const name = basename(program.path);
   if (isNamed === program)
     return {
@@ -44,8 +44,8 @@ export function findAllocator(objects: readonly LoadedObject[]): FoundAllocator 
       notes: [`${name} has an allocator of its own (malloc): what that hands out is not seen.`],
     };
   const foreign =
-    isNamed === undefined || isNamed.defined.has(START) ? alignedOperators(all) : isNamed.defined;
-  const notes = unseenNames(all, foreign);
+    isNamed === undefined || isNamed.defined.has(START) ? alignedOperators(initial) : isNamed.defined;
+  const notes = unseenNames(initial, foreign);
   const linked = linkedIn(program);
   if (linked !== undefined)
     notes.push(`${name} has an allocator of its own (${linked}): what that hands out is not seen.`);
@@ -56,20 +56,20 @@ export function findAllocator(objects: readonly LoadedObject[]): FoundAllocator 
  * Returns the C++ operators for large alignments, if all of them are the C++ library's, which rounds sizes up
  * before it calls the C library. A replaced operator must be called, also by the others.
  */
-function alignedOperators(all: readonly (LoadedObject & DynamicSymbols)[]): ReadonlyMap<string, number> {
-  const [library, ...others] = new Set(
-    ALIGNED_OPERATORS.map((name) => all.find(({ defined }) => defined.has(name))),
+function alignedOperators(initial: readonly (LoadedObject & DynamicSymbols)[]): ReadonlyMap<string, number> {
+  const [library, ...otherLibraries] = new Set(
+    ALIGNED_OPERATORS.map((name) => initial.find(({ defined }) => defined.has(name))),
   );
-  if (library === undefined || others.length > 0 || !CXX_LIBRARY.test(basename(library.path)))
+  if (library === undefined || otherLibraries.length > 0 || !CXX_LIBRARY.test(basename(library.path)))
     return new Map();
   return new Map(ALIGNED_OPERATORS.map((name) => [name, library.defined.get(name)!]));
 }
 
 function unseenNames(
-  all: readonly (LoadedObject & DynamicSymbols)[],
+  initial: readonly (LoadedObject & DynamicSymbols)[],
   foreign: ReadonlyMap<string, number>,
 ): string[] {
-  return all.flatMap(({ path, wanted, defined }) => {
+  return initial.flatMap(({ path, wanted, defined }) => {
     if (defined === foreign) return [];
     const names = [...wanted].filter(
       (name) => OWN_NAME.test(name) && !TELLING.test(name) && foreign.has(name) && !isSeen(name, foreign),

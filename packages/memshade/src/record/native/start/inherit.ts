@@ -40,11 +40,11 @@ export function placeTexts(
     .map((bytes) =>
       isForUs(bytes) ? new TextEncoder().encode(FOR_PROCESS + "0".repeat(NUMBER_DIGITS)) : bytes,
     );
-  const all = [...argv, ...variables];
-  const words = new BigUint64Array(all.length + 2);
+  const texts = [...argv, ...variables];
+  const words = new BigUint64Array(texts.length + 2);
   let at = address + words.byteLength;
   let number: PlacedTexts["number"];
-  for (const [i, bytes] of all.entries()) {
+  for (const [i, bytes] of texts.entries()) {
     const word = i < argv.length ? i : i + 1;
     words[word] = BigInt(at);
     if (isHanded && i >= argv.length && textOf(bytes).startsWith(FOR_PROCESS))
@@ -54,7 +54,7 @@ export function placeTexts(
   const bytes = new Uint8Array(at - address);
   bytes.set(new Uint8Array(words.buffer));
   let end = words.byteLength;
-  for (const text of all) {
+  for (const text of texts) {
     bytes.set(text, end);
     end += text.length + 1;
   }

@@ -69,8 +69,8 @@ export function writeLauncher(launch: Launch): Uint8Array {
   const asm = new Assembler();
   const text = (string: string): Label => asm.literal(new TextEncoder().encode(`${string}\0`));
   const texts = placeTexts({ argv, environment, starter: inherited?.pid }, TEXTS_ADDRESS);
-  const report = (what: number | typeof R14, value: typeof R14): void => {
-    asm.put("mov", 4, place(RSP, RECORD), what);
+  const report = (kind: number | typeof R14, value: typeof R14): void => {
+    asm.put("mov", 4, place(RSP, RECORD), kind);
     asm.put("mov", 4, place(RSP, RECORD + 4), value);
     asm.put("mov", 4, RDI, reports);
     asm.put("lea", 8, RSI, place(RSP, RECORD));

@@ -60,19 +60,19 @@ const CODE_BITS = 0xff;
  */
 export async function startProgram(
   { file, argv }: ExecutedProgram,
-  how: ProgramStart,
+  options: ProgramStart,
 ): Promise<RunningProgram> {
   assertPlacesForInherited();
   const stdio = inheritedStdio();
   const reportsAt = stdio.length;
-  const { enter, otherwise } = how;
-  const launcher = placeLauncher(how.folder, {
+  const { enter, otherwise } = options;
+  const launcher = placeLauncher(options.folder, {
     program: file,
     argv: argumentBytes(argv),
     enter,
     otherwise,
     reports: reportsAt,
-    environment: environmentBytes({ ...programEnvironment(), ...how.environment }),
+    environment: environmentBytes({ ...programEnvironment(), ...options.environment }),
     inherited: inherited(),
   });
   const send = (signal: NodeJS.Signals): unknown => isFromTerminal(signal) || reports.send(signal);
@@ -126,11 +126,11 @@ class LauncherReports {
   #read(bytes: Buffer, started: (pid: number) => void): void {
     this.#unread = Buffer.concat([this.#unread, bytes]);
     for (; this.#unread.length >= REPORT_BYTES; this.#unread = this.#unread.subarray(REPORT_BYTES)) {
-      const [what, value] = [this.#unread.readUint32LE(0), this.#unread.readUint32LE(4)];
-      if (what === REPORT.started) started(value);
-      else if (what === REPORT.ended) this.#status = value;
-      else if (what >= REPORT.enter && this.#hasOther) this.#startedOtherwise = { step: what, error: value };
-      else this.#failure = { step: what, error: value };
+      const [kind, value] = [this.#unread.readUint32LE(0), this.#unread.readUint32LE(4)];
+      if (kind === REPORT.started) started(value);
+      else if (kind === REPORT.ended) this.#status = value;
+      else if (kind >= REPORT.enter && this.#hasOther) this.#startedOtherwise = { step: kind, error: value };
+      else this.#failure = { step: kind, error: value };
     }
   }
 

@@ -12,7 +12,7 @@ const BUILT_FILE = /-([\w-]{8})\.js$/;
  * except the code. The version of the code is the hash in the name of the built file, which covers all its
  * imports.
  */
-export function kept(folder: string, name: string, make: () => Uint8Array): Uint8Array {
+export function cachedFile(folder: string, name: string, make: () => Uint8Array): Uint8Array {
   const [, version] = BUILT_FILE.exec(import.meta.url) ?? [];
   if (version === undefined) return make();
   const [kind, ...rest] = name.split("-");
@@ -37,9 +37,9 @@ export function writeKept(path: string, bytes: Uint8Array): void {
 export function readKept(path: string): Uint8Array | undefined {
   try {
     if (!isOwn(path)) return undefined;
-    const all = readFileSync(path);
-    const bytes = all.subarray(SUM_BYTES);
-    return hasSum(bytes, all.subarray(0, SUM_BYTES)) ? bytes : undefined;
+    const content = readFileSync(path);
+    const bytes = content.subarray(SUM_BYTES);
+    return hasSum(bytes, content.subarray(0, SUM_BYTES)) ? bytes : undefined;
   } catch {
     return undefined;
   }

@@ -117,10 +117,10 @@ export function tablesFile(table: UnwindTable): Uint8Array {
   view.setUint32(TablesHead.blocks, firsts.length - 1, true);
   view.setUint32(TablesHead.entries, entries.length, true);
   view.setUint32(TablesHead.rules, rules.length, true);
-  const all = new Uint32Array(bytes.buffer, TABLES_HEAD_BYTES);
-  all.set(firsts);
-  all.set(entries, firsts.length);
-  all.set(rules, firsts.length + entries.length);
+  const content = new Uint32Array(bytes.buffer, TABLES_HEAD_BYTES);
+  content.set(firsts);
+  content.set(entries, firsts.length);
+  content.set(rules, firsts.length + entries.length);
   setTablesSum(bytes);
   return bytes;
 }
@@ -141,15 +141,15 @@ function isTablesFile(bytes: Uint8Array): boolean {
 /** Returns the distinct rules in the order of their first use. `none` is the first. */
 function ruleDictionary(table: UnwindTable) {
   const rules = [0];
-  const known = new Map([[0, 0]]);
+  const indices = new Map([[0, 0]]);
   const indexes = new Int32Array(table.rules.count).fill(-1);
   const indexOf = (set: number): number => {
     if (indexes[set] < 0) {
       const rule = processRule(table, set);
-      let index = known.get(rule);
+      let index = indices.get(rule);
       if (index === undefined) {
         index = rules.length;
-        known.set(rule, index);
+        indices.set(rule, index);
         rules.push(rule);
       }
       indexes[set] = index;

@@ -46,10 +46,10 @@ export function twoCounters(at: CounterPlace): u64 {
 @inline
 export function fourCounters(at: CounterPlace): v128 {
   const reads = load128(at);
-  const all = i32x4.add(reads, load128(writesAt(at)));
+  const sums = i32x4.add(reads, load128(writesAt(at)));
   // Each lane is 1, or 0 where no access has read.
   const flags = i32x4.add(i32x4.splat(1), i32x4.eq(reads, i64x2.splat(0)));
-  return v128.or(i32x4.add(all, all), flags);
+  return v128.or(i32x4.add(sums, sums), flags);
 }
 
 @inline

@@ -13,7 +13,7 @@ export interface NewStretch {
    * Returns where the code at an offset from the old start begins, or the code after it; `end` if there is
    * none.
    */
-  of(distance: number): number;
+  offsetOf(distance: number): number;
 }
 
 /** The CFA as a sum of a register and a constant; `base` is −1 if it is no such sum. */
@@ -65,7 +65,7 @@ export class RowWriter {
       const distance = advanceOf(cursor, opcode);
       if (distance !== undefined) {
         old += distance * this.#cie.codeAlignment;
-        this.#goOn(this.#stretch.of(old));
+        this.#goOn(this.#stretch.offsetOf(old));
         continue;
       }
       // The old instructions describe the CFA without a shift.

@@ -40,11 +40,17 @@ export function writeFrames(
   const headerBytes = HEADER.length + 2 * WORD + 2 * WORD * (rows.length + added);
   const out = new ByteWriter(headerBytes + 64 * added);
   out.bytes(new Uint8Array(headerBytes));
-  const tables = code.functions.map((one, f) => {
-    if (one.exceptions === undefined) return undefined;
+  const tables = code.functions.map((codeFunction, f) => {
+    if (codeFunction.exceptions === undefined) return undefined;
     pad(out);
     const at = address + out.length;
-    writeExceptionTable(out, one, one.exceptions, new FunctionStretch(code, text, f), address);
+    writeExceptionTable(
+      out,
+      codeFunction,
+      codeFunction.exceptions,
+      new FunctionStretch(code, text, f),
+      address,
+    );
     return at;
   });
   pad(out);
@@ -87,7 +93,7 @@ class FunctionStretch implements NewStretch {
     this.end = text.ends[f];
   }
 
-  of(distance: number): number {
+  offsetOf(distance: number): number {
     const { start, end } = this.#function;
     for (let offset = start + distance; offset < end; offset++) {
       const instruction = this.#code.instructionAt(offset);
@@ -104,7 +110,7 @@ function writeExceptionTable(
   stretch: FunctionStretch,
   address: number,
 ): void {
-  const placeOf = (distance: number): number => stretch.of(distance) - stretch.start;
+  const placeOf = (distance: number): number => stretch.offsetOf(distance) - stretch.start;
   const sites = new ByteWriter(16 * callSites.length);
   for (const site of callSites) {
     const from = placeOf(site.start);
@@ -261,8 +267,8 @@ class FrameWriter {
       hasAugmentationData: true,
       lsdaEncoding: DW_EH_PE.omit,
     };
-    for (const one of routines)
-      this.#entry(cie, cieAt, one, undefined, () => this.#out.bytes(one.instructions));
+    for (const routine of routines)
+      this.#entry(cie, cieAt, routine, undefined, () => this.#out.bytes(routine.instructions));
   }
 
   #entry(

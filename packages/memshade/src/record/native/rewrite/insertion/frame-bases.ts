@@ -18,20 +18,20 @@ export class FrameBases {
 
   isFrameBase(code: Code, i: number, register: number): boolean {
     if (register !== RBP.number) return false;
-    if (this.#code !== code || i < this.#first || i >= this.#last) this.#look(code, i);
+    if (this.#code !== code || i < this.#first || i >= this.#last) this.#analyze(code, i);
     return this.#isFrame;
   }
 
   /** Checks that rbp is only set from rsp, plus a constant, or restored. */
-  #look(code: Code, i: number): void {
+  #analyze(code: Code, i: number): void {
     const { first, last } = code.functions[code.functionAround(code.offsets[i])];
     this.#code = code;
     this.#first = first;
     this.#last = last;
     this.#isFrame = false;
-    for (let one = first; one < last; one++) {
-      if (((code.kills[one] | code.reads[one]) & RBP_BIT) === 0) continue;
-      decode(code.bytes, code.offsets[one], this.#instruction);
+    for (let at = first; at < last; at++) {
+      if (((code.kills[at] | code.reads[at]) & RBP_BIT) === 0) continue;
+      decode(code.bytes, code.offsets[at], this.#instruction);
       const { writes, reads, opcode, base, index } = this.#instruction;
       if ((writes & RBP_BIT) === 0 || opcode === LEAVE || opcode === POP_RBP) continue;
       const isMove = (opcode === MOV_TO || opcode === MOV_FROM) && (reads & RSP_BIT) !== 0;

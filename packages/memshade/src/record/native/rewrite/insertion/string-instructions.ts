@@ -46,8 +46,8 @@ const OPERANDS: Readonly<Record<number, readonly StringOperand[]>> = {
 
 /** Returns the operands of a string instruction, without a source in thread-local storage. */
 export function stringOperands({ implicit, segment }: Instruction): readonly StringOperand[] {
-  const all = OPERANDS[implicit] ?? [];
-  return segment === SEGMENT.none ? all : all.filter((one) => one !== SOURCE);
+  const operands = OPERANDS[implicit] ?? [];
+  return segment === SEGMENT.none ? operands : operands.filter((operand) => operand !== SOURCE);
 }
 
 export function elementBytes({ opcode, operandSize }: Instruction): number {

@@ -99,6 +99,6 @@ function isSafe(frame: usize, rule: u64): bool {
 
 /** Returns true if a word can be read. The word at `known` can be read. */
 @inline
-function isReadable(known: u64, address: u64): bool {
-  return (known ^ address) < PAGE_BYTES || isMapped(address);
+function isReadable(readable: u64, address: u64): bool {
+  return (readable ^ address) < PAGE_BYTES || isMapped(address);
 }

@@ -73,10 +73,10 @@ function isFree(handler: u64): bool {
 
 /** Takes the first signal from `from` downwards that the program does not use. */
 function takeSignal(sampler: usize, from: u32): void {
-  const known = sampler + Sampler.message;
+  const action = sampler + Sampler.message;
   store<u32>(Sampling.isIgnored, 0);
   for (let signal = from; signal >= LAST_SIGNAL; signal--) {
-    if (libcSigaction(signal, 0, processAddress(known)) !== 0 || !isFree(load<u64>(known))) continue;
+    if (libcSigaction(signal, 0, processAddress(action)) !== 0 || !isFree(load<u64>(action))) continue;
     if (!setAction(sampler, signal, functionAt(SampleText.handler), SA_SIGINFO | SA_ONSTACK | SA_RESTART))
       continue;
     store64(text() + SampleText.set, bitOf(signal));
@@ -185,10 +185,10 @@ export function signal(number: u32, handler: u64): u64 {
 function keepReachable(how: u32, set: u64): void {
   if (set === 0 || how === SIG_UNBLOCK || !isOpen() || !isSampling()) return;
   const ours = load<u32>(Sampling.signal);
-  const kept = load64(set);
-  if (ours === 0 || (kept & bitOf(ours)) === 0) return;
+  const blocked = load64(set);
+  if (ours === 0 || (blocked & bitOf(ours)) === 0) return;
   const neighbours = bitOf(ours - 1) | bitOf(ours + 1);
-  if ((kept & neighbours) === neighbours)
+  if ((blocked & neighbours) === neighbours)
     syscall4(RT_SIGPROCMASK, SIG_UNBLOCK, text() + SampleText.set, 0, 8);
   else {
     const thread = threadOfOurs(ours);
