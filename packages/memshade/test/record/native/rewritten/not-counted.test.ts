@@ -4,7 +4,7 @@ import type { RewrittenFile } from "../../../../src/record/native/rewritten/rewr
 
 const LEFT_ALONE = { undecodable: 0, overlapping: 0, special: 0, exceptions: 0, returnAddresses: 0 };
 
-const NONE = { met: [], made: [] };
+const NONE = { found: [], made: [] };
 
 function file(special: number, narrow: number, withoutFrames = 0): RewrittenFile {
   const unpatched = { places: 2 * narrow, functions: narrow };
