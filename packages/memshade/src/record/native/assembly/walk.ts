@@ -124,7 +124,7 @@ function walkFrom(thread: u32, place: u64, address: u64, framePointer: u64, link
 }
 
 /**
- * Walks on from the first frame. Returns false if the new frames and the reused ones are too many. `known`:
+ * Walks on from the first frame. Returns false if the new frames and the reused ones are too many. `candidate`:
  * index of the innermost frame that can be reused.
  */
 function walkOn(thread: u32, candidate: i32): bool {
@@ -154,7 +154,7 @@ function walkOn(thread: u32, candidate: i32): bool {
   return join(thread, 0, count);
 }
 
-/** Puts the walked frames behind the first `kept` frames of the previous stack. */
+/** Puts the walked frames behind the first `reused` frames of the previous stack. */
 function join(thread: u32, reused: u32, count: u32): bool {
   if (reused + count > MOST_FRAMES) return false;
   let to = frameAt(thread, reused);
