@@ -1,10 +1,10 @@
 import * as dw from "./constants.ts";
 import type { Die } from "./die.ts";
 
-/** How many types are gone through that have their sizes from each other. */
+/** Number of types that are followed to find a size. */
 const LONGEST_CHAIN = 64;
 
-/** Bytes of a type, as far as its entry and those it leads to say. */
+/** Bytes of a type, as far as its entry and the types it refers to have a size. */
 export function typeSize(type: Die | undefined, left: number = LONGEST_CHAIN): number | undefined {
   if (type === undefined || left === 0) return undefined;
   const given = type.find(dw.DW_AT_byte_size);
@@ -39,7 +39,7 @@ function arraySize(array: Die, elementSize: number | undefined): number | undefi
   return size;
 }
 
-/** Bounds may also be places of variables. */
+/** Bounds may also be variables. */
 function isConstant(form: number): boolean {
   switch (form) {
     case dw.DW_FORM_data1:

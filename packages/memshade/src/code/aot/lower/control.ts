@@ -6,7 +6,7 @@ import { inverted } from "./integers.ts";
 
 const EMPTY = -64;
 
-/** What the block whose type stands next takes and gives. */
+/** Parameters and results of the block type that is read next. */
 export function decodeBlockType(body: BodyLowering): {
   params: readonly ValType[];
   results: readonly ValType[];
@@ -52,7 +52,6 @@ export const CONTROL_RULES: Readonly<Record<string, Rule>> = {
     const past = builder.newLabel();
     branchIf(body, opposite(body, condition), past);
     branch(body, frame);
-    // The values stay where the branch is not taken.
     stack.entries.push(...entries);
     builder.add("label", NONE, [], { label: past });
   },
@@ -133,7 +132,7 @@ function close(body: BodyLowering): void {
     return;
   }
   if (frame.kind === "if") {
-    // The part that is not written hands the operands on.
+    // The absent `else` passes the operands on.
     if (frame.values.length === 0) builder.add("label", NONE, [], { label: frame.otherwise });
     else {
       frames.push(frame);
@@ -161,7 +160,7 @@ function arityOf(frame: ControlFrame): number {
   return frame.kind === "body" ? frame.results.length : frame.values.length;
 }
 
-/** Takes what a block wants from the stack and leaves for it. */
+/** Moves the values of a branch from the stack to the block's values, and jumps. */
 function branch(body: BodyLowering, frame: ControlFrame): void {
   if (frame.kind === "body") returnFrom(body);
   else {
@@ -176,7 +175,6 @@ function branchIf({ stack, builder }: BodyLowering, condition: Entry, label: num
   builder.add("branch", NONE, from, { ...how, label });
 }
 
-/** An entry that is a condition, as its opposite. */
 function opposite({ stack }: BodyLowering, entry: Entry): Entry {
   if (typeof entry === "object" && entry.kind === "comparison") return inverted(entry);
   const left: Source = stack.plain(entry);
@@ -190,7 +188,7 @@ function opposite({ stack }: BodyLowering, entry: Entry): Entry {
   };
 }
 
-/** Pops one entry for each of the values, and gives it to them; none of the entries may mean one that was set before. */
+/** Pops one entry for each of the values and stores it there. No entry may mean a value that was set before. */
 function moveInto({ stack, builder }: BodyLowering, values: readonly Value[]): void {
   const entries = stack.entries.splice(stack.height - values.length);
   if (values.length === 1) {

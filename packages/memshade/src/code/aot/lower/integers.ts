@@ -5,7 +5,7 @@ import { type BodyLowering, type Comparison, type Entry, type Sum, ZERO } from "
 
 const COMMUTATIVE = ["imul", "and", "or", "xor"];
 const MOST_SCALED = 3n;
-/** The condition with its operands in the other order. */
+/** Condition with its operands swapped. */
 const SWAPPED: Partial<Record<Condition, Condition>> = {
   l: "g",
   g: "l",
@@ -17,7 +17,6 @@ const SWAPPED: Partial<Record<Condition, Condition>> = {
   ae: "be",
 };
 
-/** Rules for instructions on i32 and i64. */
 export const INTEGER_RULES: Readonly<Record<string, (body: BodyLowering, how: Lowering) => void>> = {
   add: ({ stack }, { wide }) => {
     const right = stack.pop();
@@ -97,7 +96,6 @@ export function inverted(entry: Comparison): Comparison {
 function arithmetic({ stack, builder }: BodyLowering, { name, wide, bytes }: Lowering): void {
   const right = stack.pop();
   const left = stack.pop();
-  // The second operand may be a place or a constant.
   const swap = COMMUTATIVE.includes(name) && typeof left === "object" && left.kind === "constant";
   const [a, b] = swap ? [right, left] : [left, right];
   const plain = stack.plain(a);
@@ -119,7 +117,7 @@ function scaleOf(by: bigint): Address["scale"] {
   return (1 << Number(by)) as Address["scale"];
 }
 
-/** The sum of two entries; parts that do not fit into one address become values. */
+/** Sum of two entries; parts that do not fit into one address become values. */
 function sum(left: Entry, right: Entry, wide: boolean, value: (entry: Entry) => Value): Sum {
   const first = addressOf(left, wide, value);
   const second = addressOf(right, wide, value);

@@ -16,7 +16,7 @@ import type { BodyLowering, CodeBuilder, Rule } from "./body.ts";
 
 const MOVED = maskOf([RDI.number, RSI.number]);
 const THIRD = 1 << RDX.number;
-/** What x86-64 does to a place in one instruction. */
+/** Operations that x86-64 applies to memory in one instruction. */
 const UPDATES = ["add", "sub", "and", "or", "xor"];
 
 export const MEMORY_RULES: Readonly<Record<string, Rule>> = {
@@ -59,7 +59,7 @@ export const MEMORY_RULES: Readonly<Record<string, Rule>> = {
   "memory.copy": (body) => bulk(body, "copy", 2),
 };
 
-/** Reads the memory indices that follow, which are all 0. */
+/** Lowers a bulk instruction, and reads its memory indices, which are all 0. */
 function bulk(body: BodyLowering, op: "fill" | "copy", memories: number): void {
   const { stack, builder, reader } = body;
   for (let i = 0; i < memories; i++)
@@ -70,7 +70,6 @@ function bulk(body: BodyLowering, op: "fill" | "copy", memories: number): void {
   builder.add(op, NONE, [destination, source, length], { kills: MOVED });
 }
 
-/** The offset of an access. */
 function readMemarg(body: BodyLowering): number {
   const { reader } = body;
   if ((reader.u32Leb() & MEMARG_HAS_MEMORY) !== 0) throw body.unsupported("it has several memories");
@@ -78,8 +77,8 @@ function readMemarg(body: BodyLowering): number {
 }
 
 /**
- * The place in linear memory whose address stands on the stack. The address wraps at 2^32, and is therefore made before the offset
- * is added, which does not.
+ * Pops the address of a place in linear memory. The address wraps at 2^32 before the offset, which does not wrap,
+ * is added.
  */
 function popPlace({ stack }: BodyLowering, offset: number): Address {
   const at = stack.popPlain();
@@ -89,8 +88,8 @@ function popPlace({ stack }: BodyLowering, offset: number): Address {
 }
 
 /**
- * Appends a store. Where the value was computed right before from what the same place had, and the place can be computed with in one
- * instruction, that is what is appended.
+ * Appends a store. If the value was just computed from the content of the same place, an instruction that updates
+ * the place replaces the computation.
  */
 export function store(
   builder: CodeBuilder,
@@ -116,7 +115,7 @@ export function store(
   builder.add("store", NONE, [place, value], { bytes });
 }
 
-/** The ways to see an instruction as `left name right`, where it computes with `bytes`. */
+/** Ways to read an instruction as `left name right`, if it computes with `bytes`. */
 function partsOf(computed: Instruction, bytes: number): { name: string; left: Source; right: Source }[] {
   const { op, name, from, wide } = computed;
   if ((wide ? 8 : 4) !== bytes) return [];
@@ -139,7 +138,9 @@ function partsOf(computed: Instruction, bytes: number): { name: string; left: So
   ];
 }
 
-/** Takes the last `count` instructions away if the first of them loads `value` from the place, for nobody else. */
+/**
+ * Removes the last `count` instructions if the first of them loads `value` from the place and nothing else uses it.
+ */
 function takeLoad(
   builder: CodeBuilder,
   count: number,
@@ -169,10 +170,10 @@ function isSamePlace(a: Address, b: Address): boolean {
 const LANES = 16;
 const ONES = new Uint8Array(LANES).fill(0xff);
 const ZEROS = new Uint8Array(LANES);
-/** In a mask of `pshufb`: the byte becomes 0. */
+/** Mask byte of `pshufb` that clears the byte. */
 const NO_BYTE = 0x80;
 
-/** Rules for vector instructions. Those that x86-64 lacks are put together of several. */
+/** Rules for vector instructions. Instructions that x86-64 lacks are composed of several. */
 export const VECTOR_RULES: Readonly<Record<string, Rule>> = {
   vector: (body, { name }) => {
     const right = body.stack.popValue();
@@ -210,7 +211,7 @@ export const VECTOR_RULES: Readonly<Record<string, Rule>> = {
   },
   "any true": ({ stack }) => pushTest(stack.popValue(), "ne", stack),
   "all true": (body, { name }) => {
-    // No lane is equal to 0.
+    // All lanes are set if no lane equals 0.
     const zeros = binary(body, name, constantOf(body, ZEROS), body.stack.popValue());
     pushTest(zeros, "e", body.stack);
   },
@@ -346,7 +347,6 @@ function load(body: BodyLowering, bytes: number): void {
   body.stack.push(body.builder.make("vector load", [place], { bytes, effect: keepsTraps(body) }, true));
 }
 
-/** Replaces the integer on the stack by a vector with it in every lane. */
 function splat(body: BodyLowering, bytes: number): void {
   const { builder, stack } = body;
   const part = builder.make("to vector", [stack.popValue()], { bytes: bytes === 8 ? 8 : 4 }, true);
