@@ -1,7 +1,7 @@
 /**
- * What follows an opcode in the code section, one number per shape. "index" is an unsigned LEB128 integer.
+ * Immediates of an opcode in the code section, one number per shape. "index" is an unsigned LEB128 integer.
  *
- * Numbers rather than names, because walkers look the kind up per instruction in `IMMEDIATE_KIND`.
+ * The shapes are numbers, since decoders look them up per instruction in `IMMEDIATE_KIND`.
  */
 export const ImmediateKind = {
   /** nothing */
@@ -76,7 +76,7 @@ export const ImmediateKind = {
   TwoTypes: 34,
   /** flags byte (bit 0: source nullable, bit 1: target nullable), label depth, two heap types */
   BrOnCast: 35,
-  /** label depth, seen from outside the `try` that it ends */
+  /** label depth, counted from outside the `try` that it ends */
   Delegate: 36,
   /** label depth of a catching block */
   Rethrow: 37,

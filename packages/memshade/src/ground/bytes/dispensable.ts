@@ -1,14 +1,14 @@
 import { FormatError, UserError } from "./errors.ts";
 
-/** Tests want defects to end what they run. */
+/** In strict mode, defects end the program, as tests need it. */
 const isStrict = (): boolean => globalThis.process?.env?.MEMSHADE_STRICT === "1";
 
 /**
- * Reads what a run or a report can do without, such as names, lines or a summary: a fault there, ours too, leaves it out, and
- * neither stops the report nor changes the exit code of a program.
+ * Reads optional parts of a run or report, such as names, lines or a summary. If reading fails, even by a defect of
+ * memshade, the part is left out. The report continues, and the program's exit code stays.
  *
- * @param tell is given the reason in a few words
- * @returns undefined where it could not be read
+ * @param tell receives the reason in a few words
+ * @returns undefined if reading failed
  */
 export function dispensable<T>(read: () => T, tell: (reason: string) => void): T | undefined {
   try {
@@ -19,7 +19,11 @@ export function dispensable<T>(read: () => T, tell: (reason: string) => void): T
   }
 }
 
-/** What went wrong with something dispensable, in one line. @throws the error where it is a defect and tests are run */
+/**
+ * Returns the reason of a failure in one line.
+ *
+ * @throws the error, if it is a defect and strict mode is on
+ */
 export function reasonOf(error: unknown): string {
   if (error instanceof UserError || error instanceof FormatError) return error.message;
   if (isStrict()) throw error;
