@@ -10,22 +10,22 @@ import {
 import { FormatError } from "../../ground/bytes/errors.ts";
 import type { StaticVariable } from "../../profile/model/statics.ts";
 
-/** A parameter or variable of a function, or of one that was inlined into it. */
+/** Parameter or variable of a function, or of one that was inlined into it. */
 export interface LocalVariable {
-  /** Name in the source of the function that declares it. */
+  /** Source name of the function that declares it. */
   readonly functionName: string | undefined;
   readonly name: string | undefined;
   readonly file: string | undefined;
-  /** 0 where it is not known. */
+  /** Line from 1; 0 if unknown. */
   readonly line: number;
-  /** Bytes from the base of the function's frame; undefined for what is not there all the time. */
+  /** Bytes from the base of the function's frame; undefined if the variable has no fixed place in the frame. */
   readonly frameOffset: number | undefined;
   readonly sizeBytes: number | undefined;
-  /** Of tagged memory, the tag's distance from that of the frame. */
+  /** Difference from the frame's tag, in tagged memory. */
   readonly tagOffset: number | undefined;
 }
 
-/** Where a variable with an address of its own is declared. */
+/** Declaration of a variable with a fixed address. */
 export interface DataDeclaration {
   readonly file: string | undefined;
   readonly line: number;
@@ -33,16 +33,16 @@ export interface DataDeclaration {
 
 export type { StaticVariable };
 
-/** Tells the path of a file by its number in the unit of an entry. */
+/** Returns the path of a file by its number in an entry's unit. */
 type PathOf = (file: number, unit: Unit) => string | undefined;
 
-/** All variables of the innermost subroutine at an address, with those of what is inlined into it. */
+/** All variables of the innermost subroutine at an address, with those of functions inlined into it. */
 export function localVariables(index: SubroutineIndex, address: number, pathOf: PathOf): LocalVariable[] {
   const innermost = index.innermostAt(address);
   if (innermost < 0) return [];
   const root = new Die(index.unit, index.offsetOf(innermost));
   const locals: LocalVariable[] = [];
-  /** The function around entries, by their depth; undefined inside of variables, which are not looked into. */
+  /** Function around entries, by depth; undefined inside of variables, whose children are skipped. */
   const functions: (Die | undefined)[] = [root];
   for (const { die, depth } of root.descendants()) {
     const around = functions[depth - 1];
@@ -71,7 +71,7 @@ function describe(variable: Die, around: Die, pathOf: PathOf): LocalVariable {
   };
 }
 
-/** The first offset from the frame's base among the expressions for a variable's place. */
+/** First offset from the frame's base among the location expressions of a variable. */
 function frameOffset(variable: Die, around: Die): number | undefined {
   const value = around.find(dw.DW_AT_frame_base);
   const register = value === undefined || value.length === 0 ? 0 : around.unit.file.info.bytes[value.value];
@@ -82,7 +82,7 @@ function frameOffset(variable: Die, around: Die): number | undefined {
   return undefined;
 }
 
-/** The offset in an expression that is nothing but the frame's base, or the register that holds it, and an offset. */
+/** Offset in an expression that consists of the frame's base, or its register, and an offset. */
 function offsetIn(expression: Uint8Array, base: number): number | undefined {
   if (expression.length === 0) return undefined;
   const isRegister = base >= dw.DW_OP_reg0 && base <= dw.DW_OP_reg31;
@@ -100,13 +100,12 @@ interface PlacedVariable {
   readonly end: number;
   readonly bytes: number | undefined;
   readonly die: Die;
-  /** Names of what it is declared in. */
+  /** Names of the enclosing scopes. */
   readonly scope: readonly string[];
 }
 
-/** Variables with addresses of their own, of one unit. */
+/** Variables of one unit with fixed addresses. */
 export class UnitVariables {
-  /** In ascending order of addresses. */
   readonly #variables: readonly PlacedVariable[];
 
   constructor(unit: Unit) {
@@ -125,7 +124,6 @@ export class UnitVariables {
     return last === undefined || address >= last.end ? undefined : declarationOf(last.die, pathOf);
   }
 
-  /** All of them, by address. */
   *all(pathOf: PathOf): Generator<StaticVariable> {
     for (const { start, bytes, die, scope } of this.#variables) {
       const name = die.inheritedText([dw.DW_AT_name]);
@@ -143,12 +141,12 @@ export class UnitVariables {
 function declarationOf(die: Die, pathOf: PathOf): DataDeclaration {
   const file = die.findInherited([dw.DW_AT_decl_file]);
   const line = die.findInherited([dw.DW_AT_decl_line])?.value.value ?? 0;
-  // As for functions, llvm-symbolizer finds no file by a number that stands in the abbreviation.
+  // llvm-symbolizer finds no file by a number in the abbreviation, as for functions.
   const isFound = file !== undefined && file.value.form !== dw.DW_FORM_implicit_const;
   return { file: isFound ? pathOf(file.value.value, file.die.unit) : undefined, line };
 }
 
-/** Types hold no variables with places, or those that are declared outside of them again. */
+/** Entries of types contain no variables with addresses, or only ones that are declared again outside. */
 const TYPES: ReadonlySet<number> = new Set([
   dw.DW_TAG_array_type,
   dw.DW_TAG_base_type,
@@ -162,7 +160,7 @@ const TYPES: ReadonlySet<number> = new Set([
   dw.DW_TAG_union_type,
 ]);
 
-/** Names that come before those of what is declared inside. */
+/** Entries whose names are prefixes of the names inside them. */
 const SCOPES: ReadonlySet<number> = new Set([
   dw.DW_TAG_namespace,
   dw.DW_TAG_subprogram,
@@ -171,7 +169,6 @@ const SCOPES: ReadonlySet<number> = new Set([
 
 function collect(unit: Unit, byStart: Map<number, PlacedVariable>): void {
   let typeDepth = Number.POSITIVE_INFINITY;
-  /** Names of what is around, by depth. */
   const scopes: string[] = [];
   for (const { die, depth } of unit.die.descendants()) {
     if (depth > typeDepth) continue;
@@ -186,7 +183,7 @@ function collect(unit: Unit, byStart: Map<number, PlacedVariable>): void {
   }
 }
 
-/** Undefined where it has no address of its own. */
+/** Returns undefined for a variable without a fixed address. */
 export function addressOf(variable: Die): number | undefined {
   for (const expression of locationExpressions(variable)) {
     const address = addressIn(expression, variable.unit);
@@ -195,7 +192,7 @@ export function addressOf(variable: Die): number | undefined {
   return undefined;
 }
 
-/** The address in an expression that is nothing but an address, or that and an offset. */
+/** Address in an expression that consists of an address, possibly with an offset. */
 function addressIn(expression: Uint8Array, unit: Unit): number | undefined {
   if (expression.length === 0) return undefined;
   const cursor = new Cursor(expression, 0, "location");

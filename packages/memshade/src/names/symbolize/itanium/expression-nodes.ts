@@ -11,7 +11,7 @@ export function binary(one: Node, operator: string, other: Node, prec: number): 
       out.add(`${operator} `);
       other.printAsOperand(out, prec, isAssignment);
     };
-    // Where `>` would end template arguments, a comparison stands in parentheses.
+    // Where `>` would end template arguments, a comparison is printed in parentheses.
     if (!out.gtIsGt && (operator === ">" || operator === ">>")) out.parenthesized(print);
     else print();
   }, prec);
@@ -87,7 +87,7 @@ export function conversionExpression(type: Node, operands: readonly Node[]): Nod
   }, Prec.Cast);
 }
 
-/** `sizeof (a)`, `sizeof...(a)`, `decltype(a)` and the like. */
+/** `sizeof (a)`, `sizeof...(a)`, `decltype(a)` and similar expressions. */
 export function enclosed(before: string, child: Node, prec?: number): Node {
   return printed((out) => {
     out.add(before);
@@ -148,7 +148,7 @@ export function newExpression(
   }, Prec.Unary);
 }
 
-/** `(T)5` for values of types that have no suffix of their own. */
+/** `(T)5` for values of types without a literal suffix. */
 export function castLiteral(type: Node, value: string): Node {
   return printed((out) => {
     out.parenthesized(() => type.print(out));

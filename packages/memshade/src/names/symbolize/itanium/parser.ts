@@ -30,12 +30,12 @@ import {
 import { ArgumentPack, ParameterPack } from "./type-nodes.ts";
 import { parseDecltype, parseType, type TypeSource } from "./types.ts";
 
-/** Longer names take a parser of this kind too much time. */
+/** Maximum length of a name; this kind of parser takes too long for longer ones. */
 const LONGEST_NAME = 65_536;
 
 /**
- * The source name of a mangled name of the Itanium C++ ABI (`_Z…`), written as LLVM writes it: with the result of
- * template instances, parameters, and `>>`. Undefined where the text is no such name.
+ * Demangles a name of the Itanium C++ ABI (`_Z…`), in LLVM's spelling: with the result of template instances,
+ * parameters, and `>>`. Undefined if the text is no such name.
  */
 export function demangleItanium(name: string): string | undefined {
   if (name.length > LONGEST_NAME || !/^_{1,4}Z/.test(name)) return undefined;
@@ -49,7 +49,7 @@ export function demangleItanium(name: string): string | undefined {
   }
 }
 
-/** What a name says of the function whose name it is. */
+/** Properties of a function that its name determines. */
 interface NameState {
   isCtorDtorConversion: boolean;
   endsWithTemplateArgs: boolean;
@@ -72,14 +72,14 @@ const STD: Readonly<Record<string, () => StdAbbreviation>> = {
   d: () => new StdAbbreviation("iostream", "basic_iostream", CHAR_TRAITS),
 };
 
-/** Reads mangled names of the Itanium C++ ABI; its grammar gives the methods their names. */
+/** Parser of mangled names of the Itanium C++ ABI; the methods are named after its grammar. */
 class Parser extends MangledText implements TypeSource, SpecialNameSource, ClosureSource {
   readonly substitutions: Node[] = [];
   readonly scopes = new TemplateScopes();
-  /** An argument list behind a template parameter belongs to it; not so in the type of a conversion. */
+  /** True if an argument list after a template parameter belongs to it, as outside of a conversion's type. */
   takesTemplateArgs = true;
 
-  /** The whole text: `_Z` encoding, perhaps a suffix that the compiler gave a clone. */
+  /** Parses the whole text: `_Z` encoding, possibly with the suffix of a clone. */
   mangledName(): Node {
     if (this.consume("_Z") || this.consume("__Z")) {
       let node = this.encoding();
@@ -135,7 +135,7 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
     return functionEncoding(result, name, params, { qualifiers, reference, attributes, constraint });
   }
 
-  /** `Q` expression, the clause behind `requires`, if there is one. */
+  /** Parses `Q` expression, the clause after `requires`, if there is one. */
   constraint(): Node | undefined {
     return this.consume("Q") ? this.scopes.withNamedParams(() => parseExpression(this)) : undefined;
   }
@@ -171,14 +171,13 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
     return this.#unqualifiedName(state, scope, this.#substitutedModule());
   }
 
-  /** A module that was named before. */
   #substitutedModule(): ModuleName | undefined {
     if (this.look() !== "S") return undefined;
     const node = this.substitution();
     return node instanceof ModuleName ? node : this.fail();
   }
 
-  /** `W` name for each part, `WP` for that of a partition, behind what was named before. */
+  /** Parses `W` name for each part, `WP` for a partition, after the modules named before. */
   moduleName(parent?: ModuleName): ModuleName | undefined {
     let module = parent;
     while (this.consume("W")) {
@@ -205,7 +204,7 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
         this.scopes.withOwnParams(() => this.name(state)),
       );
     }
-    // As in LLVM: parameters that the types behind a local name mention have no arguments then, and such names stay as they are.
+    // As in LLVM, parameters in the types of a local name have no arguments here, and such names stay mangled.
     const entity = this.scopes.withOwnParams(() => this.name(state));
     this.discriminator();
     return nested(encoding, entity);
@@ -379,7 +378,7 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
     while (!this.consume("E")) {
       const isDeclared = isTemplateParamDecl(this);
       const arg = this.templateArg();
-      // LLVM does not expand packs whose parameter is declared in front of them.
+      // LLVM does not expand packs whose parameter is declared before them.
       known.push(arg instanceof ArgumentPack && !isDeclared ? new ParameterPack(arg.elements) : arg);
       args.push(arg);
       if (this.constraint() !== undefined) {
@@ -411,7 +410,7 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
         }
         return parseLiteral(this);
       case "T":
-        // An argument for a parameter that is declared in front of it: the declaration is not printed.
+        // An argument may follow the declaration of its parameter, which is not printed.
         if (isTemplateParamDecl(this)) {
           parseTemplateParamDecl(this, []);
           return this.templateArg();
@@ -437,7 +436,7 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
   }
 }
 
-/** What special names need of the reader of names around them. */
+/** Interface of the name parser for special names. */
 interface SpecialNameSource extends MangledText {
   encoding(): Node;
   name(): Node;
@@ -459,7 +458,9 @@ const OF_NAMES: Readonly<Record<string, string>> = {
   GV: "guard variable for ",
 };
 
-/** What the compiler makes for a type or a function: tables, thunks, guards. The text is at its `G` or `T`. */
+/**
+ * Parses a compiler-generated entity of a type or function: tables, thunks, guards. The text is at its `G` or `T`.
+ */
 function parseSpecialName(source: SpecialNameSource): Node {
   if (source.consume("GI")) {
     const module = source.moduleName();
@@ -507,7 +508,6 @@ function callOffset(source: SpecialNameSource): void {
   source.expect("_");
 }
 
-/** `A-in-B` of construction vtables. */
 function inside(derived: Node, base: Node): Node {
   return printed((out) => {
     derived.print(out);

@@ -14,7 +14,7 @@ import {
   vectorOf,
 } from "./type-nodes.ts";
 
-/** What types need of the reader of names around them. */
+/** Interface of the name parser for types. */
 export interface TypeSource extends ExpressionSource {
   readonly substitutions: Node[];
   readonly takesTemplateArgs: boolean;
@@ -22,7 +22,7 @@ export interface TypeSource extends ExpressionSource {
   name(): Node;
 }
 
-/** A type; all but those of one letter can be substituted for later. */
+/** Parses a type. All types but those of one letter can be substituted later. */
 export function parseType(source: TypeSource): Node {
   const c = source.look();
   const builtin = BUILTIN_TYPES[c];
@@ -35,7 +35,7 @@ export function parseType(source: TypeSource): Node {
   return node;
 }
 
-/** The type, and whether it can be substituted for later. */
+/** Returns the type, and true if it can be substituted later. */
 function compoundType(source: TypeSource, c: string): [Node, boolean] {
   const next = source.look(1);
   switch (c) {
@@ -156,7 +156,7 @@ export function parseDecltype(source: TypeSource): Node {
   return enclosed("decltype", expression);
 }
 
-/** A type of the compiler's own, or what a trait makes of another type: `__remove_cv(T)`. */
+/** Parses a vendor type, or a trait's result: `__remove_cv(T)`. */
 function vendorType(source: TypeSource): Node {
   const name = source.bareName();
   if (!source.consume("I")) return new Name(name);
