@@ -12,7 +12,6 @@ import { ALLOCATABLE, ALLOCATABLE_VECTORS, ARGUMENTS, CALLEE_SAVED, maskOf } fro
 /** Home of each value: the number of a register, or NONE for a value on the stack. */
 export interface Assignment extends Pick<Ranges, "dead" | "readParameters"> {
   registers: Int8Array;
-  /** Assigned registers that the function must preserve for its caller. */
   saved: number[];
 }
 
@@ -109,7 +108,6 @@ function findHints(code: FunctionCode, dead: Uint8Array): number[][] {
 interface Block {
   start: number;
   end: number;
-  /** Indices of blocks that may run next. */
   next: number[];
 }
 
@@ -204,7 +202,6 @@ function findRanges(code: FunctionCode): Ranges {
   const weights = new Float64Array(vector.length);
   const dead = new Uint8Array(instructions.length);
   const readParameters = parameters.map(() => false);
-  /** End of the open range of each value; 0 if no range is open. */
   const open = new Uint32Array(vector.length);
 
   for (let i = blocks.length - 1; i >= 0; i--) {

@@ -3,7 +3,6 @@ import type { Condition } from "../x64/index.ts";
 /** Virtual register: a number in a function. A register with an i32 has zeros in its upper half. */
 export type Value = number;
 
-/** Placeholder for an absent value. */
 export const NONE: Value = -1;
 
 /** Number as a register holds it: an i64 is signed, an i32 unsigned. */
@@ -29,10 +28,8 @@ export type Source = Value | Constant | Address;
 
 /** Instructions between wasm and x86-64; `emit/` translates them. `from` lists their operands. */
 export type Operation =
-  // to ← a, of general or vector registers
   | "move"
   | "lea"
-  // to ← a `name` b
   | "arithmetic"
   | "shift"
   // `signed`, `remainder` by name: div_s, div_u, rem_s, rem_u
@@ -41,7 +38,6 @@ export type Operation =
   | "count"
   // to ← `bytes` of a value or a place, extended
   | "load"
-  // place ← `bytes` of a
   | "store"
   // place ← place `name` a
   | "update"
@@ -92,10 +88,8 @@ export interface Instruction {
   from: readonly Source[];
   /** 64 bits */
   wide: boolean;
-  /** number of loops around it */
   depth: number;
   name: string;
-  /** comparison of two operands: an instruction that sets flags */
   comparison: "cmp" | "test" | "ptest";
   condition: Condition;
   bytes: number;

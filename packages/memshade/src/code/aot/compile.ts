@@ -38,7 +38,6 @@ import { INTEGER_RULES } from "./lower/integers.ts";
 import { MEMORY_RULES, store, VECTOR_RULES } from "./lower/vectors.ts";
 import { type CompileOptions, ModuleContext } from "./module-context.ts";
 
-/** Import module whose functions become instructions. */
 const NATIVE_MODULE = "native";
 
 /** Functions that read the caller's frame, and addresses in the image. */
@@ -49,7 +48,6 @@ const IMAGE_ADDRESSES: Readonly<Record<string, string>> = {
   memorySlot: "memory",
 };
 
-/** Appends the instructions of an imported function of the module `native`. */
 function nativeCall(body: BodyLowering, name: string, type: FuncType): void {
   if (name === "load128" || name === "store128") {
     accessVector(body, name, type);
@@ -163,7 +161,7 @@ export interface CodeRelocation {
   addend: number;
 }
 
-/** From `offset` on, the canonical frame address is `cfa` bytes above the stack pointer. */
+/** Canonical frame address from `offset` on: `cfa` bytes above the stack pointer. */
 export interface FrameRow {
   offset: number;
   cfa: number;
@@ -171,7 +169,6 @@ export interface FrameRow {
 
 export interface CodeFunction {
   name: string;
-  /** `[start, end)` in the code. */
   start: number;
   end: number;
   rows: FrameRow[];
@@ -184,7 +181,6 @@ export interface CodeFunction {
   framePointer?: { from: number; to: number };
 }
 
-/** Position-independent machine code of a module. */
 export interface NativeCode {
   /** instructions, followed from `literals` on by constants and tables; aligned to 16 bytes in memory */
   code: Uint8Array;
@@ -194,7 +190,6 @@ export interface NativeCode {
   functions: CodeFunction[];
   /** Initial values of mutable globals: bytes at a negative distance from the start of linear memory. */
   globals: { at: number; bytes: Uint8Array }[];
-  /** Initial content of linear memory. */
   data: { address: number; bytes: Uint8Array }[];
 }
 

@@ -27,7 +27,6 @@ export const STACK_ARGUMENTS_FROM = ARGUMENTS.length;
 export const SYSTEM_ARGUMENTS = numbers(RDI, RSI, RDX, R10, R8, R9);
 export const SYSTEM_KILLS = 1 << R11.number;
 
-/** Registers that a function must preserve. */
 export const CALLEE_SAVED = numbers(RBX, RBP, R12, R13, R14);
 
 /**

@@ -26,13 +26,11 @@ export type GlobalHome =
 
 const SLOT_BYTES = 16;
 
-/** State that all functions of a module share while they are compiled. */
 export class ModuleContext {
   readonly wasm: WasmModule;
   readonly options: CompileOptions;
   readonly importedFunctions: readonly Extract<Import, { kind: "function" }>[];
   readonly exported: ReadonlySet<number>;
-  /** Functions that are called, as far as they were discovered. */
   readonly wanted: Set<number>;
   readonly #globals = new Map<number, GlobalHome | undefined>();
 
@@ -84,7 +82,6 @@ export class ModuleContext {
     };
   }
 
-  /** Value of a constant expression of one instruction. */
   #valueOf({ start, end }: ByteRange): bigint | Uint8Array | undefined {
     const { bytes } = this.wasm;
     const after = skipImmediates(bytes, skipOpcode(bytes, start), IMMEDIATE_KIND[opcodeIdAt(bytes, start)]);

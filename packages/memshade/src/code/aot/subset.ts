@@ -13,7 +13,6 @@ import { I32, I64 } from "../wasm/types.ts";
 /** Lowering of an instruction: the name of its rule, and the rule's parameters. */
 export interface Lowering {
   rule: string;
-  /** Mnemonic, condition, or number of bytes. */
   name: string;
   wide: boolean;
   bytes: number;
@@ -41,7 +40,6 @@ const TABLE: readonly string[] = [
   "extend: i.extend8_s=1 i.extend16_s=2 i64.extend32_s=4 i64.extend_i32_s=4",
   "exchange: i.atomic.rmw.add=lock_xadd i.atomic.rmw.xchg=xchg",
   "compare exchange: i.atomic.rmw.cmpxchg",
-  // Vector instructions: first those that x86-64 has as one instruction, then composed ones.
   "vector: i8x16.add=paddb i16x8.add=paddw i32x4.add=paddd i64x2.add=paddq i8x16.sub=psubb i16x8.sub=psubw",
   "vector: i32x4.sub=psubd i64x2.sub=psubq i8x16.add_sat_u=paddusb i16x8.add_sat_u=paddusw i8x16.sub_sat_u=psubusb",
   "vector: i16x8.sub_sat_u=psubusw i16x8.mul=pmullw i32x4.mul=pmulld v128.and=pand v128.or=por v128.xor=pxor",

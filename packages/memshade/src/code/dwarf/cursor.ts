@@ -106,7 +106,6 @@ export class Cursor {
     }
   }
 
-  /** Moves past the next NUL and returns the start of the string. */
   skipString(): number {
     const start = this.position;
     const nul = this.bytes.indexOf(0, start);

@@ -12,7 +12,6 @@ export interface Abbreviation {
   readonly attributes: readonly number[];
   readonly forms: readonly number[];
   readonly constants: readonly number[];
-  /** Size of each value in bytes, or a `SIZE_*`. */
   readonly sizes: readonly number[];
   /** Steps that skip the values: numbers of bytes, or (negative) forms whose size depends on the bytes. */
   readonly skips: readonly number[];
@@ -89,13 +88,12 @@ export class AbbreviationTable {
   }
 }
 
-/** Source of sections by name, such as an object file. */
 export interface DwarfSource {
   section(name: string): Uint8Array | undefined;
   /** Returns a section that can be read in pieces, or undefined if it can be read only as a whole. */
   sectionInPieces?(name: string): PiecewiseBytes | undefined;
   /**
-   * For relocatable objects: index of the program's section to which the address at an offset of a section belongs.
+   * Index of the program's section (relocatable objects only) to which the address at an offset of a section belongs.
    */
   targetSection?(name: string, offset: number): number | undefined;
 }
@@ -107,11 +105,9 @@ const WORK_FLOOR = 2 ** 20;
 /** Bytes in which the end of a string is searched first. */
 const STRING_BYTES = 128;
 
-/** Sections of one file, with limits for the work on damaged ones. */
 export class DwarfSections {
   /** True for split units (`.dwo`, `.dwp`), whose sections have names of their own. */
   readonly isSplit: boolean;
-  /** Damage found so far. */
   readonly problems: FormatError[] = [];
   protected readonly source: DwarfSource;
   readonly #parts = new Map<string, PiecewiseBytes | undefined>();
@@ -148,7 +144,6 @@ export class DwarfSections {
     return part;
   }
 
-  /** Returns the NUL-terminated string at an offset of a section, or undefined if the offset is outside. */
   stringAt(name: string, offset: number): string | undefined {
     const part = this.part(name);
     if (part === undefined || !(offset >= 0 && offset < part.bytes.length)) return undefined;
@@ -275,7 +270,6 @@ export function isTypeUnit({ header: { unitType } }: { readonly header: UnitHead
 /** Length of the chain of references that is followed for an attribute; real chains have two or three links. */
 const LONGEST_CHAIN = 64;
 
-/** Attributes of a unit's own entry that readers of other entries need. */
 export interface UnitAttributes {
   readonly lineOffset: number | undefined;
   readonly compilationDirectory: string;
@@ -284,7 +278,6 @@ export interface UnitAttributes {
   readonly dwoId: bigint | undefined;
 }
 
-/** Offsets at which a unit's parts of shared tables start. */
 export interface UnitBases {
   readonly strings: number;
   readonly addresses: number;
@@ -297,7 +290,7 @@ export interface Unit {
   readonly header: UnitHeader;
   readonly contributions: Contributions | undefined;
   readonly isSplit: boolean;
-  /** For a split unit: the unit in the program that has the addresses and the line table. */
+  /** Unit in the program that has the addresses and the line table of a split unit. */
   skeleton: Unit | undefined;
   readonly abbreviations: AbbreviationTable;
   /**
@@ -313,7 +306,6 @@ export interface Unit {
   readonly baseAddress: number | undefined;
   /** Base of the range list offsets in its split half, in version 4. */
   readonly rangesBase: number;
-  /** Loads all of the unit's entries. */
   load(): void;
   dieAt(offset: number): Die;
   /**
@@ -327,7 +319,6 @@ export interface Unit {
   textAtIndex(index: number): string | undefined;
 }
 
-/** Interface of a file that its entries need to find other entries. */
 export interface FileOfEntries extends DwarfSections {
   readonly shared: FileOfEntries | undefined;
   unitAround(offset: number): Unit | undefined;

@@ -61,7 +61,6 @@ export class DwarfFile extends DwarfSections implements FileOfEntries {
     return found !== undefined && offset < found.header.end ? found : undefined;
   }
 
-  /** Unit that starts at an offset, unless it is a type unit. */
   compilationUnitAt(offset: number): Unit | undefined {
     const known = this.#compilationUnits.get(offset);
     if (known !== undefined) return known;

@@ -5,7 +5,6 @@ import type { Cursor } from "./cursor.ts";
 /** Properties of a unit that determine the sizes of its values. */
 export interface Encoding {
   readonly version: number;
-  /** Bytes of an offset into another section. */
   readonly offsetSize: 4 | 8;
   readonly addressSize: number;
 }
@@ -85,7 +84,6 @@ export function formSize(form: number, { version, offsetSize, addressSize }: Enc
   return size;
 }
 
-/** Moves past a value of one of the `SIZE_*`. */
 export function skipSized(cursor: Cursor, size: number, encoding: Encoding): void {
   if (size >= 0) {
     cursor.skip(size);
@@ -131,7 +129,6 @@ export interface FormValue {
   readonly length: number;
 }
 
-/** Reads one value and moves past it. */
 export function readForm(cursor: Cursor, form: number, constant: number, encoding: Encoding): FormValue {
   if (form === dw.DW_FORM_implicit_const) return { form, value: constant, length: 0 };
   if (form === dw.DW_FORM_flag_present) return { form, value: 1, length: 0 };

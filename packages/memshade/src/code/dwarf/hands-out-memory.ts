@@ -1,7 +1,6 @@
 import * as dw from "./constants.ts";
 import type { Die } from "./die.ts";
 
-/** Types that only name or qualify another type. */
 const THIN: ReadonlySet<number> = new Set([dw.DW_TAG_typedef, dw.DW_TAG_const_type, dw.DW_TAG_volatile_type]);
 const REFERENCES: ReadonlySet<number> = new Set([dw.DW_TAG_reference_type, dw.DW_TAG_rvalue_reference_type]);
 const LONGEST_CHAIN = 64;
@@ -72,7 +71,6 @@ function isUntyped(type: Die | undefined): boolean {
   return type?.tag === dw.DW_TAG_pointer_type && typeOf(type) === undefined;
 }
 
-/** True for a pointer to characters, constant or not. */
 function isText(type: Die | undefined): boolean {
   const pointee = type?.tag === dw.DW_TAG_pointer_type ? typeOf(type) : undefined;
   return pointee?.tag === dw.DW_TAG_base_type && CHARACTERS.has(pointee.find(dw.DW_AT_encoding)?.value ?? 0);
@@ -94,7 +92,6 @@ function typeOf(die: Die): Die | undefined {
   return last === undefined || THIN.has(last.tag) ? undefined : last;
 }
 
-/** Chain of types from an entry's type through typedefs and qualifiers. */
 function chainOf(die: Die): Die[] {
   const chain: Die[] = [];
   let type = die.findInherited([dw.DW_AT_type])?.die.reference(dw.DW_AT_type);

@@ -16,7 +16,6 @@ export interface StructMember {
   readonly bitOffset?: number;
 }
 
-/** Struct, class or union as the compiler laid it out. */
 export interface StructLayout {
   readonly name: string;
   readonly kind: "struct" | "class" | "union";
@@ -30,7 +29,6 @@ const KINDS: Readonly<Record<number, StructLayout["kind"]>> = {
   [dw.DW_TAG_union_type]: "union",
 };
 
-/** Decorations of derived types. */
 const DECORATIONS: Readonly<Record<number, (name: string) => string>> = {
   [dw.DW_TAG_pointer_type]: (name) => `${name}*`,
   [dw.DW_TAG_reference_type]: (name) => `${name}&`,

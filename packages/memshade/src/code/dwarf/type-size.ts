@@ -1,7 +1,6 @@
 import * as dw from "./constants.ts";
 import type { Die } from "./die.ts";
 
-/** Number of types that are followed to find a size. */
 const LONGEST_CHAIN = 64;
 
 /** Bytes of a type, as far as its entry and the types it refers to have a size. */

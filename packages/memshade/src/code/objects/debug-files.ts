@@ -80,7 +80,6 @@ export function dwoCandidates(objectPath: string, dwoName: string, compilationDi
   return [...new Set(candidates)];
 }
 
-/** Debug directories: those of the sysroot, then those of this machine. */
 function debugDirectories({
   debugDirectories = DEFAULT_DEBUG_DIRECTORIES,
   sysroot,

@@ -3,7 +3,6 @@ import { partitionPoint } from "../../ground/bytes/partition-point.ts";
 const RADIX_BITS = 11;
 const RADIX = 1 << RADIX_BITS;
 
-/** Row numbers sorted by address, size and row. */
 export function sortedRows(addresses: Float64Array, sizes: Float64Array): Uint32Array {
   const rows = sortRowsByAddress(addresses);
   // Runs of equal addresses are short, mostly aliases; only they are compared by size.

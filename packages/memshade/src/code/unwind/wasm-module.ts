@@ -1,7 +1,6 @@
 import { bytesOfBase64 } from "../../ground/bytes/base64.ts";
 import { UNWIND_BASE64 } from "./assembly.generated.ts";
 
-/** Numbers that the module exports: addresses in its memory, and sizes. */
 type Constants = Readonly<
   Record<
     | "WINDOW_BYTES"

@@ -2,7 +2,6 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { ByteReader } from "../../ground/bytes/reader.ts";
 import type { WasmModule } from "./types.ts";
 
-/** Bytes of the hash that identifies a module without a build id, as many as linkers write. */
 const HASH_BYTES = 20;
 
 /**

@@ -2,11 +2,9 @@ import { ByteReader } from "../../ground/bytes/reader.ts";
 import { initialValue, readNames, segmentAddress } from "./names.ts";
 import { I32, I64, type WasmModule } from "./types.ts";
 
-/** Name of an address in the program's memory. */
 interface DataSymbol {
   readonly name: string;
   readonly address: number;
-  /** Undefined if the module has no size. */
   readonly bytes: number | undefined;
 }
 

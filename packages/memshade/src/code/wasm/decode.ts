@@ -165,7 +165,6 @@ function readLimit(reader: ByteReader, index64: boolean): number {
 
 const MAXIMUM_LOCALS = 0xffffffff;
 
-/** Finds the bodies and the start of their instructions; instructions are not decoded. */
 export function decodeCodeSection(reader: ByteReader, module: WasmModule): void {
   module.codePayloadStart = reader.position;
   const count = reader.vectorCount("code section", 3);

@@ -155,7 +155,6 @@ export function functionName(module: WasmModule, names: ModuleNames, index: numb
 
 const exportedNamesByModule = new WeakMap<WasmModule, Map<ExternalKind, Map<number, string>>>();
 
-/** First export name per index, for one kind. */
 function exportedNames(module: WasmModule, kind: ExternalKind): ReadonlyMap<number, string> {
   let byKind = exportedNamesByModule.get(module);
   if (byKind === undefined) {
@@ -169,7 +168,6 @@ function exportedNames(module: WasmModule, kind: ExternalKind): ReadonlyMap<numb
   return byKind.get(kind) as Map<number, string>;
 }
 
-/** Initial value of a global of the module, if it is a constant number. */
 export function initialValue(module: WasmModule, global: number): number | undefined {
   const own = module.globals[global - module.importedGlobalCount];
   return own === undefined ? undefined : constantOf(module, own.initial);
@@ -181,7 +179,6 @@ export function segmentAddress(module: WasmModule, segment: DataSegment): number
   return mode !== "active" || memory !== 0 || offset === undefined ? undefined : constantOf(module, offset);
 }
 
-/** Number of a constant expression; undefined above the largest exact integer of a double. */
 function constantOf(module: WasmModule, expression: ByteRange): number | undefined {
   const bytes = bytesOf(module, expression);
   if (bytes[0] === Op.I32_CONST) return readS32Leb(bytes, 1) >>> 0;

@@ -19,7 +19,6 @@ const CLAIMED: readonly (readonly [prefix: number, first: number, last: number, 
   [0xfe, 0, 0xffffffff, "shared-everything threads"],
 ];
 
-/** Error for an unknown instruction at `offset`. */
 export function unknownOpcode(bytes: Uint8Array, offset: number): FormatError {
   const first = bytes[offset];
   const prefixed = first >= 0xfb && first <= 0xfe;
@@ -51,7 +50,6 @@ const LAST_PREFIX = 0xfe;
 const REF_NON_NULL = 0x64;
 const REF_NULL = 0x63;
 
-/** Id of the instruction at `position`. Throws `FormatError("unknown-opcode")`. */
 export function opcodeIdAt(bytes: Uint8Array, position: number): number {
   if (position >= bytes.length) throw truncated(position, "instruction");
   const byte = bytes[position];
@@ -98,7 +96,6 @@ for (const kind of [
 ])
   QUICK[kind] = QUICK_LEB;
 
-/** Position after the immediates of shape `kind` that start at `position`. */
 export function skipImmediates(bytes: Uint8Array, position: number, kind: number): number {
   // Nearly all immediates are one short integer, or an alignment and a short offset. A fast path for these three
   // shapes halves the decoding time. All other immediates, and those near the end of the input, take the general

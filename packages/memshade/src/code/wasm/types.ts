@@ -170,7 +170,6 @@ export type ElementItems =
 
 export interface ElementSegment {
   mode: SegmentMode;
-  /** the flags of the binary format, 0..7 */
   flags: number;
   table: number;
   /** constant expression of the first slot, for active segments */
@@ -181,12 +180,10 @@ export interface ElementSegment {
 
 export interface DataSegment {
   mode: "active" | "passive";
-  /** the flags of the binary format, 0..2 */
   flags: number;
   memory: number;
   /** constant expression of the address, for active segments */
   offset: ByteRange | undefined;
-  /** byte range of the content */
   start: number;
   end: number;
 }
@@ -195,7 +192,6 @@ export interface SectionView {
   id: number;
   /** only of custom sections */
   name?: string;
-  /** offset of the id byte */
   start: number;
   /** offset of the first byte after id and size; in custom sections their name begins there */
   payloadStart: number;
@@ -209,7 +205,6 @@ export interface FunctionBody {
   sizeStart: number;
   /** offset just after the size: the first byte of the vector of locals */
   start: number;
-  /** offset of the first instruction */
   codeStart: number;
   /** offset after the final `end` */
   end: number;

@@ -13,10 +13,8 @@ export interface Relocation {
   addend: number;
 }
 
-/** Code, its literals, and open relocations. */
 export interface AssembledCode {
   bytes: Uint8Array;
-  /** Offset at which the literals begin. */
   literals: number;
   relocations: Relocation[];
   offsetOf(label: Label): number;
@@ -89,7 +87,6 @@ export class Assembler {
     this.#stretches.push({ raw: this.#code.length, kind: "alignment", bytes });
   }
 
-  /** Label of constant bytes after the code; equal bytes are stored once. */
   literal(content: Uint8Array): Label {
     const key = content.join();
     const known = this.#literalByContent.get(key);

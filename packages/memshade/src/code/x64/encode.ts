@@ -12,9 +12,7 @@ import {
 import { RCX, type Register } from "./registers.ts";
 
 interface Form {
-  /** Predicate of each operand. */
   fits: readonly ((operand: Operand, size: number) => boolean)[];
-  /** Prefix that belongs to the opcode, if any. */
   prefix: number | undefined;
   opcode: readonly number[];
   digit: number | undefined;
@@ -44,7 +42,6 @@ export interface Encoded {
 const PREFIXES = [0x66, 0xf0, 0xf2, 0xf3];
 const THREAD_PREFIX = 0x64;
 const REX = 0x40;
-/** Tests if an operand fits a letter of the table's second column. */
 const FITS: Readonly<Record<string, (operand: Operand, size: number) => boolean>> = {
   r: isGeneral,
   o: isGeneral,
@@ -159,7 +156,7 @@ function rmBits(rm: Operand | undefined): number {
   return ((rm.base?.number ?? 0) >> 3) | (((rm.index?.number ?? 0) >> 3) << 1);
 }
 
-/** Without the prefix, byte registers 4 to 7 mean ah to bh. */
+/** Byte registers 4 to 7 mean ah to bh without the prefix. */
 function needsEmptyRex(
   { byteOperands, readsByte }: Form,
   size: number,

@@ -46,7 +46,6 @@ export const CONDITIONS = [
 ] as const;
 export type Condition = (typeof CONDITIONS)[number];
 
-/** Opposite of a condition. */
 export function invert(condition: Condition): Condition {
   return CONDITIONS[CONDITIONS.indexOf(condition) ^ 1];
 }

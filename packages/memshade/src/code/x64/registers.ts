@@ -4,7 +4,6 @@ export interface Register {
   readonly number: number;
 }
 
-/** Names in the order of their numbers. */
 export const GENERAL_NAMES = [
   "rax",
   "rcx",
@@ -25,13 +24,11 @@ export const GENERAL_NAMES = [
 ] as const;
 
 export const GENERAL: readonly Register[] = GENERAL_NAMES.map((_, number) => ({ kind: "general", number }));
-/** Registers xmm0 to xmm15. */
 export const VECTOR: readonly Register[] = GENERAL_NAMES.map((_, number) => ({ kind: "vector", number }));
 
 export const [RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI] = GENERAL;
 export const [R8, R9, R10, R11, R12, R13, R14, R15] = GENERAL.slice(8);
 
-/** Returns a mask with one bit per register, by their numbers. */
 export const bitsOf = (...names: (typeof GENERAL_NAMES)[number][]): number =>
   names.reduce((mask, name) => mask | (1 << GENERAL_NAMES.indexOf(name)), 0);
 

@@ -11,7 +11,6 @@ export function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(buffer, byteOffset, length);
 }
 
-/** Encodes bytes for the description of a module. */
 export function base64Of(bytes: Uint8Array): string {
   let text = "";
   for (let at = 0; at < bytes.length; at += 4096)

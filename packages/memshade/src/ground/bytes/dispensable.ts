@@ -1,6 +1,6 @@
 import { FormatError, UserError } from "./errors.ts";
 
-/** In strict mode, defects end the program, as tests need it. */
+/** True if defects should end the program, as in tests. */
 const isStrict = (): boolean => globalThis.process?.env?.MEMSHADE_STRICT === "1";
 
 /**

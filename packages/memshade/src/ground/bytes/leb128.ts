@@ -128,7 +128,6 @@ export function writeU32Leb(target: Uint8Array, position: number, value: number)
   return position;
 }
 
-/** Writes `value` as an unsigned LEB128 integer padded to five bytes; returns the position after it. */
 export function writePaddedU32Leb(target: Uint8Array, position: number, value: number): number {
   for (let shift = 0; shift < 28; shift += 7) target[position++] = ((value >>> shift) & 0x7f) | 0x80;
   target[position++] = value >>> 28;

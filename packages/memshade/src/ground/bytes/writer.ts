@@ -135,7 +135,6 @@ export class ByteWriter {
     return offset;
   }
 
-  /** Fills five bytes reserved by `reserveU32Leb`. */
   patchU32Leb(offset: number, value: number): void {
     writePaddedU32Leb(this.#bytes, offset, value);
   }

@@ -8,7 +8,6 @@ export interface OpenFile extends ByteSource {
   close(): void;
 }
 
-/** Delay before an empty pipe is read again. */
 const RETRY_MS = 2;
 
 /**
@@ -67,11 +66,6 @@ export function readRegular(file: string): Buffer {
   return whole(openRegular(file));
 }
 
-/**
- * Reads a file or pipe that the user named.
- *
- * @throws errors of `openInput`
- */
 export function readInput(file: string): Buffer {
   return whole(openInput(file));
 }
@@ -104,7 +98,6 @@ export function descriptorSource(file: string, descriptor: number, size: number)
   return {
     size,
     read: (offset, length) =>
-      // Every byte is overwritten, or cut off.
       explained(file, () => fill(descriptor, offset, newPiece(Math.min(length, size - offset)))),
     readInto: (offset, target) => explained(file, () => fill(descriptor, offset, target)),
   };

@@ -27,7 +27,6 @@ export class InstalledObjects {
     return this.#scan(buildId) ?? keptByBuildId(buildId);
   }
 
-  /** Continues where the last search ended. */
   #scan(buildId: string): LoadedObject | undefined {
     for (;;) {
       const found = this.#byBuildId.get(buildId);

@@ -23,7 +23,6 @@ export const nodeDecompressors: Decompressors = {
   zstd: (bytes, size) => zlib().zstdDecompressSync(bytes, { maxOutputLength: Math.max(size, 1) }),
 };
 
-/** Object with the path that it was read from. */
 export interface LoadedObject {
   readonly path: string;
   readonly object: ObjectFile;
@@ -45,17 +44,14 @@ export function loadObject(file: string): LoadedObject {
 export interface ObjectPlaces extends DebugFilePlaces {
   /** Folders or files that the user named, searched first. */
   readonly binaryPaths?: readonly string[];
-  /** Cache folders of debuginfod's clients. */
   readonly debuginfodCaches?: readonly string[];
 }
 
 /** Object as a core, a profile or a run refers to it. */
 export interface WantedObject {
-  /** Path on the machine where it ran. */
   readonly path: string;
   /** Build id that the object must have, hexadecimal. For ids of 16 bytes see `fits`. */
   readonly buildId?: string | undefined;
-  /** Machine that the object must be for. */
   readonly architecture?: Architecture | undefined;
 }
 
@@ -136,7 +132,6 @@ export class ObjectFinder {
         for (const folder of LIBRARY_FOLDERS) yield path.join(root, folder, wantedPath);
       yield* inBuildIdFolders(path.join(root, "/usr/lib"), buildId);
     }
-    // Folder with perf's copies of recorded objects.
     const copies = path.join(homedir(), ".debug/.build-id", buildId.slice(0, 2), buildId.slice(2));
     yield path.join(copies, wantedPath === "[vdso]" ? "vdso" : "elf");
   }

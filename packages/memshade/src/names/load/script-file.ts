@@ -23,14 +23,12 @@ const GLUE: readonly (readonly [string, RegExp])[] = [
   ["wasm-bindgen", /\b__wbindgen_\w+|\b__wbg_\w+/],
   ["Go", /\bgo\.importObject\b|"syscall\/js\.valueGet"/],
   ["AssemblyScript", /\b__(lower|lift)(String|Array|TypedArray)\b/],
-  // Other scripts use these names too, but only this one creates the instance.
+  // The names occur in other scripts too, but only Emscripten's create the instance.
   ["Emscripten", /\b(HEAPU8|HEAP32)\b[\s\S]*\bWebAssembly\.|\bWebAssembly\.[\s\S]*\b(HEAPU8|HEAP32)\b/],
 ];
 
-/** Returns the text of a file or address; undefined if it is unavailable. */
 export type ReadText = (place: string) => string | undefined;
 
-/** Script that a program ran, as far as its file can be read. */
 export class ScriptFile {
   /** Tool that generated the script to connect a module with its callers. */
   readonly glue: string | undefined;
@@ -133,7 +131,6 @@ function readMap(file: string, text: string, read: ReadText): TraceMap | undefin
         : inline[1] === undefined
           ? decodeURIComponent(inline[2]!)
           : Buffer.from(inline[2]!, "base64").toString();
-    // Sources are relative to the map.
     return traceableMap(json, place);
   } catch {
     return undefined;

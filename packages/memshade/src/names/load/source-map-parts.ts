@@ -120,7 +120,6 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** Error for a source map; `detail` is the end of a sentence. */
 export function damaged(detail: string, kind: "malformed" | "unsupported" = "malformed"): FormatError {
   return new FormatError(kind, 0, "source map", detail);
 }

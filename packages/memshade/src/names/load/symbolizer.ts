@@ -22,7 +22,6 @@ import { type LoadedObject, loadObject, nodeDecompressors, ObjectFinder } from "
 import { damaged, type PlainMap, sourceMapSections, tracing } from "./source-map-parts.ts";
 
 export interface FileSymbolizerOptions extends SymbolizerOptions {
-  /** Finds files of debug information by build id and name. */
   readonly finder?: ObjectFinder;
   /** Package with the split units, instead of the one beside the object. */
   readonly dwp?: string | undefined;
@@ -43,7 +42,6 @@ export interface FileSymbolizer {
   dataVariables(): StaticVariable[];
   /** Missing files and damage, as ends of sentences that begin with the object's path. */
   readonly missing: readonly string[];
-  /** First damage found in the file itself. */
   readonly damage: FormatError | undefined;
 }
 
@@ -186,7 +184,6 @@ function firstObject(candidates: readonly string[]): ProvidedFile {
   return undefined;
 }
 
-/** Resolves a path or `file:` URL in a module relative to the module, wherever it was built. */
 function besides(modulePath: string, name: string): string {
   if (name.startsWith("file:"))
     try {

@@ -48,7 +48,6 @@ export class WholeFile {
     });
   }
 
-  /** Completes the file and moves it to its name. */
   finish(): void {
     this.#explained(() => {
       this.#close();
@@ -56,7 +55,6 @@ export class WholeFile {
     });
   }
 
-  /** Removes the incomplete file. */
   abandon(): void {
     this.#close();
     if (this.#partial !== this.#target) rmSync(this.#partial, { force: true });

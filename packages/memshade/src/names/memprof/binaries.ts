@@ -27,9 +27,7 @@ const HASH_BYTES = 20;
 /** Number of named binaries that a message lists if none of them is right. */
 const MOST_DESCRIBED = 2;
 
-/** Places to search for the binaries of profiles. */
 export interface BinaryPlaces {
-  /** Executables, libraries and wasm modules. */
   readonly binaries: readonly string[];
   /** Folders with such files, searched by build id. */
   readonly searchPaths: readonly string[];
@@ -73,7 +71,6 @@ export class ProfiledBinaries {
     if (!this.#named.has(id)) this.#named.set(id, loaded);
   }
 
-  /** Lists the named binaries, for a message that they are the wrong ones. */
   describe(): string {
     const all = Array.from(this.#named, ([buildId, { path }]) => `that of ${path}, ${buildId}`);
     const more = all.length > MOST_DESCRIBED ? ` and ${all.length - MOST_DESCRIBED} more` : "";
@@ -189,7 +186,6 @@ export function hexOf(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Message for a profile of which nothing is left although its binaries were found. */
 export function noFrameNamed(matched: MatchedModules["matched"]): string {
   const names = matched.map(({ name }) => name).join(", ");
   return `no frame of it could be named: ${names} has no debug information for it`;

@@ -59,7 +59,7 @@ interface CodePlace {
   readonly module?: CodeModule | undefined;
   /** Innermost first; at least one. */
   readonly frames: readonly ResolvedFrame[];
-  /** True for an allocation function of MemProf's runtime, if it is the innermost frame. */
+  /** True if this place, as the innermost one, is an allocation function of MemProf's runtime. */
   readonly isRuntime: boolean;
   /** True for the program's `main`; its callers are the same for all allocations. */
   readonly isMain: boolean;
@@ -67,12 +67,10 @@ interface CodePlace {
 
 /** Modules of all processes of a profile. A file is one module, wherever the processes mapped it. */
 class CodeModules {
-  /** Modules in the order of their first use. */
   readonly all: CodeModule[] = [];
   readonly #named: ProfiledBinaries;
   readonly #installed: InstalledObjects;
   readonly #byKey = new Map<string, CodeModule>();
-  /** Finder of debug information, also in the named folders. */
   readonly #finder: ObjectFinder;
 
   /** @param installed finds binaries that the user did not name */
@@ -109,14 +107,11 @@ class CodeModules {
 interface ModuleIdentity {
   readonly index: IndexIntoModuleTable;
   readonly position: number;
-  /** Segment in the first process with the module. */
   readonly segment: RawSegment;
   readonly buildId: string;
 }
 
-/** Module with code on the way to allocations. */
 class CodeModule {
-  /** True if the user named its file. */
   isNamed = false;
   /** True if a shown path passes through it, or would with the program's frames. */
   isShown: boolean;
@@ -330,7 +325,6 @@ const UNKNOWN_CODE: CodePlace = {
 
 /** Collects the contexts of dumps. Contexts with the same call path are merged. */
 class DumpRows {
-  /** Number of dumps of processes that had one before. */
   repeatedDumps = 0;
   /** Number of contexts with a size of 0. No block has that size, since a request for 0 bytes gets one byte. */
   sizeless = 0;
@@ -386,7 +380,6 @@ class DumpRows {
     return this.#builder.build(this.#mibs.build());
   }
 
-  /** @param path innermost first */
   #stackOf(path: readonly CodePlace[]): number {
     let stack = 0;
     for (let index = path.length - 1; index >= 0; index--) {
@@ -414,7 +407,6 @@ function areOfSystem(segments: readonly RawSegment[]): boolean {
 class ProcessPlaces {
   readonly #code: CodeModules;
   readonly #processNumber: number;
-  /** Segments sorted by address. */
   readonly #segments: readonly { readonly segment: RawSegment; readonly position: number }[];
   readonly #known = new Map<number, CodePlace>();
 

@@ -58,27 +58,22 @@ export const nodeDeflate: Deflate = {
 /** Parts of the inputs that are kept. */
 export interface MergeFields {
   readonly fields: readonly MibField[];
-  /** Keeps names, files and lines too. */
   readonly keepsSources: boolean;
   /** Keeps frames in modules without a binary, as offsets in the module. */
   readonly keepsUnresolved?: boolean | undefined;
   /** Creates the file for merged data that has become large; without it, all data stays in memory. */
   readonly spill?: CreateSpillFile | undefined;
-  /** Size in bytes that counts as large. */
   readonly spillBytes?: number | undefined;
 }
 
-/** Part of a merge: a profile, and its origin. */
 export interface MergedPart extends MergedProfile {
   readonly origin: ProfileOrigin;
   /** Contexts of raw profiles in which no frame has a name. */
   readonly dropped: number;
 }
 
-/** Part of a merge like {@link MergedPart}, before it is sorted. */
 export interface MergedTables {
   readonly merger: ProfileMerger;
-  /** Data that does not fit into memory. */
   readonly runs: SpilledRuns | undefined;
   readonly origin: ProfileOrigin;
   readonly dropped: number;
@@ -114,7 +109,6 @@ export class InputMerger {
     return { offered: this.#offered, added: this.#merger.contexts.length + (this.#runs?.contexts ?? 0) };
   }
 
-  /** Approximate memory of the merged data. */
   get sizeBytes(): number {
     const { stacks, contexts } = this.#merger;
     return stacks.length * 5 + contexts.length * (this.#what.fields.length * 3 + 20);

@@ -43,7 +43,6 @@ export class InputReader {
   }
 }
 
-/** Returns all bytes of a source, in an array of their own. */
 export function wholeSource(source: ByteSource): Uint8Array {
   const bytes = source.read(0, source.size);
   // A source without `readInto` returns views of its own bytes.
@@ -55,7 +54,6 @@ export async function loadYamlReader() {
   return (await import("../../profile/formats/memprof-text/read-yaml.ts")).readMemprofYaml;
 }
 
-/** Describes damage to a file, as the end of a sentence that begins with its name. */
 export function faultOf({ kind, construct, detail, message }: FormatError): string {
   if (kind !== "unsupported-version") return `is damaged: ${message}`;
   // The inputs of a memshade profile can be merged again.

@@ -48,7 +48,6 @@ export function withContentOfPipe(input: MergeInput): MergeInput {
 
 class InputExpansion {
   readonly #skip: ((message: string) => void) | undefined;
-  /** Response files that are being read. */
   readonly #open: string[] = [];
 
   constructor(skip: ((message: string) => void) | undefined) {

@@ -16,7 +16,7 @@ export function leftOutOf({ path, bytes }: MergeInput): string[] {
   try {
     return besidesMemprof(source);
   } catch (error) {
-    // Other formats have no such data, and the merge reports a damaged file.
+    // Only indexed profiles have such data; the merge itself reports a damaged file.
     if (error instanceof FormatError) return [];
     throw error;
   } finally {

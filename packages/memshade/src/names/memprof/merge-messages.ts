@@ -2,10 +2,8 @@ import type { BinaryPlaces } from "./binaries.ts";
 import type { MergedPart } from "./input-merger.ts";
 import type { MergeInput } from "./inputs.ts";
 
-/** Start parameters of a merging thread. */
 export interface MergeThreadData {
   readonly places: BinaryPlaces;
-  /** Tags of the fields to keep. */
   readonly tags: readonly number[];
   readonly keepsSources: boolean;
   readonly keepsUnresolved: boolean | undefined;

@@ -40,7 +40,6 @@ function startMergeThread(data: MergeThreadData): MergeThread {
 /** Minimum of inputs per thread: fewer are merged before a thread has started. */
 const LEAST_FOR_THREADS = 16;
 const INPUTS_PER_TASK = 4;
-/** Size of merged data at which a thread sends it. */
 const THREAD_BYTES = 16 << 20;
 /** Number of inputs that this thread merges alone first, as a sample of the others. */
 const FIRST_INPUTS = 16;
@@ -124,7 +123,6 @@ class ThreadedMerge {
     return added - this.#firstContexts.added < MOST_NEW * more;
   }
 
-  /** Merges the remaining inputs in `count` threads, including this one. */
   async run(count: number): Promise<void> {
     const { places, fields, keepsSources, keepsUnresolved } = this.#options;
     const tags = fields.map(({ tag }) => tag);

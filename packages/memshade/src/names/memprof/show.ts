@@ -166,7 +166,6 @@ const INVALID = "invalid instrumentation profile data (bad magic)";
 const VERSION = "unsupported instrumentation profile format version";
 const MALFORMED = "malformed instrumentation profile data";
 
-/** Translates a format error of a raw file into the reference tool's words. */
 function rawError(file: string, error: FormatError): ProfdataError {
   switch (error.kind) {
     case "bad-magic":
@@ -188,7 +187,6 @@ function rawError(file: string, error: FormatError): ProfdataError {
   }
 }
 
-/** Translates a format error of an indexed file into the reference tool's words. */
 function indexedError(file: string, error: FormatError): ProfdataError {
   switch (error.kind) {
     case "bad-magic":
@@ -239,7 +237,6 @@ const OTHER_OBJECTS: readonly (readonly number[])[] = [
   [0x4d, 0x5a],
 ];
 
-/** Error for a raw profile without a binary: it lists the build ids. */
 function missingBinaryError(segments: readonly RawSegment[]): ProfdataError {
   const buildIds = new Set(segments.map(({ buildId }) => hexOf(buildId)).filter((id) => id !== ""));
   const lines = Array.from(buildIds, (id) => `\n BuildId: ${id}`).join("");
@@ -291,7 +288,6 @@ function assertMatches(loaded: LoadedObject, segments: readonly RawSegment[]): v
     throw new ProfdataError("We expect only one executable segment in the profiled binary");
 }
 
-/** First bytes of a file; empty if the file is not regular. */
 function startOf(file: string): Uint8Array {
   try {
     return readRegular(file).subarray(0, 4);

@@ -19,7 +19,6 @@ export class TemporaryFile implements SpillFile {
   readonly #path: string;
   readonly #descriptor: number;
 
-  /** @param output path of the output file */
   constructor(output: string) {
     const isRegular = statSync(output, { throwIfNoEntry: false })?.isFile() !== false;
     const folder = isRegular ? dirname(resolve(output)) : tmpdir();

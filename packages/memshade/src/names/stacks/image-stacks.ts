@@ -11,7 +11,6 @@ import { FormatError } from "../../ground/bytes/errors.ts";
 import type { ProcessImage, ProcessThread } from "../../profile/model/process-image.ts";
 import { MappedModule, NativeFile, type ObjectSource } from "./native-file.ts";
 
-/** Thread of a process, with its call path. */
 export interface ThreadStack {
   readonly thread: ProcessThread;
   readonly frames: readonly Frame[];
@@ -22,7 +21,6 @@ export interface ImageStacks {
   readonly image: ProcessImage;
   readonly target: UnwindTarget;
   readonly threads: readonly ThreadStack[];
-  /** Files mapped by the process. */
   readonly files: readonly NativeFile[];
 }
 

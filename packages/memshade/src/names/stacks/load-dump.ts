@@ -22,7 +22,6 @@ import { MappedModule, type NativeFile } from "./native-file.ts";
 const zlib = () => process.getBuiltinModule("node:zlib");
 const streams = () => process.getBuiltinModule("node:stream");
 
-/** File with stacks to unwind. `close` releases it. */
 export type Dump =
   | { readonly kind: "image"; readonly image: ProcessImage; close(): void }
   | { readonly kind: "perf"; readonly source: ByteSource; readonly gaps: readonly string[]; close(): void };
@@ -79,7 +78,6 @@ async function openContent(file: string): Promise<OpenContent> {
   return decompressed({ source, gaps: [], close: () => source.close() }, () => fs.createReadStream(file));
 }
 
-/** Decompresses a file; returns the file itself if it is not compressed. */
 async function decompressed(content: OpenContent, stream: () => Readable): Promise<OpenContent> {
   let result: OpenContent | undefined;
   try {

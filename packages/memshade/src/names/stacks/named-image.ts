@@ -32,7 +32,6 @@ export function nameImageStacks(
   };
 }
 
-/** Files that were needed and not found. */
 export function missingFiles(files: readonly NativeFile[]): MissingFile[] {
   return files.flatMap(({ path, buildId, missing: reason }) =>
     reason === undefined ? [] : [{ path, buildId, reason }],

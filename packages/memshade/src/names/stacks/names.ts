@@ -5,7 +5,6 @@ import { loadSymbolizer } from "../load/symbolizer.ts";
 import type { Symbolizer } from "../symbolize/symbolizer.ts";
 import type { FoundObject, NativeFile } from "./native-file.ts";
 
-/** Function with its position in the source, as far as known. */
 interface SourceFrame {
   /** Readable name; undefined if the address has none. */
   readonly function: string | undefined;
@@ -120,11 +119,9 @@ function symbolIn(table: SymbolTable, address: number, prefer: PreferSymbol): Fo
 /** Symbolizer that obtains the further files that it requests. */
 interface CompletedSymbolizer {
   readonly symbolizer: Symbolizer;
-  /** Answers the requests of the symbolizer for an address. */
   readonly frames: (address: number) => unknown;
 }
 
-/** Creates a symbolizer for an object, whose debug information may be in another object. */
 type OpenSymbolizer = (found: FoundObject, debug: ObjectFile | undefined) => CompletedSymbolizer;
 
 /** Names addresses by debug information, in the object or in a separate file. */
@@ -171,7 +168,6 @@ class DebugNamer {
   }
 }
 
-/** Names of an address: its functions, and its symbol. */
 export interface NamedAddress {
   /** Innermost first, inlined functions before the one they were inlined into. At least one. */
   readonly frames: readonly SourceFrame[];
@@ -207,7 +203,6 @@ export class FrameNamer {
     return name.endsWith("@plt") ? `${this.#demangle(name.slice(0, -4))}@plt` : this.#demangle(name);
   }
 
-  /** @param address in the object */
   name(file: NativeFile, address: number): NamedAddress {
     let known = this.#known.get(file);
     if (known === undefined) {
@@ -242,7 +237,6 @@ export class FrameNamer {
 export function withoutParameters(whole: string): string {
   // Compilers append suffixes, as in `run() (.cold)`.
   const name = whole.replace(/(?: \(\.[^()]*\))+$/, "");
-  // The symbol is a stub for calls of another object.
   if (name.endsWith("@plt")) return `${withoutParameters(name.slice(0, -4))}@plt`;
   const end = name.lastIndexOf(")");
   // Qualifiers and marks of compilers may follow the parameters.

@@ -9,13 +9,11 @@ import {
 import { cfiOfObject, type Module, type ObjectCfi, UnwindTable } from "../../code/unwind/index.ts";
 import { loadMiniDebugInfo } from "../load/mini-debug-info.ts";
 
-/** Object that was found, with its path. */
 export interface FoundObject {
   readonly path: string;
   readonly object: ObjectFile;
 }
 
-/** Source of the objects of a process. */
 export interface ObjectSource {
   /** Returns the object with a name in the process, or the reason why it is missing. */
   find(wanted: { path: string; buildId?: string | undefined }): FoundObject | { readonly missing: string };
@@ -33,7 +31,6 @@ const NO_BYTES = new Uint8Array(0);
 /** Names of mappings without a file. */
 const NO_FILE =
   /^(?:\[.*\]|\/\/anon|\/anon_hugepage.*|\/dev\/.*|\/memfd:.*|\/SYSV.*|\/i915.*|anon_inode:.*|)$/;
-/** Library that the kernel maps into every process. */
 const VDSO = "[vdso]";
 const DELETED = / \(deleted\)$/;
 
@@ -126,7 +123,6 @@ export class NativeFile {
     return page.subarray(into, into + length);
   }
 
-  /** Loaded section at an address; undefined in objects without section headers. */
   sectionOf(address: number): ObjectSection | undefined {
     return this.found?.object.sections.find(
       (section) =>

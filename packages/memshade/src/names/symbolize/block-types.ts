@@ -16,7 +16,6 @@ import { FormatError } from "../../ground/bytes/errors.ts";
 import type { BlockMember, BlockType, BlockTypeRule } from "../../profile/model/block-type.ts";
 import { addressOf } from "./variables.ts";
 
-/** Function at an allocation, and the current line in it. */
 interface Level {
   readonly die: Die;
   readonly line: number;
@@ -134,7 +133,6 @@ export class BlockTypes {
     return only !== undefined && others.length === 0 ? this.#type(only, "size") : undefined;
   }
 
-  /** Functions around an address, the innermost first, each with its line. */
   #levels(unit: Unit, address: number): Level[] {
     let index = this.#subroutines.get(unit);
     if (index === undefined) {
@@ -246,7 +244,6 @@ function pointee(type: Die | undefined): Verdict {
   return isOwner ? ownedType(pointer) : undefined;
 }
 
-/** Returns `T` of `unique_ptr<T>` and `unique_ptr<T[]>`. */
 function ownedType(owner: Die): Verdict {
   for (const child of owner.children())
     if (child.tag === dw.DW_TAG_template_type_parameter) {
@@ -276,7 +273,6 @@ function typeOf(die: Die): Die | undefined {
   return die.findInherited([dw.DW_AT_type])?.die.reference(dw.DW_AT_type);
 }
 
-/** Type that a subroutine constructs, if it is a constructor. */
 function constructed(subroutine: Die): Die | undefined {
   const name = subroutine.inheritedText([dw.DW_AT_name]);
   if (name === undefined) return undefined;

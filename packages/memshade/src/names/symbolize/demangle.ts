@@ -105,7 +105,6 @@ class OtherNames {
     this.#load = load;
   }
 
-  /** Returns undefined for a name that the library cannot demangle. */
   read(name: string): string | undefined {
     if (name.length > LONGEST_NAME) return undefined;
     if (this.#files === undefined) this.#start();

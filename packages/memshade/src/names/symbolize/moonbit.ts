@@ -20,7 +20,6 @@ const WRAPPED: Readonly<Record<string, (of: string) => string>> = {
   O: (of) => `${of}?`,
 };
 
-/** Maximum nesting of types. */
 const DEEPEST_TYPE = 64;
 
 /**
@@ -100,7 +99,6 @@ class Reader {
     return of && WRAPPED[letter](of);
   }
 
-  /** Reads `[String, @lib.Node]`, or nothing. */
   #arguments(): string {
     if (!this.#takes("G")) return "";
     const types: string[] = [];
@@ -165,7 +163,6 @@ class Reader {
     return true;
   }
 
-  /** Returns the name if all of the text was read. */
   #ended(name: string | undefined): string | undefined {
     return this.#at >= this.#text.length ? name : undefined;
   }

@@ -22,7 +22,6 @@ export interface DecodedUnit {
 /** Decoded units. If they become too large together, those decoded first are dropped. */
 export class DecodedUnits {
   readonly #mostBytes: number;
-  /** Counted bytes of each unit, in the order of decoding. */
   readonly #sizes = new Map<DecodedUnit, number>();
   #bytes = 0;
 
@@ -30,7 +29,6 @@ export class DecodedUnits {
     this.#mostBytes = mostBytes;
   }
 
-  /** Updates the size of a unit after a lookup, and makes room for it. */
   count(unit: DecodedUnit): void {
     const { sizeBytes } = unit;
     const counted = this.#sizes.get(unit);
@@ -95,8 +93,8 @@ export interface SourcePlace {
   /** True if this is the position of an earlier place, because the place itself has none. */
   readonly approximate?: boolean | undefined;
   /**
-   * For a place in the compiler's library: the nearest earlier position outside of it in the function. The library
-   * code may be inlined there.
+   * Position outside of the compiler's library, for a place in it: the nearest earlier one in the function. The
+   * library code may be inlined there.
    */
   readonly outer?: SourcePlace | undefined;
 }
@@ -242,7 +240,7 @@ export class Symbolizer {
     return this.#framesAt(address, this.#options.inlines ?? true);
   }
 
-  /** One frame for an address: the innermost position, in the symbol table's function. */
+  /** Returns one frame for an address: the innermost position, in the symbol table's function. */
   place(address: number): Frame {
     return this.#framesAt(address, false)[0];
   }
@@ -343,7 +341,6 @@ export class Symbolizer {
     }
   }
 
-  /** Symbol that names the outermost function, if any. */
   #namingSymbol(address: number, frames: readonly Frame[]): ReturnType<Symbolizer["symbolAt"]> {
     const { useSymbolTable = true, functions = "linkage" } = this.#options;
     if (!useSymbolTable || functions !== "linkage") return undefined;
@@ -353,7 +350,6 @@ export class Symbolizer {
     return onlyGlobal && symbol?.binding !== "global" ? undefined : symbol;
   }
 
-  /** Applies the options for names and paths. */
   #finish(frame: GrowingFrame): void {
     const { demangle, pathMap, functions } = this.#options;
     if (functions === "none") frame.linkageName = undefined;
@@ -384,7 +380,6 @@ export class Symbolizer {
         functions: this.#options.functions ?? "linkage",
         paths: this.#options.paths ?? "absolute",
         skipLineZero: this.#options.skipLineZero ?? false,
-        // The starts of a module's functions show if its debug information is stale.
         starts: (this.#options.starts ?? true) || this.object.kind === "wasm",
       });
       this.#units.set(unit, frames);
@@ -530,7 +525,6 @@ export type FileRequest =
 /** Answer to a request: the file, open or as bytes; undefined if there is none. */
 export type ProvidedFile = ObjectFile | Uint8Array | undefined;
 
-/** Key of a request; requests with the same key are for the same file. */
 function keyOf(request: FileRequest): string {
   switch (request.kind) {
     case "dwo":

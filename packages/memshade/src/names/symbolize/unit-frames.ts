@@ -15,7 +15,6 @@ import type { StaticVariable } from "../../profile/model/statics.ts";
 import type { GrowingFrame } from "./frame.ts";
 import { type DataDeclaration, type LocalVariable, localVariables, UnitVariables } from "./variables.ts";
 
-/** Kind of a function's name. */
 export type FunctionNames = "linkage" | "short" | "none";
 
 export interface FrameStyle {
@@ -59,7 +58,6 @@ export class UnitFrames {
     return this.#lineTableOf(this.unit);
   }
 
-  /** Uses a split unit for functions from now on. */
   useSplitUnit(split: Unit): void {
     split.skeleton = this.unit;
     this.#described = split;

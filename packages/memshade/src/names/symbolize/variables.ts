@@ -33,7 +33,6 @@ export interface DataDeclaration {
 
 export type { StaticVariable };
 
-/** Returns the path of a file by its number in an entry's unit. */
 type PathOf = (file: number, unit: Unit) => string | undefined;
 
 /** All variables of the innermost subroutine at an address, with those of functions inlined into it. */
@@ -100,7 +99,6 @@ interface PlacedVariable {
   readonly end: number;
   readonly bytes: number | undefined;
   readonly die: Die;
-  /** Names of the enclosing scopes. */
   readonly scope: readonly string[];
 }
 

@@ -38,10 +38,8 @@ export class Emitter {
   readonly code: FunctionCode;
   readonly frame: Frame;
   readonly labels: readonly Label[];
-  /** Returns the label of any function of the module. */
   readonly functions: (index: number) => Label;
   readonly #registers: Int8Array;
-  /** Emits the code that restores registers and stack. */
   readonly leave: () => void;
 
   constructor(
@@ -237,7 +235,7 @@ export const INTEGER_WRITERS: Readonly<Record<string, (emitter: Emitter, instruc
       const operand = isConstant(source) ? emitter.register(source, RCX) : emitter.operand(source, wide, RCX);
       if (name === "popcnt") asm.put("popcnt", size, RAX, operand);
       else {
-        // For 0 the result of bsf and bsr is undefined, and the zero flag is set.
+        // The result of bsf and bsr is undefined for 0, and the zero flag is set.
         const bits = wide ? 64 : 32;
         asm.put(name === "clz" ? "bsr" : "bsf", size, RAX, operand);
         asm.put("mov", 4, RCX, name === "clz" ? 2 * bits - 1 : bits);
@@ -338,11 +336,9 @@ const ALIGNMENT = 16;
 export interface Frame {
   /** Number subtracted from the stack pointer after the pushes. */
   bytes: number;
-  /** Pushed registers, in this order. */
   pushed: readonly number[];
   /** Distance from the stack pointer of each value without a register. */
   slots: ReadonlyMap<Value, number>;
-  /** Distance from the stack pointer to its value before the call. */
   cfa: number;
 }
 

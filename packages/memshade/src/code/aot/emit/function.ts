@@ -53,7 +53,6 @@ export interface WrittenFunction {
   rows: StackRow[];
 }
 
-/** Options of a function's prologue. */
 export interface Entry {
   /** Loads the base of linear memory, and calls the opener if the base is 0. */
   loadsBase: boolean;
@@ -183,7 +182,6 @@ function stands(instructions: readonly Instruction[], from: number, label: numbe
 
 type Writer = (emitter: Emitter, instruction: Instruction) => void;
 
-/** Prefix of relocation symbols of C functions. */
 export const C_FUNCTION = "c:";
 const THREAD_OFFSET = "thread";
 

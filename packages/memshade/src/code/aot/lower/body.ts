@@ -30,7 +30,6 @@ export interface ControlFrame {
   values: readonly Value[];
   results: readonly ValType[];
   height: number;
-  /** True once a branch goes to its end. */
   used: boolean;
   /** Beginning of the `else` of an `if`, and the operands there. */
   otherwise: number;
@@ -44,7 +43,7 @@ const OPENING: readonly number[] = [Op.BLOCK, Op.LOOP, Op.IF];
 const UNKNOWN_BLOCKS: readonly number[] = [Op.TRY, Op.TRY_TABLE];
 
 /**
- * One pass over the body of a function: every instruction has a rule that changes the operand stack and appends
+ * Pass over the body of a function: every instruction has a rule that changes the operand stack and appends
  * code.
  */
 export class BodyLowering {
@@ -123,7 +122,6 @@ export class BodyLowering {
     if (type !== I32 && type !== I64 && type !== V128) throw this.unsupported("it has references");
   }
 
-  /** Opens the function's body as a block: a branch to it returns. */
   #open(): void {
     const common = { label: NONE, values: [], height: 0, used: false, otherwise: NONE, operands: [] };
     this.frames.push({ kind: "body", results: this.results, ...common });
@@ -168,7 +166,6 @@ const PLAIN: Omit<Instruction, "op" | "to" | "from"> = {
 
 export class CodeBuilder {
   readonly code: FunctionCode;
-  /** Number of loops around the appended code. */
   depth = 0;
 
   readonly #keepTraps: boolean;
@@ -237,7 +234,6 @@ export interface Sum {
   address: Address;
 }
 
-/** Entry of the operand stack: a value, a constant, or a deferred computation. */
 export type Entry = Value | Constant | Sum | Comparison;
 
 /**
@@ -313,7 +309,6 @@ class OperandStack {
     return loads && last.wide === (bytes === 8) ? this.#builder.takeLast().from[0] : source;
   }
 
-  /** Operands and condition of a comparison where it is used. */
   condition(entry: Entry): { from: Source[] } & Pick<Instruction, "comparison" | "condition" | "wide"> {
     if (typeof entry === "number" || entry.kind !== "comparison")
       return { from: [this.value(entry), ZERO], comparison: "cmp", condition: "ne", wide: false };
@@ -346,7 +341,6 @@ class OperandStack {
     this.#copy((value) => value === local);
   }
 
-  /** Copies every entry that means a local. */
   keepLocals(): void {
     this.#copy((value) => value < this.locals);
   }

@@ -6,7 +6,6 @@ import { inverted } from "./integers.ts";
 
 const EMPTY = -64;
 
-/** Parameters and results of the block type that is read next. */
 export function decodeBlockType(body: BodyLowering): {
   params: readonly ValType[];
   results: readonly ValType[];
@@ -160,7 +159,6 @@ function arityOf(frame: ControlFrame): number {
   return frame.kind === "body" ? frame.results.length : frame.values.length;
 }
 
-/** Moves the values of a branch from the stack to the block's values, and jumps. */
 function branch(body: BodyLowering, frame: ControlFrame): void {
   if (frame.kind === "body") returnFrom(body);
   else {

@@ -5,7 +5,6 @@ import { type BodyLowering, type Comparison, type Entry, type Sum, ZERO } from "
 
 const COMMUTATIVE = ["imul", "and", "or", "xor"];
 const MOST_SCALED = 3n;
-/** Condition with its operands swapped. */
 const SWAPPED: Partial<Record<Condition, Condition>> = {
   l: "g",
   g: "l",

@@ -16,7 +16,6 @@ import type { BodyLowering, CodeBuilder, Rule } from "./body.ts";
 
 const MOVED = maskOf([RDI.number, RSI.number]);
 const THIRD = 1 << RDX.number;
-/** Operations that x86-64 applies to memory in one instruction. */
 const UPDATES = ["add", "sub", "and", "or", "xor"];
 
 export const MEMORY_RULES: Readonly<Record<string, Rule>> = {
@@ -59,7 +58,6 @@ export const MEMORY_RULES: Readonly<Record<string, Rule>> = {
   "memory.copy": (body) => bulk(body, "copy", 2),
 };
 
-/** Lowers a bulk instruction, and reads its memory indices, which are all 0. */
 function bulk(body: BodyLowering, op: "fill" | "copy", memories: number): void {
   const { stack, builder, reader } = body;
   for (let i = 0; i < memories; i++)
@@ -211,7 +209,6 @@ export const VECTOR_RULES: Readonly<Record<string, Rule>> = {
   },
   "any true": ({ stack }) => pushTest(stack.popValue(), "ne", stack),
   "all true": (body, { name }) => {
-    // All lanes are set if no lane equals 0.
     const zeros = binary(body, name, constantOf(body, ZEROS), body.stack.popValue());
     pushTest(zeros, "e", body.stack);
   },

@@ -3,7 +3,6 @@ import * as dw from "../constants.ts";
 import { Cursor, u32At, u64At } from "../cursor.ts";
 import type { Die, Unit } from "../die.ts";
 
-/** Receives addresses `[low, high)`. */
 export type TakeRange = (low: number, high: number) => void;
 
 /**

@@ -76,7 +76,6 @@ export class SubroutineIndex {
 }
 
 const OFFSET = 0;
-/** Enclosing subroutine, or `NO_SUBROUTINE`. */
 const PARENT = 1;
 const INLINED = 2;
 const ORIGIN = 3;
@@ -113,7 +112,6 @@ interface Chunk {
  */
 export class IntervalMap {
   readonly #chunks: Chunk[] = [newChunk()];
-  /** Chunk of the last insertion, which the next one mostly hits too. */
   #recent = 0;
 
   add(low: number, high: number, value: number): void {
@@ -122,7 +120,7 @@ export class IntervalMap {
     const chunk = this.#chunks[this.#recent];
     if (at >= 0 && low < chunk.ends[at]) {
       const start = chunk.starts[at];
-      // This order also handles `high` below `low`, which occurs in damaged programs.
+      // The order of these steps also handles `high` below `low`, which occurs in damaged programs.
       if (high < chunk.ends[at]) this.#set(high, chunk.ends[at], chunk.values[at]);
       if (low > start) this.#setEnd(start, low);
     }

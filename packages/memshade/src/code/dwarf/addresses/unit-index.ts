@@ -16,7 +16,6 @@ const FEW_LOOKUPS = 2;
 export class UnitIndex {
   readonly #file: DwarfFile;
   #lookups = 0;
-  /** Address ranges with the offsets of their units. */
   #pieces: SortedIntervals | undefined;
   readonly #described = new Set<number>();
 
@@ -64,7 +63,6 @@ export class UnitIndex {
     this.#guarded(() => readAddressRanges(this.#file.section(".debug_aranges"), this.#described, visit));
   }
 
-  /** Visits the ranges of units that `.debug_aranges` does not describe. */
   #visitOthers(visit: VisitRange): void {
     for (const unit of this.#file.units) {
       const { offset } = unit.header;
@@ -93,11 +91,9 @@ export class UnitIndex {
 
 type VisitRange = (unit: number, low: number, high: number) => void;
 
-/** Special values in place of a unit's offset. */
 const NONE = -1;
 const SEVERAL = -2;
 
-/** Ranges of units, in columns. Units are given by their offsets in `.debug_info`. */
 interface UnitRanges {
   readonly lows: number[];
   readonly highs: number[];
@@ -273,7 +269,6 @@ class SortedIntervals {
     this.#values = values;
   }
 
-  /** Value of the interval with the largest start at or below an address, if it reaches that far; else −1. */
   find(address: number): number {
     const starts = this.#starts;
     const last = partitionPoint(0, starts.length, (index) => starts[index] <= address) - 1;

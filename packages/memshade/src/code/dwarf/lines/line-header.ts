@@ -16,7 +16,6 @@ export interface LineHeader extends Encoding {
   readonly lineBase: number;
   readonly lineRange: number;
   readonly opcodeBase: number;
-  /** Number of LEB128 operands, by opcode. */
   readonly operandCounts: readonly number[];
   readonly directories: readonly string[];
   /** Numbered from 0 in version 5, from 1 before. The program may add further files. */
@@ -30,7 +29,6 @@ export interface LineSections {
   /** Strings of `.debug_str` and `.debug_line_str`. */
   readonly stringAt: (offset: number) => string | undefined;
   readonly lineStringAt: (offset: number) => string | undefined;
-  /** Strings of paths that are given by an index. */
   readonly textAtIndex: (index: number) => string | undefined;
 }
 

@@ -13,7 +13,6 @@ export const NO_SECTION = -1;
 
 interface Sequence {
   readonly low: number;
-  /** Address after its last instruction. */
   readonly high: number;
   /** Indices of its rows; the last row is its end. */
   readonly first: number;
@@ -54,7 +53,6 @@ export class LineRows {
   #highestFile = 0;
   #hasDiscriminators = false;
   #count = 0;
-  /** Section of the rows added next. */
   section = NO_SECTION;
   #sequences: Sequence[] = [];
   #sequenceStart = -1;
@@ -89,7 +87,6 @@ export class LineRows {
     if (low < high) this.#sequences.push({ low, high, first, last, section: this.section });
   }
 
-  /** Sorts the sequences and copies the columns, after the last row. */
   finish(): this {
     this.#keep(growing);
     this.#sequences.sort((a, b) => a.section - b.section || a.high - b.high || a.first - b.first);

@@ -4,7 +4,6 @@ import type { Unit } from "../die.ts";
 import { type LineHeader, readLineHeader, runLineProgram } from "./line-header.ts";
 import { type LinePlace, LineRows, NO_SECTION } from "./line-rows.ts";
 
-/** Form of the paths of files. */
 export type PathStyle = "absolute" | "relative" | "basename";
 
 /** Line table of a unit. Its files are read at once, its rows at the first lookup. */
@@ -49,7 +48,6 @@ export class LineTable {
     return rows.finish();
   }
 
-  /** Path of a file; undefined for an unknown number. */
   path(file: number, style: PathStyle, compilationDirectory: string): string | undefined {
     const { version, files, directories } = this.#header;
     const entry = files[version >= 5 ? file : file - 1];
@@ -61,7 +59,7 @@ export class LineTable {
     if (version >= 5) {
       if (directory !== 0 || style !== "relative") folder = directories[directory] ?? "";
     } else folder = directories[directory - 1] ?? "";
-    // From version 5 on, directory 0 is the compilation directory itself.
+    // Directory 0 is the compilation directory itself from version 5 on.
     const startsInCompilation = style === "absolute" && (version < 5 || directory !== 0);
     const prefix = startsInCompilation && !isAbsolute(folder) ? compilationDirectory : "";
     return joinPaths([prefix, folder, name]);

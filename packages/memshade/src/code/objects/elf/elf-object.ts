@@ -313,7 +313,6 @@ interface RelocatableTables {
 class RelocatedSections {
   readonly #tables: RelocatableTables;
   readonly #contentOf: (section: ObjectSection) => Uint8Array | undefined;
-  /** Index of the section with relocations, by index of the relocated section. */
   readonly #relocations = new Map<number, number>();
   readonly #joined = new Map<string, Relocated | undefined>();
   #bases: ReadonlyMap<number, number> | undefined;
@@ -375,7 +374,6 @@ class RelocatedSections {
     });
   }
 
-  /** Start of a section in the joined section of its name. */
   #baseOf(index: number): number {
     this.#bases ??= this.#findBases();
     return this.#bases.get(index) ?? 0;

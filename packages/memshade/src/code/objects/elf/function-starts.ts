@@ -25,7 +25,6 @@ export class FunctionStarts {
     this.#count = count;
   }
 
-  /** Returns undefined for an object without such a table. */
   static of(object: ObjectFile): FunctionStarts | undefined {
     const header = object.programHeaders.find(({ type }) => type === PT_GNU_EH_FRAME);
     if (header === undefined) return undefined;
@@ -36,7 +35,6 @@ export class FunctionStarts {
     return new FunctionStarts(view, header.address, Math.min(view.getUint32(8, true), room));
   }
 
-  /** Last start at or before an address, if any. */
   startOf(address: number): number | undefined {
     const startAt = (index: number): number =>
       this.#address + this.#view.getInt32(TABLE_AT + ROW_BYTES * index, true);

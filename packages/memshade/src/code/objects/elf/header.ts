@@ -26,7 +26,6 @@ export interface ElfHeader {
   readonly entry: number;
   readonly programHeaders: ElfTable;
   readonly sectionHeaders: ElfTable;
-  /** Index of the section with the section names. */
   readonly sectionNames: number;
 }
 
@@ -120,7 +119,6 @@ function withOverflowedCounts(source: ByteSource, header: ElfHeader): ElfHeader 
   };
 }
 
-/** Reads the section headers that lie inside the file. */
 export function readSectionHeaders(
   source: ByteSource,
   { is64, sectionHeaders }: ElfHeader,
@@ -141,7 +139,6 @@ export function readSectionHeaders(
   });
 }
 
-/** Reads the program headers that lie inside the file. */
 export function readProgramHeaders(source: ByteSource, { is64, programHeaders }: ElfHeader): ObjectSegment[] {
   return readTable(source, programHeaders, is64 ? 56 : 32, (view, at) => {
     const word = (at64: number, at32: number) =>

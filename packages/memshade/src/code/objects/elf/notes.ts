@@ -1,11 +1,9 @@
 import { viewOf } from "./header.ts";
 
-/** Note of a `PT_NOTE` segment or `SHT_NOTE` section. */
 export interface ElfNote {
   /** Owner without the closing NUL: `GNU`, `CORE`, `LINUX`, … */
   readonly owner: string;
   readonly type: number;
-  /** Descriptor, as a view. */
   readonly content: Uint8Array;
   /** Offset of the descriptor in the input. */
   readonly offset: number;

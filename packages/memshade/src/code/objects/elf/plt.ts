@@ -14,9 +14,7 @@ const SLOT_RELOCATIONS: Readonly<Record<string, readonly number[]>> = {
   aarch64: [1025, 1026],
 };
 
-/** Stub of the procedure linkage table. */
 export interface PltStub {
-  /** Name of the function that the stub jumps to. */
   readonly target: string;
   /** Start of the stub (SVMA). */
   readonly address: number;
@@ -91,7 +89,6 @@ export class PltStubs {
     return this.#targets.get(slot);
   }
 
-  /** Names of the functions, by the slots that hold their addresses. */
   #readTargets(): Map<number, string> {
     const targets = new Map<number, string>();
     const object = this.#object;

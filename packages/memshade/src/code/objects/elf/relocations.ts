@@ -1,7 +1,6 @@
 import { EM_386, EM_AARCH64, EM_ARM, EM_PPC64, EM_RISCV, EM_X86_64, SHN_LORESERVE } from "./constants.ts";
 import { getU64, viewOf } from "./header.ts";
 
-/** Relocations of one section, with the symbols that they refer to. */
 export interface RelocationInput {
   readonly entries: Uint8Array;
   /** True if the entries have addends (`SHT_RELA`); otherwise the addends are in the section. */
@@ -24,7 +23,6 @@ interface Rule {
   readonly bytes: 0 | 1 | 2 | 4 | 8;
   /** The value is an address, or its distance from the offset, or is added to or subtracted from the content. */
   readonly kind: "absolute" | "relative" | "add" | "subtract";
-  /** Number of bits that are written; higher bits stay. */
   readonly bits?: number;
 }
 
@@ -108,7 +106,6 @@ const RULES: ReadonlyMap<number, ReadonlyMap<number, Rule>> = new Map([
   ],
 ]);
 
-/** True for machines whose relocations in debug information are supported. */
 export function canRelocate(machine: number): boolean {
   return RULES.has(machine);
 }

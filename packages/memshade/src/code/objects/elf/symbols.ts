@@ -37,7 +37,6 @@ const DOT = 0x2e;
 
 const NO_KIND = 255;
 
-/** Indices into `SYMBOL_KINDS`, by ELF's symbol type. */
 const KIND_OF_TYPE = new Uint8Array(16).fill(NO_KIND);
 KIND_OF_TYPE[STT_FUNC] = 0;
 KIND_OF_TYPE[STT_GNU_IFUNC] = 0;
@@ -154,7 +153,6 @@ export function findElfSymbol(input: ElfSymbolSections, wanted: number): ObjectS
   };
 }
 
-/** Set to 1 for each section index whose symbols belong to the loaded program. */
 function namedSections(sections: readonly ElfSectionHeader[]): Uint8Array {
   // Special indices and those above the table pass, since files with very many sections keep some indices in a
   // separate table.

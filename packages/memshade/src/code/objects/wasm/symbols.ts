@@ -75,7 +75,6 @@ export function readWasmSymbols(
   });
 }
 
-/** Entry of the code section: its function number and its address in the section. */
 export interface FunctionBody {
   readonly index: number;
   readonly address: number;
@@ -109,7 +108,6 @@ export function findWasmSymbol(
   return name === undefined ? undefined : { ...place, name, kind: "function", binding: "local" };
 }
 
-/** Places of function names in a section, by function index. */
 class NamePlaces {
   #starts = new Uint32Array(256);
   #sizes = new Uint32Array(256);
@@ -193,7 +191,6 @@ function skipLimits(reader: ByteReader): void {
   if (flags & LIMITS_PAGE_SIZE) reader.u32Leb();
 }
 
-/** Receives the index of a function, and the start and size of its name. */
 type VisitName = (index: number, start: number, size: number) => void;
 
 function visitExportedFunctions(reader: ByteReader, visit: VisitName): void {

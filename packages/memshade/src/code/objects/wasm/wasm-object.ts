@@ -15,7 +15,6 @@ const LONGEST_LEB = 5;
 /** Shortest entry: its length and its content. */
 const SHORTEST_ENTRY = 2;
 
-/** Boundaries of a code section's entries, as offsets in it. */
 class FunctionBodies {
   /** Start of the first entry, and the end of each. */
   readonly #first: number;
@@ -92,7 +91,6 @@ function readFunctionBodies(
 
 /** Reader of LEB128 numbers in the code section, with a window that moves forward. */
 class Lengths {
-  /** Position after the last number. */
   position = 0;
   readonly #source: ByteSource;
   readonly #code: ObjectSection;
@@ -316,7 +314,6 @@ export class WasmObject implements ObjectFile {
     return this.sections.find(({ type }) => type === SectionId.Code);
   }
 
-  /** Content of a custom section that consists of one byte string with its length. */
   #prefixed(name: string): Uint8Array | undefined {
     const content = this.section(name);
     if (content === undefined) return undefined;
@@ -353,7 +350,6 @@ const FEW_LOOKUPS = 20;
 /** Bytes read at a section's start: its header and the name of most custom sections. */
 const LOOK_BYTES = 128;
 
-/** Reads the header of the section that starts at a file offset. */
 function readSection(source: ByteSource, at: number): { section: ObjectSection; end: number } {
   const reader = new ByteReader(source.read(at, LOOK_BYTES));
   const type = reader.u8("section");

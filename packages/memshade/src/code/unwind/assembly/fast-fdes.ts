@@ -33,12 +33,10 @@ let origin: i64 = 0;
 /** Range of the code, minus 2^31. */
 let codeStart: i64 = 0;
 let codeEnd: i64 = 0;
-/** Section offset of the window's first byte. */
 let windowOffset: u32 = 0;
 /** True if rows are written directly to the table; otherwise they stay in a batch. */
 let intoTable: bool = false;
 
-/** Number of FDEs that the last run read. */
 export let fdeCount: u32 = 0;
 
 export function setSection(debugFrame: bool, base: f64, start: f64, end: f64, table: bool): void {
@@ -56,7 +54,6 @@ export function setWindow(offset: u32): void {
 /** Number of successive slots of the transition table in which a key may be. */
 const PROBES: u32 = 16;
 
-/** Finds or computes a transition that is not in its first slot; a computed one is stored. */
 function otherTransition(transitions: u32, entry: u32, slot: u32, set: u32, code: u32): u32 {
   if (set >= KEYED_SETS) return nextSet(slot, set, code);
   const key = (set << 16) | code;

@@ -36,7 +36,6 @@ export { fdeCount, readFdes, setSection, setWindow } from "./fast-fdes";
 export let firsts: u32 = 0;
 export let counts: u32 = 0;
 export let before: u32 = 0;
-/** First block without content so far. */
 let nextBlock: u32 = 0;
 /** Rule set in force after the last indexed entry. */
 let set: u32 = 0;
@@ -53,7 +52,6 @@ export function beginIndex(blockCount: u32): void {
   set = 0;
 }
 
-/** Fills blocks without entries, up to `upTo`. */
 export function skipBlocks(upTo: u32): void {
   for (; nextBlock < upTo; nextBlock++) store<u32>(before + (nextBlock << 2), set);
 }
@@ -71,7 +69,6 @@ function joinBlock(block: u32, first: u32, last: u32): void {
   store<u16>(counts + (block << 1), <u16>(known + last - first));
 }
 
-/** Finds the last mark at or before an entry. */
 export function markOf(entry: u32): u32 {
   let low: u32 = 0;
   let high = markCount;

@@ -58,7 +58,6 @@ function moved(from: u32, bytes: u32, newBytes: u32): u32 {
   return to;
 }
 
-/** Reserves memory for about so many rows and FDEs. */
 export function beginTable(rows: u32, expectedFdes: u32, shortestGap: u32): void {
   minGap = shortestGap;
   entryCapacity = rows + 16;
@@ -72,7 +71,6 @@ export function beginTable(rows: u32, expectedFdes: u32, shortestGap: u32): void
   fdes = allocate(fdeCapacity * FDE_BYTES);
 }
 
-/** Makes room for the entries and marks of one FDE. */
 export function reserve(rows: u32): void {
   if (entryCount + rows + 2 > entryCapacity) {
     entryCapacity = entryCapacity + (entryCapacity >>> 1) + rows + 2;
@@ -172,8 +170,6 @@ export function addRows(start: i32, end: i32, first: u32, last: u32): void {
   rowCount += row - first;
 }
 
-// Overlapping FDEs: their entries in another order.
-
 /** Cursors of the FDEs while they are sorted: the next entry of each, the mark after it, and the set before it. */
 let cursors: u32 = 0;
 let cursorMarks: u32 = 0;
@@ -247,7 +243,6 @@ function cursorOffset(fde: u32, entry: u32): i32 {
   return (block << BLOCK_BITS) + <i32>(load<u32>(oldEntries + (entry << 2)) & LOW_MASK);
 }
 
-/** Adds the range of an FDE from `position` up to an offset. */
 function addStretch(fde: u32, end: i32): void {
   const last = lastEntry(fde);
   let entry = load<u32>(cursors + (fde << 2));
@@ -269,7 +264,6 @@ function addStretch(fde: u32, end: i32): void {
   store<u32>(cursorSets + (fde << 2), set);
 }
 
-/** Adds the ranges of open FDEs up to an offset. */
 function addStretchesUpTo(limit: i32): void {
   while (openCount > 0 && position < limit) {
     const fde = load<u32>(open + ((openCount - 1) << 2));

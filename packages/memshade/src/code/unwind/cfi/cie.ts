@@ -15,7 +15,6 @@ export interface Cie {
   readonly personality: { readonly encoding: number; readonly offset: number } | undefined;
   /** True if the augmentation string begins with `z`: FDEs then have augmentation data, preceded by its size. */
   readonly hasAugmentationData: boolean;
-  /** Bytes of the segment selector before the addresses of FDEs. */
   readonly segmentSize: number;
   readonly addressSize: number;
   readonly codeAlignment: number;
@@ -23,7 +22,6 @@ export interface Cie {
   readonly returnAddress: number;
   /** `ROW_FLAG`s of all rows. */
   readonly flags: number;
-  /** Range of the initial instructions in the section. */
   readonly programStart: number;
   readonly programEnd: number;
   initialSet: number;

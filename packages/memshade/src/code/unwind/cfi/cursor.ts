@@ -38,7 +38,6 @@ export class CfiCursor {
     }
   }
 
-  /** Reads a two's complement little-endian integer of 1, 2, 4 or 8 bytes. */
   signed(size: number): number {
     const at = this.position;
     this.position += size;

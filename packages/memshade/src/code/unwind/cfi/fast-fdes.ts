@@ -11,7 +11,6 @@ import { setAfter } from "./set-changes.ts";
  */
 const MAX_CODE_ALIGNMENT = 255;
 
-/** Rows of a batch of FDEs. The sink receives those of one FDE at a time. */
 class BatchRows implements FdeRows {
   first = 0;
   count = 0;
@@ -136,7 +135,6 @@ export class FastFdes implements FastReader {
     }
   }
 
-  /** True if the window has the whole entry at a position. */
   #isWhole(position: number): boolean {
     const at = position - this.#windowStart;
     const left = this.#windowEnd - position - 4;

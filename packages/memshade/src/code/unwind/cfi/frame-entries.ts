@@ -8,10 +8,8 @@ import { ROW_FLAG } from "./rule-sets.ts";
 /** Function's entry in `.eh_frame`, with its call frame instructions as stored. */
 export interface FrameEntry {
   readonly start: number;
-  /** Size of the function in bytes. */
   readonly size: number;
   readonly cie: Cie;
-  /** Address (SVMA) of the CIE. */
   readonly cieAddress: number;
   /** Address (SVMA) of the exception table, if there is one. */
   readonly lsda: number | undefined;

@@ -37,7 +37,6 @@ const MAX_REMEMBERED = 64;
 /** No function is longer than 2 GiB. */
 const LAST_LOCATION = 2 ** 31 - 1;
 
-/** Runs call frame instructions and produces rows. */
 export class CfiProgram {
   readonly cursor: CfiCursor;
   readonly rules: RuleSets;
@@ -47,7 +46,6 @@ export class CfiProgram {
 
   // Result of an instruction outside of the fast path.
   #set = 0;
-  /** Bytes by which the location moved. */
   #advance = 0;
   readonly #remembered = new Uint32Array(MAX_REMEMBERED);
   #depth = 0;
@@ -244,7 +242,6 @@ export class CfiProgram {
     return cursor.position;
   }
 
-  /** Ends the program, since the rules from here on are unknown. */
   #giveUp(end: number): number {
     this.#set = 0;
     this.#advance = 0;

@@ -23,7 +23,6 @@ export class CfiDictionary {
     this.rules = new RuleSets((1 << 18) + 4 * inputBytes);
   }
 
-  /** Fast path for sinks without a fast path of their own; created on first use. */
   get fast(): FastFdes {
     this.#fast ??= new FastFdes(this.rules);
     return this.#fast;
@@ -39,11 +38,9 @@ export interface CodeRange {
 interface CodeLayout {
   /** Lowest address of a loaded segment (SVMA). */
   readonly base: number;
-  /** Range of its code, as offsets from the base. */
   readonly code: CodeRange;
 }
 
-/** Counts of entries in the sections. */
 export interface CfiCounts {
   cies: number;
   fdes: number;
@@ -74,7 +71,6 @@ export class CfiReader {
    */
   #cieBudget: number;
 
-  // Header of the entry that `#readHeader` read last.
   #contentStart = 0;
   #entryEnd = 0;
   #is64Bit = false;
@@ -112,7 +108,7 @@ export class CfiReader {
 
   /** Reads FDEs on the fast path, and returns the position of the first entry of another kind. */
   #readFast(position: number, end: number): number {
-    // Without a CIE there can be no FDE.
+    // An FDE needs a CIE before it.
     if (this.#lastCie === undefined) return position;
     const fast = this.#fast;
     if (fast.enter(this.#section, this.#base, this.#code))
@@ -150,7 +146,6 @@ export class CfiReader {
     this.#dictionary.problems.add(kind, offset, `${this.#section.kind} ${construct}`, detail);
   }
 
-  /** Reads the length of an entry; returns false if the rest of the section is unreadable. */
   #readHeader(offset: number): boolean {
     const { view } = this.#program.cursor;
     const size = view.byteLength;
@@ -368,7 +363,6 @@ export class FrameHeader {
     return this.#address + this.#view.getInt32(this.#tableStart + 8 * index, true);
   }
 
-  /** Offset in `.eh_frame` of an entry's FDE. */
   fdeAt(index: number): number {
     return this.#address + this.#view.getInt32(this.#tableStart + 8 * index + 4, true) - this.frameAddress;
   }

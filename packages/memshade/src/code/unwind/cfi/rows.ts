@@ -34,7 +34,6 @@ export class ProgramRows implements FdeRows {
 export class CfiRows implements FdeSink {
   count = 0;
   starts: Uint32Array;
-  /** Index of each row's rule set. */
   sets: Uint32Array;
 
   fdeCount = 0;
@@ -93,15 +92,12 @@ function withCapacity(array: Uint32Array, capacity: number): Uint32Array {
 
 /** Rows of an FDE: each begins `deltas[i]` bytes after the start of its code. Deltas ascend from 0. */
 export interface FdeRows {
-  /** Index of the first row in the arrays. */
   readonly first: number;
   readonly count: number;
   readonly deltas: Int32Array;
-  /** Index of each row's rule set. */
   readonly sets: Int32Array;
 }
 
-/** Fast path through the entries of a section. */
 export interface FastReader {
   readonly count: number;
   /**
@@ -123,7 +119,6 @@ export interface FastReader {
   read(from: number, end: number, sink: FdeSink): number;
 }
 
-/** Receives the rows of FDEs in the order in which they are read. */
 export interface FdeSink {
   /** Fast path that writes common FDEs directly into the sink's own table; other FDEs come through `addFde`. */
   readonly fast?: FastReader;

@@ -58,7 +58,6 @@ export class RuleSets {
   readonly #maxWords: number;
   /** Open addressing: hash of a set → its index + 1. */
   #slots = new Int32Array(1024);
-  /** The set under construction. */
   #scratch = new Int32Array(3 + 2 * MAX_REGISTERS);
   #scratchLength = 0;
 
@@ -97,7 +96,6 @@ export class RuleSets {
     return this.words[this.starts[set] + 1] >>> 8;
   }
 
-  /** Offset in bytes from the base register, or the number of the CFA's expression. */
   cfaOperand(set: number): number {
     return this.words[this.starts[set] + 2];
   }
@@ -182,7 +180,6 @@ export class RuleSets {
     this.#scratchLength = length;
   }
 
-  /** Loads a set with room for the rule of a register, and returns its index. */
   #open(set: number, register: number): number {
     this.#load(set);
     const scratch = this.#scratch;

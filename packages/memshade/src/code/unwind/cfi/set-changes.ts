@@ -54,7 +54,6 @@ function asLastOffset(offset: number): number {
   return offset >= 0 && offset < NO_OFFSET ? offset : NO_OFFSET;
 }
 
-/** Offset of the CFA from a register, or its last offset before it became an expression. */
 function lastOffset(rules: RuleSets, set: number): number {
   switch (rules.cfaRule(set)) {
     case CFA_RULE.register:

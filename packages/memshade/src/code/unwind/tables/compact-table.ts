@@ -23,7 +23,6 @@ export class ExtentTable {
   #sets: Uint16Array | Uint32Array;
   #prepared = false;
 
-  /** @param capacity expected number of extents */
   constructor(capacity: number, setCount: number) {
     this.#offsets = new Uint32Array(capacity);
     this.#lengths = new Uint16Array(capacity);
@@ -142,9 +141,7 @@ const BLOCK_BITS = 12;
 const MOST_SETS = 2 ** (32 - BLOCK_BITS);
 
 interface CompactArrays {
-  /** First entry of each block. */
   readonly firsts: Uint32Array;
-  /** Number of entries that begin in each block. */
   readonly counts: Uint16Array;
   /** Rule set at the start of each block, up to its first entry. */
   readonly before: Uint32Array;
@@ -188,7 +185,6 @@ export class CompactTable {
     return low === first ? before[block] : entries[low - 1] >>> BLOCK_BITS;
   }
 
-  /** Number of entries, including those for gaps. */
   get count(): number {
     return this.arrays.count;
   }
@@ -206,12 +202,10 @@ const MOST_LEFTOVERS = 1 / 64;
 const BYTES_PER_ROW = 5;
 const BYTES_PER_FDE = 40;
 
-/** Number of the block of an offset, which has `OFFSET_BIAS` subtracted. */
 function blockOf(offset: number): number {
   return (offset >> BLOCK_BITS) + OFFSET_BIAS / BLOCK_BYTES;
 }
 
-/** Run of FDEs in ascending order: its range of code, and its entries. */
 interface Segment {
   start: number;
   end: number;
@@ -270,7 +264,6 @@ class CompactTableBuilder implements FdeSink {
   }
 }
 
-/** Segments and entries that were written while FDEs were read. */
 class TableParts {
   readonly #wasm: UnwindWasm;
   readonly #segments: readonly Segment[];
@@ -293,7 +286,6 @@ class TableParts {
     }));
   }
 
-  /** Returns the table; undefined if FDEs overlap. */
   inOrder(): CompactTable | undefined {
     const parts = this.#partsInOrder();
     if (parts === undefined) return undefined;
@@ -344,7 +336,6 @@ class TableParts {
     return parts;
   }
 
-  /** First entry of a segment that begins after an offset. */
   #entryBehind({ firstEntry, lastEntry }: Segment, offset: number): number {
     return partitionPoint(firstEntry, lastEntry, (entry) => this.#startOf(entry) <= offset);
   }
@@ -389,7 +380,6 @@ export function cfiBytes({ sections }: ObjectCfi): number {
   return sections.reduce((sum, { bytes }) => sum + bytes.length, 0);
 }
 
-/** Reads all FDEs of all sections of an object, in their order. */
 export function readFdes(cfi: ObjectCfi, dictionary: CfiDictionary, sink: FdeSink): CfiCounts {
   const counts: CfiCounts = { cies: 0, fdes: 0, emptyFdes: 0, outsideFdes: 0 };
   for (const section of cfi.sections) {

@@ -30,7 +30,6 @@ export class ReducedRules {
     this.#walked = new Set([framePointer, stackPointer, linkRegister, returnAddress, pc, RA_SIGN_STATE]);
   }
 
-  /** Returns the index in `rules` of the kept part of a full set. */
   of(set: number): number {
     if (set >= this.known.length) {
       const larger = new Int32Array(2 * set).fill(UNKNOWN);

@@ -11,13 +11,11 @@ class CfiTally implements FdeSink {
   rows = 0;
   /** Extents with 16-bit lengths that the rows need: one each, more for long ones. */
   extents = 0;
-  /** Rows per rule set. */
   uses = new Uint32Array(4096);
   #fdes = 0;
   #starts: Int32Array;
   #ends: Int32Array;
 
-  /** @param sectionBytes size of all sections, for the initial capacity */
   constructor(sectionBytes: number) {
     this.#starts = new Int32Array(16 + Math.ceil(sectionBytes / 40));
     this.#ends = new Int32Array(this.#starts.length);
@@ -39,7 +37,6 @@ class CfiTally implements FdeSink {
     this.#addRange(start, Math.min(start + size, LAST_OFFSET));
   }
 
-  /** Number of ranges between functions that no FDE covers. */
   gaps(): number {
     const starts = this.#starts.subarray(0, this.#fdes).sort();
     const ends = this.#ends.subarray(0, this.#fdes).sort();

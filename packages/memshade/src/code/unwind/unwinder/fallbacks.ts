@@ -110,7 +110,6 @@ function modrmLength(modrm: number, sib: number): number {
 
 /** Step out of a stub: the return address is just below the CFA. */
 export interface StubStep {
-  /** Distance of the CFA above the stack pointer. */
   readonly cfaOffset: number;
   /** Distance to use instead, if there is no return address below the first CFA. */
   readonly otherCfaOffset?: number;
@@ -147,7 +146,6 @@ const LAYOUTS: readonly Layout[] = [
       ],
     }),
   ),
-  // Entry; its second half runs at the first call of the function.
   {
     code: `ff25........${PUSH_INDEX}${JUMP}`,
     steps: [
@@ -199,7 +197,6 @@ const LAYOUTS: readonly Layout[] = [
 
 const PIECE_BYTES = 16;
 
-/** Returns the step out of a stub of a procedure linkage table for x86-64, by its code. */
 export function pltStep(pc: number, readCode: ReadCode): StubStep | undefined {
   const offset = pc % PIECE_BYTES;
   const code = readCode(pc - offset, PIECE_BYTES);

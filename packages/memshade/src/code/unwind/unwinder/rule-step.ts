@@ -5,9 +5,7 @@ import type { UnwindTable } from "../tables/unwind-table.ts";
 import type { Memory } from "./memory.ts";
 import type { Registers } from "./registers.ts";
 
-/** Result of a step to the caller. */
 export type StepResult =
-  /** The caller's registers were recovered. */
   | "stepped"
   /** The frame has no caller: its return address is marked as undefined. */
   | "outermost"
@@ -30,7 +28,6 @@ interface StepFrame {
   signatureMask: number;
 }
 
-/** Recovers a frame's caller by the rules of call frame information. */
 export class RuleStep {
   /** CFA of the frame after a step; NaN before its rule was evaluated. */
   cfa = Number.NaN;
@@ -200,13 +197,11 @@ function copyRegister(from: Registers, to: Registers, register: number): void {
 export const SMALL_RULE = {
   /** Any other rule, which needs the general path. */
   other: 0,
-  /** The frame has no caller. */
   outermost: 1,
   /** (pc, sp, fp) = (*(sp + c + r), sp + c, *(sp + c + f)); fp stays if f is `UNCHANGED` */
   stackPointer: 2,
   /** (pc, sp, fp) = (*(fp + c + r), fp + c, *(fp + c + f)); fp stays if f is `UNCHANGED` */
   framePointer: 3,
-  /** The address belongs to no function. */
   uncovered: 4,
 } as const;
 
@@ -445,7 +440,6 @@ class ExpressionMachine {
     else this.push(value + offset);
   }
 
-  /** Replaces the address on top by the `size` bytes stored there. */
   dereference(size: number): void {
     const address = this.pop();
     const isReadable = size >= 1 && size <= 8 && address < 2n ** 53n && !this.#failed;
@@ -457,7 +451,6 @@ class ExpressionMachine {
     this.push(BigInt.asUintN(8 * size, word));
   }
 
-  /** Reads a distance, and jumps by it if the branch is taken. */
   branch(taken: boolean): void {
     const distance = Number(this.constant(2, true));
     if (!taken) return;

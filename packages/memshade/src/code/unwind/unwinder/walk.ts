@@ -84,7 +84,6 @@ class RuleCache {
     this.#modules = modules;
   }
 
-  /** Clears the cache if modules changed since the last stack. */
   refresh(): void {
     if (this.#version === this.#modules.version) return;
     this.#version = this.#modules.version;
@@ -145,11 +144,9 @@ class Walk {
   #columns = new StackColumns();
   #registersOfFrames: Registers[] | undefined;
   #maxFrames = 0;
-  /** Registers of the current frame, and of its caller while they are recovered. */
   #registers: Registers;
   #caller: Registers;
   #isCaller = false;
-  /** Mark bits of the current frame for the way in which it was found. */
   #mark = FOUND_BY_CONTEXT;
   #lastCfa = Number.NaN;
   #lastKind: Frame["kind"] = "normal";
@@ -265,7 +262,6 @@ class Walk {
       const cfa = base + rules[at + 1];
       if (cfa <= lastCfa || !memory.readWord(cfa + rules[at + 2])) break;
       const { low, high } = memory;
-      // The value exceeds an address: it is signed, or not an address.
       if (high >= USER_HIGH_LIMIT) break;
       if (rules[at + 3] !== UNCHANGED) {
         if (!memory.readWord(cfa + rules[at + 3])) break;
@@ -284,7 +280,6 @@ class Walk {
     return undefined;
   }
 
-  /** Repeats the steps from frame `first` to the last one, with all registers. */
   #repeatSteps(first: number): void {
     const { count, pcs, marks, cfas } = this.#columns;
     for (let i = first; i < count; i++) {
@@ -309,7 +304,6 @@ class Walk {
     return this.#options.signatureMask ?? DEFAULT_SIGNATURE_MASK;
   }
 
-  /** Recovers the registers of a frame's caller, by any available method. */
   #leave(
     registers: Registers,
     pc: number,
@@ -406,7 +400,6 @@ class Walk {
     return this.#options.scan === true && isX86 && this.#scan(registers);
   }
 
-  /** True if the frame that the frame pointer gives can be the caller. */
   #isFrameOfCaller(registers: Registers, caller: Registers): boolean {
     const pc = caller.address(this.#target.pc);
     if (continuesFrameChain(registers, caller)) return this.#modules.find(pc - 1) !== undefined;
@@ -606,7 +599,7 @@ export interface UnwindOptions {
   readonly registers?: boolean;
   /** Follows frame pointers if there is no call frame information; default true. */
   readonly framePointers?: boolean;
-  /** As the last resort, takes the next word on the stack that could be a return address; x86-64 only. */
+  /** Takes, as the last resort, the next word on the stack that could be a return address; x86-64 only. */
   readonly scan?: boolean;
   /**
    * Signature bits of a signed return address, shifted right by 32 (AArch64; a core's `NT_ARM_PAC_MASK`). Default:

@@ -68,7 +68,6 @@ export function encodeExportEntry(entry: ExportEntry): Uint8Array {
   );
 }
 
-/** Data segment, with its offset expression and content as bytes. */
 export type DataContent = Pick<DataSegment, "flags" | "memory"> & {
   offset: Uint8Array | undefined;
   content: Uint8Array;

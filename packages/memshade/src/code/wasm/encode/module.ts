@@ -4,13 +4,10 @@ import { SECTION_IDS_IN_ORDER, SectionId } from "../sections.ts";
 import type { ByteRange, SectionView, WasmModule } from "../types.ts";
 import { writeCustomSection } from "./sections.ts";
 
-/** Differences between a new module and the decoded one. */
 export interface ModuleChanges {
   /** new payloads by section id; a section that the module lacks is inserted, null removes one */
   sections?: ReadonlyMap<number, Uint8Array | null>;
-  /** returns true for custom sections to leave out */
   dropCustom?: (section: SectionView) => boolean;
-  /** custom sections to put before the code section, if there is one */
   customsBeforeCode?: readonly CustomContent[];
   /**
    * custom sections to add at the end, possibly depending on the file offset of the new code section's payload (−1:

@@ -38,8 +38,6 @@ export function appendFunctionNames(
       );
       return writer.range(module.bytes, reader.position, reader.end).finish();
     }
-  } catch {
-    // A module with a damaged name section still runs.
-  }
+  } catch {}
   return undefined;
 }

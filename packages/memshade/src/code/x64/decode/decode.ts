@@ -19,7 +19,6 @@ export const NO_REGISTER = -1;
 /** Value of `base` for the address of the next instruction. */
 export const INSTRUCTION_POINTER = 16;
 
-/** Segments whose base is not 0. */
 export const SEGMENT = { none: 0, fs: 1, gs: 2 } as const;
 
 /**
@@ -33,7 +32,6 @@ export class Instruction {
   opcode = 0;
   /** a value of `ENCODINGS`: L legacy, V VEX, E EVEX, X XOP */
   encoding = 0;
-  /** a value of `FLOW` */
   flow: number = FLOW.next;
   /** for jumps and calls: bytes from the next instruction to the target */
   distance = 0;
@@ -46,7 +44,6 @@ export class Instruction {
   /** true after a prefix REP, REPE or REPNE */
   repeated = false;
   locked = false;
-  /** a value of `IMPLICIT` */
   implicit: number = IMPLICIT.none;
 
   /** bits `READ`, `WRITE`, `ADDRESS_ONLY`; 0 if no operand is a place */
@@ -59,7 +56,6 @@ export class Instruction {
   scale = 1;
   /** as a number of 32 bits; a full address of `mov` with rax can be larger, and is inexact above 2^53 */
   displacement = 0;
-  /** a value of `SEGMENT` */
   segment: number = SEGMENT.none;
   /** addresses have 32 bits */
   shortAddress = false;
@@ -395,7 +391,6 @@ function readWholeAddress(bytes: Uint8Array, at: number, access: number, into: I
   return at + 8;
 }
 
-/** True for a jump, branch or call with a distance to its target. */
 export function hasTarget(flow: number): boolean {
   return flow === FLOW.jump || flow === FLOW.branch || flow === FLOW.call;
 }

@@ -5,7 +5,6 @@ import { VECTOR_ROWS } from "./vector-rows.ts";
 
 const hex = (value: number) => value.toString(16).padStart(2, "0");
 
-/** Flags that a condition reads: carry, the rest, or both. */
 const CONDITION_READS: Readonly<Record<string, string>> = {
   b: "carry?",
   ae: "carry?",
@@ -302,7 +301,6 @@ export const OTHER_FLAGS = 1 << 17;
 export const FLAGS = CARRY | OTHER_FLAGS;
 export const ALL_REGISTERS = 0xffff | FLAGS;
 
-/** Uses of a place: bits of `access`. */
 export const READ = 1;
 export const WRITE = 2;
 export const ADDRESS_ONLY = 4;
@@ -325,7 +323,6 @@ export const CONSTANT = {
 export const WIDTH = { full: 0, operand: 1, byte: 2, word: 3 } as const;
 const WIDTHS: Readonly<Record<string, number>> = { v: WIDTH.operand, b: WIDTH.byte, w: WIDTH.word };
 
-/** Order of the register roles in a row. */
 export const ROLE = { G: 0, E: 1, B: 2, Z: 3, A: 4 } as const;
 
 export const ENCODINGS = { L: 0, V: 1, E: 2, X: 3 } as const;
@@ -350,7 +347,6 @@ interface Meaning {
   kills: number;
   flow: number;
   implicit: number;
-  /** existing variants of ModRM */
   mode: "" | "m" | "r";
 }
 

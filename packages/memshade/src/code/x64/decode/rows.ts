@@ -49,7 +49,6 @@ export const IMPLICIT = {
   maskmov: 8,
   /** [rbx + al] */
   xlat: 9,
-  /** ports */
   ports: 10,
 } as const;
 
@@ -84,7 +83,6 @@ export const SIZES = {
   l: 50,
   /** vmovddup: 8 bytes, but whole vectors if these are longer than 16 */
   D: 51,
-  /** pointer with selector */
   p: 52,
   /** kmov: 2, or 8 with W; 1, or 4 with W */
   K: 53,

@@ -26,7 +26,6 @@ function begin(capacity: u32): void {
   mask = capacity - 1;
 }
 
-/** Clears the table, when more is known of files. */
 export function forgetNames(): void {
   if (names !== 0) memory.fill(names, 0, (mask + 1) * NAME_BYTES);
   count = 0;

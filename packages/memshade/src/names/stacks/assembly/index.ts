@@ -49,7 +49,6 @@ const TYPE_MMAP2: u32 = 10;
 const FIRST_USER: u32 = 64;
 /** PERF_RECORD_MISC_COMM_EXEC */
 const IS_EXEC: u32 = 1 << 13;
-/** Process number of the kernel. */
 const KERNEL: i32 = -1;
 const ABI_32: u32 = 1;
 const ABI_64: u32 = 2;
@@ -80,9 +79,7 @@ export let frames: u32 = 0;
 export let frameCount: u32 = 0;
 let frameCapacity: u32 = 0;
 export let end: u32 = 0;
-/** Number of samples of 32-bit programs. */
 export let foreignSamples: u32 = 0;
-/** Number of damaged samples. */
 export let damagedSamples: u32 = 0;
 /** Buffer in which JavaScript leaves the lookup addresses of frames, as f64. */
 export let addresses: u32 = 0;

@@ -30,9 +30,7 @@ export const RULE_OTHER: u32 = 0;
 export const RULE_OUTERMOST: u32 = 1;
 export const RULE_STACK_POINTER: u32 = 2;
 export const RULE_FRAME_POINTER: u32 = 3;
-/** The address belongs to no function. */
 export const RULE_UNCOVERED: u32 = 4;
-/** The rule was not requested yet. */
 const RULE_UNASKED: u32 = 5;
 
 export let places: u32 = 0;
@@ -162,7 +160,6 @@ export function isMapped(address: u64): bool {
   return mappingAt(address) !== 0;
 }
 
-/** True if a value could be a return address. */
 export function looksLikeReturnAddress(value: u64): bool {
   const mapping = mappingAt(value - 1);
   if (mapping === 0) return false;
@@ -178,7 +175,6 @@ export function numberOf(place: u32): u32 {
   return (place - places) / PLACE_BYTES;
 }
 
-/** Writes a number in hexadecimal, right-aligned in 16 columns. */
 function writeHex(at: u32, value: u64): void {
   let rest = value;
   store<u64>(at, 0x2020_2020_2020_2020);

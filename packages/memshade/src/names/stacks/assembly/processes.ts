@@ -37,7 +37,6 @@ let mappedBytes: u64 = 0;
  * next.
  */
 let free: u32 = 0;
-/** Process of the current samples. */
 let process: u32 = 0;
 
 function slotOf(table: u32, mask: u32, pid: i32): u32 {
@@ -192,7 +191,6 @@ function blockBit(block: u64): u32 {
   return (<u32>block * 0x9e37_79b1) >>> 21;
 }
 
-/** True if a process may have places in a range of addresses. */
 function hasPlaces(known: u32, start: u64, end: u64): bool {
   const last = (end - 1) >> BLOCK_BITS;
   const first = start >> BLOCK_BITS;
@@ -237,7 +235,6 @@ export function execute(pid: i32): void {
   store<u32>(known, 1, 28);
 }
 
-/** Removes the rest of the program that a process ran before. */
 function dropFormer(known: u32): void {
   const count = load<u32>(known, 16);
   if (!ownMappings(known, count)) {
@@ -314,7 +311,6 @@ export function mappingAt(address: u64): u32 {
   return address < load<u64>(mapping, 8) ? mapping : 0;
 }
 
-/** Records that the process has a place at an address. */
 export function markPlace(address: u64): void {
   const bit = blockBit(address >> BLOCK_BITS);
   const word = load<u32>(process, 24) + ((bit >>> 5) << 2);

@@ -19,7 +19,6 @@ export class Kallsyms {
    */
   readonly addresses: Float64Array;
   readonly #text: Uint8Array;
-  /** Position of each function's name in the text. */
   readonly #names: Uint32Array;
 
   constructor(text: Uint8Array) {
@@ -101,7 +100,6 @@ export interface KernelText {
 interface KernelFunction {
   readonly name: string;
   readonly offset: number;
-  /** Module of the function; undefined for the kernel itself. */
   readonly module: string | undefined;
 }
 
@@ -135,7 +133,6 @@ export class KernelSymbols {
     return new KernelSymbols(functions, known === undefined ? 0 : reference!.address - known);
   }
 
-  /** Function at an address of a recording, in hexadecimal. */
   at(hexadecimal: string): KernelFunction | undefined {
     const address = kernelAddress(hexadecimal) - this.#shift;
     const { addresses } = this.#functions;

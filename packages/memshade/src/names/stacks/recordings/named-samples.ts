@@ -19,7 +19,6 @@ import { MappedModule, type NativeFile } from "../native-file.ts";
 import { type KernelNamer, KernelSymbols, type KernelText } from "./kallsyms.ts";
 import type { CodePlace, PerfStacks, SampleStack } from "./sample-walks.ts";
 
-/** Maximum size of a stack that perf copies. */
 const MOST_COPIED = 65_528;
 
 /** Counts the stacks that perf cut: their outer frames are beyond the copied bytes. */
@@ -95,7 +94,6 @@ const zlib = () => process.getBuiltinModule("node:zlib");
 /** Size of pieces from Node's stream. With the default of 16 KiB most of the time is spent on passing them on. */
 const CHUNK_BYTES = 2 ** 18;
 
-/** Starts to decompress the Zstandard stream of perf's compressed records. */
 export function nodeZstd(): Decompressor {
   const stream = zlib().createZstdDecompress({ chunkSize: CHUNK_BYTES });
   return decompressInPlace(stream) ?? decompressByStream(stream);
@@ -236,7 +234,6 @@ export class SampleNamer {
   }
 }
 
-/** Describes a recording, apart from its samples. */
 export function describeRecording({ header, files, lost, gaps }: PerfStacks): NativeRecording {
   return {
     architecture: header.architecture,

@@ -24,12 +24,10 @@ export function isEventOf(event: string, name: string): boolean {
   return event === name || (!name.includes(":") && event.startsWith(`${name}:`));
 }
 
-/** Sums the samples of a recording up to a profile. */
 export class PerfProfileBuilder {
   readonly #namer: FrameNamer;
   readonly #kernelNamer: KernelNamer | undefined;
   readonly #builder: SampleProfileBuilder;
-  /** Column of each event's value. */
   readonly #columns: ReadonlyMap<number, number>;
   readonly #eventOf: number[] = [];
   readonly #header: PerfHeader;

@@ -45,7 +45,6 @@ export class CodePlace {
   /** Address in the process: in callers inside the call. */
   readonly address: number;
   readonly module: MappedModule | undefined;
-  /** Cache for names of this place. */
   named: SampledPlace | undefined;
   /** Cache for a profile's frames of this place, outermost first. */
   frames: readonly number[] | undefined;
@@ -72,7 +71,6 @@ export interface SampleWalkOptions {
   readonly onText?: ((text: Uint8Array) => void) | undefined;
 }
 
-/** Data known before the first record. */
 export interface RecordedProcesses {
   readonly header: PerfHeader;
   readonly processes: PerfProcesses;
@@ -149,7 +147,6 @@ class SampleWalks {
         view.setInt32(at + 16 * event + 4 * index, registers.offsetOf(register), true);
   }
 
-  /** Updates the build ids from the header. */
   setBuildIds(): void {
     this.wasm.forgetNames();
   }
@@ -215,7 +212,6 @@ class SampleWalks {
     return (number << 1) | (processes.files[number]!.isAnonymous ? 1 : 0);
   }
 
-  /** Process of the last sample, with its current mappings. */
   #process(): PerfProcess {
     const { wasm } = this;
     const { view } = this.#records;
@@ -303,10 +299,8 @@ const KERNEL_TEXT = /^\[kernel\.kallsyms\](\w+)$/;
 /** Number of processes kept ready for walks; recordings of a whole machine have thousands. */
 const MOST_READY = 8;
 
-/** Process as the unwinder needs it. */
 class PerfProcess {
   readonly modules = new ModuleMap<MappedModule>();
-  /** Version of the mappings in `modules`. */
   version = -1;
   readonly #make: (modules: ModuleMap) => Unwinder;
   #unwinder: Unwinder | undefined;
@@ -320,7 +314,6 @@ class PerfProcess {
     return this.#unwinder;
   }
 
-  /** Releases memory until the next walk. */
   rest(): void {
     this.#unwinder = undefined;
   }
@@ -328,7 +321,6 @@ class PerfProcess {
 
 /** Processes of a recording at the current time: their mappings and the names of their threads. */
 class PerfProcesses {
-  /** Address of the kernel, if recorded. */
   kernelText: KernelText | undefined;
   readonly target: UnwindTarget;
   readonly #architecture: ProcessArchitecture;
@@ -451,7 +443,6 @@ interface SamplesHost {
 
 let compiled: WebAssembly.Module | undefined;
 
-/** Creates an instance that works in the memory of a reader of records. */
 function instantiateSamples(records: PerfRecordsWasm, host: SamplesHost): SamplesWasm {
   compiled ??= new WebAssembly.Module(bytesOfBase64(SAMPLES_BASE64));
   const { memory, next, decode, allocate } = records;
@@ -488,7 +479,6 @@ export class SampleRegisters {
     return high < 2 ** 21 ? high * 2 ** 32 + words.getUint32(8 * index, true) : Number.NaN;
   }
 
-  /** Registers of a sample, overwritten by the next call. */
   read(words: DataView): Registers {
     const registers = this.#registers;
     const numbers = this.#numbers;
@@ -502,7 +492,6 @@ export class SampleRegisters {
   }
 }
 
-/** Sample with its call path. */
 export interface SampleStack {
   readonly sample: PerfSample;
   readonly threadName: string;

@@ -11,13 +11,12 @@ export function binary(one: Node, operator: string, other: Node, prec: number): 
       out.add(`${operator} `);
       other.printAsOperand(out, prec, isAssignment);
     };
-    // Where `>` would end template arguments, a comparison is printed in parentheses.
+    // A comparison is printed in parentheses where `>` would end template arguments.
     if (!out.gtIsGt && (operator === ">" || operator === ">>")) out.parenthesized(print);
     else print();
   }, prec);
 }
 
-/** `a[b]` */
 export function subscript(array: Node, index: Node): Node {
   return printed((out) => {
     array.printAsOperand(out, Prec.Postfix);
@@ -25,7 +24,6 @@ export function subscript(array: Node, index: Node): Node {
   }, Prec.Postfix);
 }
 
-/** `-a` */
 export function prefixOperation(operator: string, operand: Node): Node {
   return printed((out) => {
     out.add(operator);
@@ -33,7 +31,6 @@ export function prefixOperation(operator: string, operand: Node): Node {
   }, Prec.Unary);
 }
 
-/** `a++` */
 export function postfixOperation(operand: Node, operator: string): Node {
   return printed((out) => {
     operand.printAsOperand(out, Prec.Postfix, true);
@@ -41,7 +38,6 @@ export function postfixOperation(operand: Node, operator: string): Node {
   }, Prec.Postfix);
 }
 
-/** `a.b`, `a->b` */
 export function member(object: Node, operator: string, name: Node, prec: number): Node {
   return printed((out) => {
     object.printAsOperand(out, prec, true);
@@ -50,7 +46,6 @@ export function member(object: Node, operator: string, name: Node, prec: number)
   }, prec);
 }
 
-/** `a ? b : c` */
 export function conditional(condition: Node, whenTrue: Node, whenFalse: Node): Node {
   return printed((out) => {
     condition.printAsOperand(out, Prec.Conditional);
@@ -61,7 +56,6 @@ export function conditional(condition: Node, whenTrue: Node, whenFalse: Node): N
   }, Prec.Conditional);
 }
 
-/** `f(a, b)` */
 export function call(callee: Node, args: readonly Node[], isParenthesized = false): Node {
   return printed((out) => {
     if (isParenthesized) out.parenthesized(() => callee.print(out));

@@ -30,7 +30,6 @@ import {
 } from "./nodes.ts";
 import { ArgumentPack, packExpansion } from "./type-nodes.ts";
 
-/** Syntax of an operator in expressions. */
 type OperatorKind =
   | "prefix"
   | "postfix"
@@ -190,7 +189,6 @@ const LITERAL_TYPES: Readonly<Record<string, string>> = {
   o: "unsigned __int128",
 };
 
-/** Interface of the name parser for expressions. */
 export interface ExpressionSource extends MangledText {
   type(): Node;
   encoding(): Node;

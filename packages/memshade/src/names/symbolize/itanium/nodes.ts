@@ -6,7 +6,6 @@ const MOST_STEPS = 1 << 22;
 /** Text of a printed name, with the context that nodes need. */
 export class Output {
   text = "";
-  /** True among template arguments, at any depth. */
   isInTemplateArgs = false;
   /**
    * True if `>` is an operator and does not end template arguments. Outside of them LLVM never treats it as an
@@ -51,7 +50,6 @@ export class Output {
   }
 }
 
-/** Precedence of operators, tightest first. */
 export const Prec = {
   Primary: 0,
   Postfix: 1,
@@ -86,7 +84,6 @@ export abstract class Node {
 
   right(_out: Output): void {}
 
-  /** True if the node prints on the right. */
   hasRight(_out: Output): boolean {
     return false;
   }
@@ -139,7 +136,6 @@ export function printWithComma(nodes: readonly Node[], out: Output): void {
   }
 }
 
-/** Node that prints everything on its left. */
 class Printed extends Node {
   override readonly prec: number;
   readonly #left: (out: Output) => void;
@@ -366,7 +362,6 @@ export interface FunctionSuffix {
   constraint: Node | undefined;
 }
 
-/** Prints ` requires` and the constraint, if any. */
 export function printConstraint(constraint: Node | undefined, out: Output): void {
   if (constraint === undefined) return;
   out.add(" requires ");

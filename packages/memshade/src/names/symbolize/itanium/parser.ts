@@ -49,7 +49,6 @@ export function demangleItanium(name: string): string | undefined {
   }
 }
 
-/** Properties of a function that its name determines. */
 interface NameState {
   isCtorDtorConversion: boolean;
   endsWithTemplateArgs: boolean;
@@ -204,7 +203,7 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
         this.scopes.withOwnParams(() => this.name(state)),
       );
     }
-    // As in LLVM, parameters in the types of a local name have no arguments here, and such names stay mangled.
+    // LLVM gives parameters in the types of a local name no arguments here, and such names stay mangled.
     const entity = this.scopes.withOwnParams(() => this.name(state));
     this.discriminator();
     return nested(encoding, entity);
@@ -436,7 +435,6 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
   }
 }
 
-/** Interface of the name parser for special names. */
 interface SpecialNameSource extends MangledText {
   encoding(): Node;
   name(): Node;

@@ -11,7 +11,6 @@ export class TemplateScopes {
   /** Level of the parameters that the innermost lambda declares, whose `auto` is such a parameter. */
   #lambdaLevel = -1;
   #namesParams = false;
-  /** Number of invented names of each kind. */
   readonly #invented = new Map<string, number>();
 
   /**
@@ -22,7 +21,6 @@ export class TemplateScopes {
     return this.#namesParams;
   }
 
-  /** Meaning of a parameter; undefined if there is no such parameter. */
   param(level: number, index: number): Node | undefined {
     if (this.#permitsForwardReferences && level === 0) {
       const reference = new ForwardReference(index);
@@ -75,7 +73,6 @@ export class TemplateScopes {
     return result;
   }
 
-  /** Parses a type whose parameters may be bound after it. */
   withForwardReferences<T>(permits: boolean, parse: () => T): T {
     const before = this.#permitsForwardReferences;
     this.#permitsForwardReferences ||= permits;
@@ -117,7 +114,6 @@ export class TemplateScopes {
   }
 }
 
-/** Interface of the name parser for lambdas and declarations of template parameters. */
 export interface ClosureSource extends MangledText {
   readonly scopes: TemplateScopes;
   name(): Node;

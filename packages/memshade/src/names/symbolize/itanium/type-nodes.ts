@@ -33,7 +33,6 @@ abstract class StandIn extends Node {
   }
 }
 
-/** `T const` */
 export class Qualified extends StandIn {
   readonly child: Node;
   readonly qualifiers: Qualifiers;
@@ -70,7 +69,6 @@ function printBehindPointer(pointee: Node, out: Output): void {
   pointee.right(out);
 }
 
-/** `T *` */
 export function pointer(pointee: Node): Node {
   return around({
     left: (out) => printBeforePointer(pointee, "*", out),
@@ -117,7 +115,6 @@ export class Reference extends Node {
   }
 }
 
-/** `T C::*` */
 export function memberPointer(owner: Node, member: Node): Node {
   return around({
     left(out) {
@@ -131,7 +128,6 @@ export function memberPointer(owner: Node, member: Node): Node {
   });
 }
 
-/** `T [n]` */
 export class ArrayOf extends Node {
   readonly element: Node;
   readonly dimension: Node | undefined;

@@ -14,7 +14,6 @@ import {
   vectorOf,
 } from "./type-nodes.ts";
 
-/** Interface of the name parser for types. */
 export interface TypeSource extends ExpressionSource {
   readonly substitutions: Node[];
   readonly takesTemplateArgs: boolean;

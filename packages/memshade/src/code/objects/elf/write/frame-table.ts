@@ -1,8 +1,7 @@
-/** Function with unwind information. All offsets are in the code. */
 export interface FramedFunction {
   start: number;
   end: number;
-  /** From `offset` on, the canonical frame address is `cfa` bytes above the stack pointer. */
+  /** Canonical frame address from `offset` on: `cfa` bytes above the stack pointer. */
   rows: readonly { offset: number; cfa: number }[];
   /**
    * Registers saved `at` bytes below the canonical frame address, valid from `offset` on. Numbers are those of

@@ -1,7 +1,6 @@
 import { FormatError } from "../../../../ground/bytes/errors.ts";
 import { ELF_MAGIC, ELFCLASS64, ELFDATA2LSB, EM_X86_64, PT_LOAD, PT_NOTE } from "../constants.ts";
 
-/** Segment of a file. */
 export interface ImageSegment {
   /** PT_…, by default PT_LOAD. A segment of another type has no bytes of its own, but lies in a PT_LOAD segment. */
   type?: number;
@@ -135,7 +134,6 @@ export function writeElfImage({ type, entry, segments, sections = [] }: ElfImage
     u64(at + 24, offset);
     u64(at + 32, section.length);
     view.setUint32(at + 40, sections.findIndex(({ name }) => name === section.link) + 1, true);
-    // For a symbol table: the number of local symbols.
     view.setUint32(at + 44, section.type === SHT_DYNSYM ? 1 : 0, true);
     u64(at + 48, section.type === undefined ? 1 : WORD_BYTES);
     u64(at + 56, section.entryBytes ?? 0);

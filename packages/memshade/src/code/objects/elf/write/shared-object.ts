@@ -15,10 +15,8 @@ import {
   writeElfImage,
 } from "./image.ts";
 
-/** Function that other objects can call. */
 export interface ExportedFunction {
   name: string;
-  /** Offset in the code. */
   offset: number;
 }
 
@@ -46,9 +44,7 @@ export interface SharedObject {
   /** Writable data, followed by whole pages of zeros. */
   data: Uint8Array;
   zeroPages: number;
-  /** Writes `.eh_frame_hdr` and `.eh_frame`, for code and header at these addresses. */
   frames: (codeAt: number, at: number) => Uint8Array;
-  /** Writes addresses into the code. */
   link: (code: Uint8Array, places: ObjectPlacement) => void;
 }
 
@@ -124,7 +120,6 @@ export function writeSharedObject(object: SharedObject): Uint8Array {
     const exported = exports[i - imports.length];
     view.setUint32(symbol, nameOffsets[i], true);
     view.setUint8(symbol + 4, exported === undefined ? WEAK_FUNCTION : GLOBAL_FUNCTION);
-    // Any section index but 0.
     view.setUint16(symbol + 6, exported === undefined ? 0 : 1, true);
     if (exported !== undefined) view.setBigUint64(symbol + 8, BigInt(codeAt + exported.offset), true);
   });
