@@ -42,18 +42,25 @@ export function assignRegisters(code: FunctionCode, limit = ALLOCATABLE_VECTORS)
     const taken = takenIn(busy, ranges[value]) >>> shift;
     const choices = vector[value] ? vectors : general;
     const hinted = hints[value].map((hint) => (hint < 0 ? ~hint : registers[hint]));
-    const found = [...hinted.filter((one) => choices.includes(one)), ...choices].find((register) => {
-      if ((taken & (1 << register)) !== 0) return false;
-      const fresh = shift === 0 && (SAVED_MASK & ~saved & (1 << register)) !== 0;
-      return !fresh || weights[value] > COST_OF_SAVING;
-    });
+    const found = [...hinted.filter((candidate) => choices.includes(candidate)), ...choices].find(
+      (register) => {
+        if ((taken & (1 << register)) !== 0) return false;
+        const fresh = shift === 0 && (SAVED_MASK & ~saved & (1 << register)) !== 0;
+        return !fresh || weights[value] > COST_OF_SAVING;
+      },
+    );
     if (found === undefined) continue;
     registers[value] = found;
     if (shift === 0) saved |= (1 << found) & SAVED_MASK;
     for (let i = 0; i < ranges[value].length; i += 2)
       for (let at = ranges[value][i]; at < ranges[value][i + 1]; at++) busy[at] |= (1 << found) << shift;
   }
-  return { registers, dead, readParameters, saved: CALLEE_SAVED.filter((one) => (saved & (1 << one)) !== 0) };
+  return {
+    registers,
+    dead,
+    readParameters,
+    saved: CALLEE_SAVED.filter((register) => (saved & (1 << register)) !== 0),
+  };
 }
 
 /** Registers that an instruction overwrites, at each position: general registers in the lower half. */
@@ -169,7 +176,7 @@ function findBlocks({ instructions, labels }: FunctionCode): Block[] {
   blocks.forEach((block, i) => {
     const { op, label, labels } = instructions[block.end - 1];
     if (op === "branch" || op === "jump") block.next.push(blockOf[label]);
-    if (op === "table") block.next.push(...new Set(labels.map((one) => blockOf[one])));
+    if (op === "table") block.next.push(...new Set(labels.map((target) => blockOf[target])));
     if (!LEAVING.includes(op) && i + 1 < blocks.length) block.next.push(i + 1);
   });
   return blocks;

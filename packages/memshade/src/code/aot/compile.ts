@@ -135,11 +135,11 @@ function result(
   op: "call C" | "system call",
   from: readonly Source[],
   type: FuncType,
-  how: { name?: string; number?: number; kills: number; killsVectors?: boolean },
+  details: { name?: string; number?: number; kills: number; killsVectors?: boolean },
 ): void {
-  const more = { ...how, effect: true };
-  if (type.results.length === 0) body.builder.add(op, NONE, from, more);
-  else body.stack.push(body.builder.make(op, from, { ...more, wide: type.results[0] === I64 }));
+  const properties = { ...details, effect: true };
+  if (type.results.length === 0) body.builder.add(op, NONE, from, properties);
+  else body.stack.push(body.builder.make(op, from, { ...properties, wide: type.results[0] === I64 }));
 }
 
 function expectShape(body: BodyLowering, type: FuncType, params: number, results: number): void {
@@ -233,8 +233,8 @@ export function compile(bytes: Uint8Array, options: CompileOptions = {}): Native
 }
 
 function refuse(wasm: WasmModule): void {
-  const fail = (what: string) => {
-    throw new FormatError("unsupported", 0, what, "machine code is made of modules without it");
+  const fail = (construct: string) => {
+    throw new FormatError("unsupported", 0, construct, "machine code is made of modules without it");
   };
   if (wasm.start !== undefined) fail("start function");
   if (memoryCount(wasm) > 1) fail("second memory");
@@ -245,7 +245,7 @@ function refuse(wasm: WasmModule): void {
 
 function exportedFunctions(wasm: WasmModule, wanted: readonly string[] | undefined): Map<string, number> {
   const missing = wanted?.find(
-    (one) => !wasm.exports.some(({ kind, name }) => kind === "function" && name === one),
+    (exportName) => !wasm.exports.some(({ kind, name }) => kind === "function" && name === exportName),
   );
   if (missing !== undefined)
     throw new FormatError("malformed", 0, "export", `no function is exported as ${missing}`);
@@ -269,8 +269,8 @@ export function nativeCode(
   const { wasm } = context;
   const { bytes: code, literals, offsetOf } = assembled;
   const names = readNames(wasm);
-  const functions = [...written].map(([index, one]) =>
-    framesOf(functionName(wasm, names, index) ?? `function ${index}`, one, offsetOf),
+  const functions = [...written].map(([index, writtenFunction]) =>
+    framesOf(functionName(wasm, names, index) ?? `function ${index}`, writtenFunction, offsetOf),
   );
   if (opener !== undefined) functions.push(openerFrames(opener, offsetOf));
   const start = (index: number) => offsetOf((written.get(index) as WrittenFunction).start);
@@ -300,11 +300,11 @@ function framesOf(
   { start, end, rows }: WrittenFunction,
   offsetOf: AssembledCode["offsetOf"],
 ): CodeFunction {
-  const all: FrameRow[] = rows.map(({ at, cfa }) => ({ offset: offsetOf(at), cfa }));
+  const frameRows: FrameRow[] = rows.map(({ at, cfa }) => ({ offset: offsetOf(at), cfa }));
   const saved = rows.flatMap(({ at, cfa, pushed }) =>
     pushed === undefined ? [] : [{ register: pushed, offset: offsetOf(at), at: cfa }],
   );
-  return { name, start: offsetOf(start), end: offsetOf(end), rows: all, saved };
+  return { name, start: offsetOf(start), end: offsetOf(end), rows: frameRows, saved };
 }
 
 function openerFrames(opener: WrittenFunction, offsetOf: AssembledCode["offsetOf"]): CodeFunction {
@@ -359,15 +359,15 @@ const VARIABLE_RULES: Readonly<Record<string, Rule>> = {
     if (typeof chosen === "number" && builder.code.vector[chosen]) {
       const past = builder.newLabel();
       const to = builder.make("move", [chosen], {}, true);
-      const { from, ...how } = stack.condition(condition);
-      builder.add("branch", NONE, from, { ...how, label: past });
+      const { from, ...comparison } = stack.condition(condition);
+      builder.add("branch", NONE, from, { ...comparison, label: past });
       builder.add("move", to, [otherwise]);
       builder.add("label", NONE, [], { label: past });
       stack.push(to);
       return;
     }
-    const { from, ...how } = stack.condition(condition);
-    stack.push(builder.make("select", [...from, chosen, otherwise], how));
+    const { from, ...comparison } = stack.condition(condition);
+    stack.push(builder.make("select", [...from, chosen, otherwise], comparison));
   },
 };
 
@@ -384,7 +384,7 @@ const CALL_RULES: Readonly<Record<string, Rule>> = {
     const { module, stack, builder } = body;
     const callee = body.reader.u32Leb();
     const type = functionType(module.wasm, callee);
-    for (const one of [...type.params, ...type.results]) body.checkType(one);
+    for (const valueType of [...type.params, ...type.results]) body.checkType(valueType);
     if (callee < module.wasm.importedFunctionCount) {
       const entry = module.importedFunctions[callee];
       if (entry.module !== NATIVE_MODULE)
@@ -397,18 +397,18 @@ const CALL_RULES: Readonly<Record<string, Rule>> = {
     const from = stack.popArguments(type.params.length);
     module.wanted.add(callee);
     const [vectors, general] = [true, false].map(
-      (is) => type.params.filter((one) => (one === V128) === is).length,
+      (is) => type.params.filter((param) => (param === V128) === is).length,
     );
     if (vectors > VECTOR_ARGUMENTS) throw body.unsupported("it has too many vectors");
-    const how = {
+    const call = {
       label: callee,
       kills: CALLER_SAVED,
       killsVectors: true,
       effect: true,
       number: Math.max(0, general - STACK_ARGUMENTS_FROM),
     };
-    if (type.results.length === 0) builder.add("call", NONE, from, how);
-    else stack.push(builder.make("call", from, how, type.results[0] === V128));
+    if (type.results.length === 0) builder.add("call", NONE, from, call);
+    else stack.push(builder.make("call", from, call, type.results[0] === V128));
   },
 };
 

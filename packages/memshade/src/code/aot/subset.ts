@@ -92,8 +92,8 @@ function rowsOf(line: string): [number, Lowering][] {
   return list.split(" ").flatMap((entry): [number, Lowering][] => {
     const [name, detail = ""] = entry.split("=");
     const names = name.startsWith("i.") ? [`i32${name.slice(1)}`, `i64${name.slice(1)}`] : [name];
-    return names.flatMap((one) =>
-      idsOf(one).map((id): [number, Lowering] => [id, lowering(one, rule ?? one, detail, id)]),
+    return names.flatMap((mnemonic) =>
+      idsOf(mnemonic).map((id): [number, Lowering] => [id, lowering(mnemonic, rule ?? mnemonic, detail, id)]),
     );
   });
 }
@@ -108,9 +108,9 @@ function idsOf(name: string): number[] {
 function lowering(name: string, rule: string, detail: string, id: number): Lowering {
   const wide = name.startsWith("i64");
   const bytes = rule === "extend" ? Number(detail) : wide ? 8 : 4;
-  const knows =
+  const parameter =
     IMMEDIATE_KIND[id] === ImmediateKind.ValTypes ? "typed" : detail.replaceAll(/_(?=p|xadd)/g, " ");
-  return { rule, name: knows, wide, bytes, signed: rule === "extend" };
+  return { rule, name: parameter, wide, bytes, signed: rule === "extend" };
 }
 
 /**

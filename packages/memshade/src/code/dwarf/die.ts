@@ -37,10 +37,10 @@ export class AbbreviationTable {
   }
 
   get(code: number): Abbreviation {
-    const known = this.#byCode[code] ?? this.#find(code);
-    if (known === undefined)
+    const abbreviation = this.#byCode[code] ?? this.#find(code);
+    if (abbreviation === undefined)
       throw new FormatError("malformed", this.#cursor.position, ".debug_abbrev", `there is no code ${code}`);
-    return known;
+    return abbreviation;
   }
 
   #find(code: number): Abbreviation | undefined {

@@ -40,8 +40,8 @@ export class DwarfFile extends DwarfSections implements FileOfEntries {
       this.info.load(offset, offset + UNIT_HEAD_BYTES);
       try {
         const header = readUnitHeader(info, offset);
-        const known = this.#compilationUnits.get(offset);
-        units.push(known ?? new LoadedUnit(this, header, packageIndex?.contributionsAt(offset)));
+        const cachedUnit = this.#compilationUnits.get(offset);
+        units.push(cachedUnit ?? new LoadedUnit(this, header, packageIndex?.contributionsAt(offset)));
         offset = header.end;
       } catch (error) {
         if (!(error instanceof FormatError)) throw error;
@@ -62,10 +62,10 @@ export class DwarfFile extends DwarfSections implements FileOfEntries {
   }
 
   compilationUnitAt(offset: number): Unit | undefined {
-    const known = this.#compilationUnits.get(offset);
-    if (known !== undefined) return known;
-    const around = this.unitAround(offset);
-    const found = around?.header.offset === offset && !isTypeUnit(around) ? around : undefined;
+    const cachedUnit = this.#compilationUnits.get(offset);
+    if (cachedUnit !== undefined) return cachedUnit;
+    const enclosing = this.unitAround(offset);
+    const found = enclosing?.header.offset === offset && !isTypeUnit(enclosing) ? enclosing : undefined;
     if (found !== undefined) this.#compilationUnits.set(offset, found);
     return found;
   }

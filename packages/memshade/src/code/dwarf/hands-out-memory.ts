@@ -27,9 +27,11 @@ interface Parameter {
  */
 export function handsOutMemory(subroutine: Die, byResult: boolean): boolean {
   const origin = subroutine.reference(dw.DW_AT_abstract_origin) ?? subroutine;
-  const all = [...origin.children()].filter(({ tag }) => tag === dw.DW_TAG_formal_parameter).map(parameterOf);
-  if (isCopy(origin, all)) return true;
-  const parameters = all.filter(({ type }, i) => i > 0 || !isObject(origin, type));
+  const declared = [...origin.children()]
+    .filter(({ tag }) => tag === dw.DW_TAG_formal_parameter)
+    .map(parameterOf);
+  if (isCopy(origin, declared)) return true;
+  const parameters = declared.filter(({ type }, i) => i > 0 || !isObject(origin, type));
   const result = byResult ? typeOf(origin) : undefined;
   const givesUntyped =
     isUntyped(result) ||

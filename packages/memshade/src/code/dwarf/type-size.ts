@@ -4,8 +4,8 @@ import type { Die } from "./die.ts";
 const LONGEST_CHAIN = 64;
 
 /** Bytes of a type, as far as its entry and the types it refers to have a size. */
-export function typeSize(type: Die | undefined, left: number = LONGEST_CHAIN): number | undefined {
-  if (type === undefined || left === 0) return undefined;
+export function typeSize(type: Die | undefined, remaining: number = LONGEST_CHAIN): number | undefined {
+  if (type === undefined || remaining === 0) return undefined;
   const given = type.find(dw.DW_AT_byte_size);
   if (given !== undefined && given.length === 0) return given.value;
   const { addressSize } = type.unit.header;
@@ -18,9 +18,9 @@ export function typeSize(type: Die | undefined, left: number = LONGEST_CHAIN): n
     case dw.DW_TAG_ptr_to_member_type:
       return base()?.tag === dw.DW_TAG_subroutine_type ? addressSize * 2 : addressSize;
     case dw.DW_TAG_array_type:
-      return arraySize(type, typeSize(base(), left - 1));
+      return arraySize(type, typeSize(base(), remaining - 1));
     default:
-      return typeSize(base(), left - 1);
+      return typeSize(base(), remaining - 1);
   }
 }
 

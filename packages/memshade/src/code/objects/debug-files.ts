@@ -60,7 +60,7 @@ export function debugAltLinkCandidates(
 export function dwpCandidates(objectPath: string, debugFilePath?: string): string[] {
   const paths = [objectPath];
   if (debugFilePath !== undefined) paths.push(debugFilePath, debugFilePath.replace(/\.debug$/, ""));
-  return [...new Set(paths)].map((one) => `${one}.dwp`);
+  return [...new Set(paths)].map((path) => `${path}.dwp`);
 }
 
 /**

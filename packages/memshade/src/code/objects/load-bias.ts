@@ -21,8 +21,8 @@ export function loadBias({ segments }: ObjectFile, start: number, fileOffset: nu
     const segment = starting.find(({ flags }) => (flags & PF_X) !== 0) ?? starting[0];
     if (segment !== undefined) return start - floor(segment.address, page);
   }
-  const around = segments.findLast((segment) => holds(segment, fileOffset));
-  return around && start - (around.address + fileOffset - around.fileOffset);
+  const enclosing = segments.findLast((segment) => holds(segment, fileOffset));
+  return enclosing && start - (enclosing.address + fileOffset - enclosing.fileOffset);
 }
 
 function holds({ fileOffset, fileSize }: ObjectSegment, offset: number): boolean {

@@ -75,7 +75,7 @@ function* linkedSymbols({ customs, bytes }: WasmModule): Generator<LinkedSymbol>
 function* symbolTable(reader: ByteReader): Generator<LinkedSymbol> {
   const utf8 = new TextDecoder();
   const name = (): string => utf8.decode(reader.view(reader.u32Leb()));
-  for (let left = reader.u32Leb(); left > 0; left--) {
+  for (let remaining = reader.u32Leb(); remaining > 0; remaining--) {
     const kind = reader.u8();
     const flags = reader.u32Leb();
     if (kind === DATA_SYMBOL) {

@@ -47,8 +47,8 @@ const COMPONENT_LAYER = 1;
 /** Throws `FormatError` unless `bytes` begin like a core module of version 1. */
 export function checkHeader(bytes: Uint8Array): void {
   if (bytes.length === 0) throw new FormatError("truncated", 0, "WebAssembly module", "the input is empty");
-  const known = Math.min(bytes.length, MAGIC.length);
-  for (let i = 0; i < known; i++)
+  const magicBytes = Math.min(bytes.length, MAGIC.length);
+  for (let i = 0; i < magicBytes; i++)
     if (bytes[i] !== MAGIC[i]) throw new FormatError("bad-magic", 0, "WebAssembly module", notAModule(bytes));
   if (bytes.length < HEADER_BYTES)
     throw new FormatError("truncated", 0, "WebAssembly module", "the input ends inside the header");

@@ -63,8 +63,8 @@ const lenientUtf8 = new TextDecoder("utf-8", { ignoreBOM: true });
  * and must not be changed.
  */
 export function readNames(module: WasmModule): Readonly<ModuleNames> {
-  const known = namesOfModules.get(module);
-  if (known !== undefined) return known;
+  const cachedNames = namesOfModules.get(module);
+  if (cachedNames !== undefined) return cachedNames;
   const names = emptyNames();
   namesOfModules.set(module, names);
   for (const section of module.customs) {

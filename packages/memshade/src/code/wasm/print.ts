@@ -100,9 +100,9 @@ function memarg(bytes: Uint8Array, at: number): string {
 }
 
 function numbers(bytes: Uint8Array, from: number, end: number): string {
-  const all: number[] = [];
-  for (let at = from; at < end; at = skipLeb32(bytes, at)) all.push(readU32Leb(bytes, at));
-  return all.join(" ");
+  const values: number[] = [];
+  for (let at = from; at < end; at = skipLeb32(bytes, at)) values.push(readU32Leb(bytes, at));
+  return values.join(" ");
 }
 
 function view({ buffer, byteOffset, byteLength }: Uint8Array): DataView {

@@ -89,8 +89,8 @@ export class Assembler {
 
   literal(content: Uint8Array): Label {
     const key = content.join();
-    const known = this.#literalByContent.get(key);
-    if (known !== undefined) return known;
+    const knownLabel = this.#literalByContent.get(key);
+    if (knownLabel !== undefined) return knownLabel;
     const label = this.#newLiteral();
     this.#literals.bytes(content);
     this.#literalByContent.set(key, label);
@@ -109,9 +109,9 @@ export class Assembler {
     const raw = this.#code.view();
     const labelAt = (label: Label) => this.#labels[label] as Position;
     const sizeBefore = settle(
-      this.#stretches.map((one) => ({
-        ...one,
-        to: one.target === undefined ? undefined : labelAt(one.target),
+      this.#stretches.map((stretch) => ({
+        ...stretch,
+        to: stretch.target === undefined ? undefined : labelAt(stretch.target),
       })),
     );
     const final = ({ raw, stretches }: Position) => raw + sizeBefore[stretches];
@@ -184,27 +184,27 @@ type Placed = Stretch & { to?: { raw: number; stretches: number } | undefined };
  * not reach become long until all reach. A long one never becomes short again, so the loop ends.
  */
 export function settle(stretches: readonly Placed[]): readonly number[] {
-  const jumps = stretches.map((one) => ({ ...one }));
+  const jumps = stretches.map((stretch) => ({ ...stretch }));
   const sizeBefore = new Array<number>(jumps.length + 1).fill(0);
   for (let changed = true; changed; ) {
     changed = false;
-    jumps.forEach((one, i) => {
-      const at = one.raw + sizeBefore[i];
-      sizeBefore[i + 1] = sizeBefore[i] + sizeOf(one, at);
+    jumps.forEach((jump, i) => {
+      const at = jump.raw + sizeBefore[i];
+      sizeBefore[i + 1] = sizeBefore[i] + sizeOf(jump, at);
     });
-    jumps.forEach((one, i) => {
-      if (one.kind !== "jump" || one.long || one.to === undefined) return;
-      const distance = one.to.raw + sizeBefore[one.to.stretches] - (one.raw + sizeBefore[i + 1]);
+    jumps.forEach((jump, i) => {
+      if (jump.kind !== "jump" || jump.long || jump.to === undefined) return;
+      const distance = jump.to.raw + sizeBefore[jump.to.stretches] - (jump.raw + sizeBefore[i + 1]);
       if (distance === (distance << 24) >> 24) return;
-      one.long = true;
+      jump.long = true;
       changed = true;
     });
   }
   return sizeBefore;
 }
 
-function sizeOf(one: Placed, at: number): number {
-  if (one.kind === "alignment") return (one.bytes - (at % one.bytes)) % one.bytes;
-  if (!one.long) return 2;
-  return one.condition === undefined ? 5 : 6;
+function sizeOf(stretch: Placed, at: number): number {
+  if (stretch.kind === "alignment") return (stretch.bytes - (at % stretch.bytes)) % stretch.bytes;
+  if (!stretch.long) return 2;
+  return stretch.condition === undefined ? 5 : 6;
 }

@@ -70,7 +70,7 @@ for (const [mnemonic, operands, text, sizes, memory] of FORMS) {
   // A prefix alone is an opcode of its own.
   const prefix = bytes.length > 1 && PREFIXES.includes(bytes[0]) ? bytes.shift() : undefined;
   const letters = operands.split(" ").filter(Boolean);
-  const indexOf = (some: string) => letters.findIndex((letter) => some.includes(letter));
+  const indexOf = (kinds: string) => letters.findIndex((letter) => kinds.includes(letter));
   const constant = indexOf("buwiq");
   const form: Form = {
     fits: letters.map((letter) => FITS[letter]),

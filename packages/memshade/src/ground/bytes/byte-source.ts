@@ -24,15 +24,15 @@ export function sourceOfBytes(bytes: Uint8Array): ByteSource {
 }
 
 export function partOfSource(source: ByteSource, start: number, size: number): ByteSource {
-  const left = (offset: number, length: number) => Math.max(0, Math.min(length, size - offset));
+  const clampedLength = (offset: number, length: number) => Math.max(0, Math.min(length, size - offset));
   return {
     size,
-    read: (offset, length) => source.read(start + offset, left(offset, length)),
+    read: (offset, length) => source.read(start + offset, clampedLength(offset, length)),
     ...(source.readInto === undefined
       ? {}
       : {
           readInto: (offset: number, target: Uint8Array) =>
-            source.readInto!(start + offset, target.subarray(0, left(offset, target.length))),
+            source.readInto!(start + offset, target.subarray(0, clampedLength(offset, target.length))),
         }),
   };
 }

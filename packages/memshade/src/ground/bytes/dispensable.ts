@@ -7,14 +7,14 @@ const isStrict = (): boolean => globalThis.process?.env?.MEMSHADE_STRICT === "1"
  * Reads optional parts of a run or report, such as names, lines or a summary. If reading fails, even by a defect of
  * memshade, the part is left out. The report continues, and the program's exit code stays.
  *
- * @param tell receives the reason in a few words
+ * @param report receives the reason in a few words
  * @returns undefined if reading failed
  */
-export function dispensable<T>(read: () => T, tell: (reason: string) => void): T | undefined {
+export function dispensable<T>(read: () => T, report: (reason: string) => void): T | undefined {
   try {
     return read();
   } catch (error) {
-    tell(reasonOf(error));
+    report(reasonOf(error));
     return undefined;
   }
 }
@@ -27,8 +27,10 @@ export function dispensable<T>(read: () => T, tell: (reason: string) => void): T
 export function reasonOf(error: unknown): string {
   if (error instanceof UserError || error instanceof FormatError) return error.message;
   if (isStrict()) throw error;
-  const [first = "", where = ""] = (error instanceof Error ? (error.stack ?? error.message) : String(error))
+  const [first = "", location = ""] = (
+    error instanceof Error ? (error.stack ?? error.message) : String(error)
+  )
     .split("\n")
     .map((line) => line.trim());
-  return `internal error: ${first} ${where}`.trimEnd();
+  return `internal error: ${first} ${location}`.trimEnd();
 }

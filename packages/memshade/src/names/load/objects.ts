@@ -137,18 +137,18 @@ export class ObjectFinder {
   }
 
   #scanned(buildId: string): string | undefined {
-    const all = this.#scan();
-    return all.get(buildId) ?? [...all].find(([own]) => fits(own, buildId))?.[1];
+    const fileByBuildId = this.#scan();
+    return fileByBuildId.get(buildId) ?? [...fileByBuildId].find(([own]) => fits(own, buildId))?.[1];
   }
 
   /** Maps the build ids of all objects below the binary paths to files: the last resort for renamed files. */
   #scan(): ReadonlyMap<string, string> {
     if (this.#byBuildId === undefined) {
       this.#byBuildId = new Map();
-      let left = MOST_FILES;
+      let remaining = MOST_FILES;
       for (const place of this.#places.binaryPaths ?? [])
         for (const file of filesBelow(place)) {
-          if (left-- <= 0) break;
+          if (remaining-- <= 0) break;
           const buildId = tryLoad(file)?.object.buildId;
           if (buildId !== undefined && !this.#byBuildId.has(buildId)) this.#byBuildId.set(buildId, file);
         }
@@ -174,8 +174,8 @@ export class ObjectFinder {
     const folders = (this.#places.binaryPaths ?? []).filter((place) => !isFile(place));
     if (buildId !== undefined) {
       const own = folders.flatMap((place) => [...inBuildIdFolders(place, buildId)]);
-      const kept = [...buildIdFileCandidates(buildId, this.#places), ...this.#cached(buildId)];
-      for (const candidate of [...own, ...kept]) {
+      const candidates = [...buildIdFileCandidates(buildId, this.#places), ...this.#cached(buildId)];
+      for (const candidate of [...own, ...candidates]) {
         const loaded = tryLoad(candidate);
         if (loaded?.object.buildId === buildId && candidate !== objectPath) return loaded;
       }
@@ -196,10 +196,10 @@ export class ObjectFinder {
   ): LoadedObject | undefined {
     const candidates = dwpCandidates(objectPath, debugFile?.path);
     const named = (this.#places.binaryPaths ?? []).flatMap((place) =>
-      isFile(place) ? [place] : candidates.map((one) => path.join(place, path.basename(one))),
+      isFile(place) ? [place] : candidates.map((candidate) => path.join(place, path.basename(candidate))),
     );
-    const wanted = new Set(candidates.map((one) => path.basename(one)));
-    return [...named.filter((one) => wanted.has(path.basename(one))), ...candidates]
+    const wanted = new Set(candidates.map((candidate) => path.basename(candidate)));
+    return [...named.filter((file) => wanted.has(path.basename(file))), ...candidates]
       .map(tryLoad)
       .find((loaded) => loaded !== undefined);
   }
@@ -239,10 +239,10 @@ function* inBuildIdFolders(place: string, buildId: string): Generator<string> {
   const folder = path.join(place, ".build-id", buildId.slice(0, 2));
   const name = buildId.slice(2);
   const names =
-    buildId.length === GUID_DIGITS ? namesIn(folder).filter((one) => one.startsWith(name)) : [name];
-  for (const one of names) {
-    yield path.join(folder, one);
-    if (!one.endsWith(".debug")) yield path.join(folder, `${one}.debug`);
+    buildId.length === GUID_DIGITS ? namesIn(folder).filter((entry) => entry.startsWith(name)) : [name];
+  for (const entry of names) {
+    yield path.join(folder, entry);
+    if (!entry.endsWith(".debug")) yield path.join(folder, `${entry}.debug`);
   }
 }
 

@@ -87,16 +87,16 @@ export class ScriptFile {
 }
 
 /** Positions of a name as a word around a position, later ones first. */
-function positionsOf(name: string, text: string, around: number): number[] {
+function positionsOf(name: string, text: string, position: number): number[] {
   const found: number[] = [];
-  const end = around + LONGEST_FUNCTION_WORD;
+  const end = position + LONGEST_FUNCTION_WORD;
   for (
-    let at = text.indexOf(name, around - name.length - 2);
+    let at = text.indexOf(name, position - name.length - 2);
     at >= 0 && at <= end;
     at = text.indexOf(name, at + 1)
   )
     if (!/[\w$]/.test(`${text[at - 1] ?? ""}${text[at + name.length] ?? ""}`)) found.push(at);
-  return found.sort((a, b) => Number(a < around) - Number(b < around) || a - b);
+  return found.sort((a, b) => Number(a < position) - Number(b < position) || a - b);
 }
 
 /** Longest text between a function's start and its name: `async function* `. */

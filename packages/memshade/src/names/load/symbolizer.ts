@@ -95,23 +95,23 @@ export function loadSymbolizer(
         return loadMiniDebugInfo(request.compressed);
     }
   };
-  const answered = askedAgain(symbolizer, (request) => {
+  const withFiles = withRequestedFiles(symbolizer, (request) => {
     const found = findFile(request);
-    if (found === undefined) missing.push(...complaintOf(request));
+    if (found === undefined) missing.push(...missingFileMessages(request));
     return found;
   });
   // Missing names and lines must not end a report.
-  let isTold = false;
-  const orNothing = <T, A extends [] | [number]>(ask: (...address: A) => T, nothing: T) => {
-    const askAgain = answered(ask);
+  let isReported = false;
+  const orNothing = <T, A extends [] | [number]>(query: (...address: A) => T, nothing: T) => {
+    const queryWithFiles = withFiles(query);
     return (...address: A): T => {
       let isKnown = true;
       const answer = dispensable(
-        () => askAgain(...address),
+        () => queryWithFiles(...address),
         (reason) => {
           isKnown = false;
-          if (!isTold) addDamage(`has debug information that could not be read to the end: ${reason}`);
-          isTold = true;
+          if (!isReported) addDamage(`has debug information that could not be read to the end: ${reason}`);
+          isReported = true;
         },
       );
       return isKnown ? (answer as T) : nothing;
@@ -137,20 +137,20 @@ function linkedFrom(loaded: LoadedObject, debugFile: LoadedObject | undefined): 
 }
 
 /** Wraps queries to a symbolizer so that they are repeated as long as it requests files. */
-export function askedAgain(
+export function withRequestedFiles(
   symbolizer: Symbolizer,
   find: (request: FileRequest) => ProvidedFile,
-): <T, A extends [] | [number]>(ask: (...address: A) => T) => (...address: A) => T {
+): <T, A extends [] | [number]>(query: (...address: A) => T) => (...address: A) => T {
   const answerRequests = (): boolean => {
     const requests = symbolizer.needs();
     for (const request of requests) symbolizer.provide(request, find(request));
     return requests.length > 0;
   };
   while (answerRequests());
-  return (ask) =>
+  return (query) =>
     (...address) => {
-      let answer = ask(...address);
-      while (answerRequests()) answer = ask(...address);
+      let answer = query(...address);
+      while (answerRequests()) answer = query(...address);
       return answer;
     };
 }
@@ -159,7 +159,7 @@ export function askedAgain(
  * Message about a missing file, as the end of a sentence that begins with the object's name; empty if it is not
  * worth a message.
  */
-export function complaintOf(request: FileRequest): string[] {
+export function missingFileMessages(request: FileRequest): string[] {
   switch (request.kind) {
     case "dwo":
       return [`refers to ${request.name}, which was not found`];
@@ -273,16 +273,17 @@ class Places {
     let [offset, source, line, column] = [firstOffset, 0, 0, 0];
     while (fields.nextPlace()) {
       offset += fields.next();
-      let known = -1;
+      let sourceIndex = -1;
       if (fields.hasMore) {
         source += fields.next();
         line += fields.next();
         column += fields.next();
         if (fields.hasMore) fields.next();
         // Positions in sources that the map does not have are ignored.
-        if (source >= 0 && source < sources.length && line >= 0 && column >= 0) known = firstSource + source;
+        if (source >= 0 && source < sources.length && line >= 0 && column >= 0)
+          sourceIndex = firstSource + source;
       }
-      this.#push(offset, known, line, column);
+      this.#push(offset, sourceIndex, line, column);
     }
   }
 

@@ -72,10 +72,11 @@ export class ProfiledBinaries {
   }
 
   describe(): string {
-    const all = Array.from(this.#named, ([buildId, { path }]) => `that of ${path}, ${buildId}`);
-    const more = all.length > MOST_DESCRIBED ? ` and ${all.length - MOST_DESCRIBED} more` : "";
+    const descriptions = Array.from(this.#named, ([buildId, { path }]) => `that of ${path}, ${buildId}`);
+    const more =
+      descriptions.length > MOST_DESCRIBED ? ` and ${descriptions.length - MOST_DESCRIBED} more` : "";
     const places = this.#searchPaths.map((place) => `any below ${place}`);
-    return [...all.slice(0, MOST_DESCRIBED), ...places].join(", ") + more;
+    return [...descriptions.slice(0, MOST_DESCRIBED), ...places].join(", ") + more;
   }
 
   match(segments: readonly RawSegment[]): MatchedModules {
@@ -198,13 +199,13 @@ export function noFrameNamed(matched: MatchedModules["matched"]): string {
  */
 export function noBinary(unmatched: readonly string[], binaries: ProfiledBinaries): string {
   const [program] = unmatched;
-  const others =
+  const otherModules =
     unmatched.length > 1
       ? `, and its ${counted(unmatched.length - 1, "other module has", "other modules have")} none either`
       : "";
   const given = binaries.describe();
   const found = given === "" ? "name it with --binary, or a folder with it with --search" : `not ${given}`;
-  return `there is no binary for it: its program has the build id ${program}${others} (${found})`;
+  return `there is no binary for it: its program has the build id ${program}${otherModules} (${found})`;
 }
 
 /** Returns the inline chain at an address of a file, innermost first; empty if no function is known. */

@@ -67,7 +67,7 @@ interface CodePlace {
 
 /** Modules of all processes of a profile. A file is one module, wherever the processes mapped it. */
 class CodeModules {
-  readonly all: CodeModule[] = [];
+  readonly modules: CodeModule[] = [];
   readonly #named: ProfiledBinaries;
   readonly #installed: InstalledObjects;
   readonly #byKey = new Map<string, CodeModule>();
@@ -92,13 +92,13 @@ class CodeModules {
       const named = buildId === "" ? undefined : this.#named.find(buildId);
       const loaded = named ?? (buildId === "" ? undefined : this.#installed.find(buildId));
       module = new CodeModule(
-        { index: this.all.length as IndexIntoModuleTable, position, segment, buildId },
+        { index: this.modules.length as IndexIntoModuleTable, position, segment, buildId },
         loaded,
         this.#finder,
       );
       module.isNamed = named !== undefined;
       this.#byKey.set(key, module);
-      this.all.push(module);
+      this.modules.push(module);
     }
     return module;
   }
@@ -121,7 +121,7 @@ class CodeModule {
   readonly #finder: ObjectFinder;
   readonly #places = new Map<number, CodePlace>();
   #symbols: ReturnType<typeof loadSymbolizer> | undefined;
-  #knows: ModuleKnowledge = "nothing";
+  #knowledge: ModuleKnowledge = "nothing";
 
   constructor(identity: ModuleIdentity, loaded: LoadedObject | undefined, finder: ObjectFinder) {
     this.#identity = identity;
@@ -144,7 +144,7 @@ class CodeModule {
       buildId,
       start,
       end,
-      knows: this.isShown ? this.#knows : undefined,
+      knows: this.isShown ? this.#knowledge : undefined,
     };
   }
 
@@ -158,7 +158,7 @@ class CodeModule {
   placeAt(address: number): CodePlace {
     let place = this.#places.get(address);
     if (place === undefined) {
-      place = this.#lookUp(address);
+      place = this.#resolvePlace(address);
       this.#places.set(address, place);
     }
     return place;
@@ -171,7 +171,7 @@ class CodeModule {
     return buildId === "" ? `module ${position + 1}` : buildId.slice(0, SHORT_ID_DIGITS);
   }
 
-  #lookUp(address: number): CodePlace {
+  #resolvePlace(address: number): CodePlace {
     const { index: module } = this.#identity;
     const unnamed = { module: this, frames: [{ module, offset: address }], isMain: false };
     if (this.#loaded === undefined) return { ...unnamed, isRuntime: true };
@@ -179,7 +179,7 @@ class CodeModule {
     const chain: readonly SourceFrame[] = this.#symbols.frames(address);
     const [innermost] = chain;
     if (innermost?.linkageName !== undefined && innermost.linkageName !== "") {
-      this.#knows = "lines";
+      this.#knowledge = "lines";
       return {
         module: this,
         frames: this.#framesOf(chain),
@@ -191,7 +191,7 @@ class CodeModule {
     // A leaf without a name in a known library belongs to that library. MemProf's runtime is in the program, or has
     // symbols.
     if (!symbol) return { ...unnamed, isRuntime: this.isProgram };
-    if (this.#knows === "nothing") this.#knows = "functions";
+    if (this.#knowledge === "nothing") this.#knowledge = "functions";
     return {
       module: this,
       frames: [{ module, name: loadDemangler()(symbol), offset: 0 }],
@@ -262,11 +262,11 @@ export async function memprofHeapProfile(
   const functions = nameless.size === 0 ? new Map() : findFunctions(withNames, nameless);
   const unnamed = nameless.size - functions.size;
   if (unnamed > 0) {
-    const known = counted(unnamed, "function is known by its GUID", "functions are known by their GUID");
+    const guidOnly = counted(unnamed, "function is known by its GUID", "functions are known by their GUID");
     notTracked.push(
       withNames.length === 0
-        ? `${known} alone: --binary-path names the program whose debug information has names and lines.`
-        : `${known} alone: what --binary-path names has no debug information for ${agreeing(unnamed, "it", "them")}.`,
+        ? `${guidOnly} alone: --binary-path names the program whose debug information has names and lines.`
+        : `${guidOnly} alone: what --binary-path names has no debug information for ${agreeing(unnamed, "it", "them")}.`,
     );
   }
   if (profile.records.allocStack.length === 0 && profile.records.length === 0)
@@ -376,7 +376,7 @@ class DumpRows {
 
   build(description: ProfileDescription): HeapProfile {
     Object.assign(this.#description, description);
-    this.#modules.push(...this.#code.all.map((module) => module.describe()));
+    this.#modules.push(...this.#code.modules.map((module) => module.describe()));
     return this.#builder.build(this.#mibs.build());
   }
 
@@ -408,7 +408,7 @@ class ProcessPlaces {
   readonly #code: CodeModules;
   readonly #processNumber: number;
   readonly #segments: readonly { readonly segment: RawSegment; readonly position: number }[];
-  readonly #known = new Map<number, CodePlace>();
+  readonly #places = new Map<number, CodePlace>();
 
   constructor(code: CodeModules, segments: readonly RawSegment[], processNumber: number) {
     this.#code = code;
@@ -427,10 +427,10 @@ class ProcessPlaces {
   }
 
   #at(pc: number): CodePlace {
-    let place = this.#known.get(pc);
+    let place = this.#places.get(pc);
     if (place === undefined) {
       place = this.#find(pc);
-      this.#known.set(pc, place);
+      this.#places.set(pc, place);
     }
     return place;
   }
@@ -466,9 +466,9 @@ function rawHeapProfile(file: string, source: ByteSource, places: BinaryPlaces):
   const code = new CodeModules(named, installed, places.searchPaths);
   const rows = new DumpRows(code);
   for (const dump of dumps) rows.add(dump);
-  const missing = code.all.filter(({ isFound, isShown }) => !isFound && isShown);
+  const missing = code.modules.filter(({ isFound, isShown }) => !isFound && isShown);
   const areNamed = places.binaries.length + places.searchPaths.length > 0;
-  const isNamedInVain = areNamed && code.all.length > 0 && !code.all.some(({ isNamed }) => isNamed);
+  const isNamedInVain = areNamed && code.modules.length > 0 && !code.modules.some(({ isNamed }) => isNamed);
   if (isNamedInVain && missing.some(({ isProgram }) => isProgram)) {
     const buildIds = missing.map((module) => module.describe().buildId || "<None>");
     throw new UserError(noBinary(buildIds, named));
@@ -510,9 +510,9 @@ const NO_RUN =
 
 function missingInWords(missing: readonly (ProfileModule & { readonly isProgram: boolean })[]): string[] {
   const list = (modules: readonly ProfileModule[]) => {
-    const told = modules.slice(0, MOST_TOLD).map(({ buildId }) => buildId || "none");
+    const buildIds = modules.slice(0, MOST_TOLD).map(({ buildId }) => buildId || "none");
     const more = modules.length > MOST_TOLD ? ` and ${modules.length - MOST_TOLD} more` : "";
-    return told.join(", ") + more;
+    return buildIds.join(", ") + more;
   };
   const programs = missing.filter(({ isProgram }) => isProgram);
   const libraries = missing.filter(({ isProgram }) => !isProgram);
@@ -570,8 +570,8 @@ function searchBinary(file: string, wanted: ReadonlySet<bigint>, found: Map<bigi
       : object.segments
           .filter(({ flags }) => (flags & EXECUTABLE) !== 0)
           .map(({ address, memorySize }) => ({ address, size: memorySize }));
-  let left = MOST_PLACES;
+  let remaining = MOST_PLACES;
   for (const { address, size } of ranges)
-    for (let at = 0; at < size && left-- > 0 && found.size < wanted.size; at += STEP_BYTES)
+    for (let at = 0; at < size && remaining-- > 0 && found.size < wanted.size; at += STEP_BYTES)
       lookAt(address + at);
 }

@@ -84,7 +84,7 @@ const SPILL_BYTES = 12 << 20;
 const SPILL_BYTES_PER_CONTEXT = 16;
 
 export class InputMerger {
-  readonly #what: MergeFields;
+  readonly #options: MergeFields;
   readonly #binaries: ProfiledBinaries;
   readonly #reader = new InputReader();
   #merger: ProfileMerger;
@@ -96,12 +96,12 @@ export class InputMerger {
   #matched = new Map<string, string>();
   #unmatched = new Set<string>();
 
-  constructor(places: BinaryPlaces, what: MergeFields) {
-    this.#what = what;
+  constructor(places: BinaryPlaces, options: MergeFields) {
+    this.#options = options;
     this.#binaries = new ProfiledBinaries(places);
-    this.#merger = new ProfileMerger(what.fields, what.keepsSources, what.keepsUnresolved);
-    this.#adder = new RawAdder(this.#merger, what.keepsSources);
-    this.#runs = what.spill && new SpilledRuns(what.spill);
+    this.#merger = new ProfileMerger(options.fields, options.keepsSources, options.keepsUnresolved);
+    this.#adder = new RawAdder(this.#merger, options.keepsSources);
+    this.#runs = options.spill && new SpilledRuns(options.spill);
   }
 
   /** Number of contexts in the merged raw profiles, and of distinct ones. */
@@ -111,7 +111,7 @@ export class InputMerger {
 
   get sizeBytes(): number {
     const { stacks, contexts } = this.#merger;
-    return stacks.length * 5 + contexts.length * (this.#what.fields.length * 3 + 20);
+    return stacks.length * 5 + contexts.length * (this.#options.fields.length * 3 + 20);
   }
 
   /**
@@ -156,8 +156,8 @@ export class InputMerger {
     // Data of another thread is a copy, including the descriptions of the fields.
     const tags = profile.blocks.fields.map(({ tag }) => tag);
     const fields = MIB_FIELDS.filter(({ tag }) => tags.includes(tag));
-    const known = { ...profile, blocks: { ...profile.blocks, fields } };
-    this.#merger.addProfile(known, 0, lastInput.length === 0 ? undefined : lastInput);
+    const localProfile = { ...profile, blocks: { ...profile.blocks, fields } };
+    this.#merger.addProfile(localProfile, 0, lastInput.length === 0 ? undefined : lastInput);
     this.#noteOrigin(origin);
     this.#dropped += dropped;
     this.#spillIfLarge();
@@ -185,9 +185,13 @@ export class InputMerger {
         unmatched: [...this.#unmatched].filter((buildId) => !this.#matched.has(buildId)).sort(),
       },
     };
-    this.#merger = new ProfileMerger(this.#what.fields, this.#what.keepsSources, this.#what.keepsUnresolved);
-    this.#adder = new RawAdder(this.#merger, this.#what.keepsSources);
-    this.#runs = this.#what.spill && new SpilledRuns(this.#what.spill);
+    this.#merger = new ProfileMerger(
+      this.#options.fields,
+      this.#options.keepsSources,
+      this.#options.keepsUnresolved,
+    );
+    this.#adder = new RawAdder(this.#merger, this.#options.keepsSources);
+    this.#runs = this.#options.spill && new SpilledRuns(this.#options.spill);
     this.#inputs = 0;
     this.#dropped = 0;
     this.#matched = new Map();
@@ -202,7 +206,7 @@ export class InputMerger {
   #spillIfLarge(): void {
     const runs = this.#runs;
     if (runs === undefined) return;
-    const { spillBytes = SPILL_BYTES } = this.#what;
+    const { spillBytes = SPILL_BYTES } = this.#options;
     if (this.sizeBytes < Math.max(spillBytes, runs.leastContexts * SPILL_BYTES_PER_CONTEXT)) return;
     this.#merger = runs.spill(this.#merger);
     this.#adder.moveTo(this.#merger);
@@ -235,7 +239,7 @@ export class InputMerger {
     const match = this.#binaries.match(scan.segments);
     if (match.modules.length === 0 && scan.length > 0)
       throw new UserError(noBinary(match.unmatched, this.#binaries));
-    const places = this.#what.keepsUnresolved ? match.unresolved : [];
+    const places = this.#options.keepsUnresolved ? match.unresolved : [];
     const { contexts, dropped, unnamed } = this.#adder.add(scan, [...match.modules, ...places], number);
     if (contexts > 0 && unnamed === contexts) throw new UserError(noFrameNamed(match.matched));
     this.#dropped += dropped;

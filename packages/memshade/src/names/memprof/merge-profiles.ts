@@ -8,7 +8,7 @@ import type { MergeInput } from "./inputs.ts";
 import type { MergeReply, MergeTask, MergeThreadData } from "./merge-messages.ts";
 
 interface MergeThread {
-  ask(task: MergeTask): Promise<MergeReply>;
+  request(task: MergeTask): Promise<MergeReply>;
   stop(): Promise<unknown>;
 }
 
@@ -23,7 +23,7 @@ function startMergeThread(data: MergeThreadData): MergeThread {
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEGABYTES },
   });
   return {
-    ask: (task) =>
+    request: (task) =>
       new Promise((resolve, reject) => {
         const fail = (error: unknown) => reject(error);
         worker.once("error", fail);
@@ -116,8 +116,8 @@ class ThreadedMerge {
 
   /** True if more threads would end sooner, judging by the first inputs. */
   doThreadsPay(): boolean {
-    const left = this.#inputs.length - this.#next;
-    if (left * this.#millisecondsPerInput < LEAST_MILLISECONDS) return false;
+    const remaining = this.#inputs.length - this.#next;
+    if (remaining * this.#millisecondsPerInput < LEAST_MILLISECONDS) return false;
     const { offered, added } = this.#merger.contexts;
     const more = offered - this.#firstContexts.offered;
     return added - this.#firstContexts.added < MOST_NEW * more;
@@ -159,7 +159,7 @@ class ThreadedMerge {
   async #serve(thread: MergeThread): Promise<void> {
     for (;;) {
       const task = this.#nextTask();
-      this.#collect(await thread.ask(task));
+      this.#collect(await thread.request(task));
       if (task.inputs.length === 0) return;
     }
   }

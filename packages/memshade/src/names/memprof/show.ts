@@ -96,8 +96,11 @@ function findFrames(segments: readonly RawSegment[], binaries: readonly string[]
   const matching = opened.filter((loaded) => doesMatch(() => assertMatches(loaded, segments)));
   const [first] = opened;
   if (matching.length === 0) assertMatches(first!, segments);
-  const known = new ProfiledBinaries({ binaries: matching.map(({ path }) => path), searchPaths: [] });
-  const { modules } = known.match(segments);
+  const matchingBinaries = new ProfiledBinaries({
+    binaries: matching.map(({ path }) => path),
+    searchPaths: [],
+  });
+  const { modules } = matchingBinaries.match(segments);
   return (pc) => {
     const at = Number(pc);
     const module = modules.find(({ start, end }) => at > start && at <= end);

@@ -35,7 +35,7 @@ export function unwindImage(image: ProcessImage, objects: ObjectSource, options:
     let file = files.get(path);
     if (file === undefined) {
       const inMemory = path === "[vdso]" ? objectInMemory(image, start, end) : undefined;
-      file = inMemory ? NativeFile.of(path, inMemory) : new NativeFile(path, buildId, objects);
+      file = inMemory ? NativeFile.fromObject(path, inMemory) : new NativeFile(path, buildId, objects);
       files.set(path, file);
     }
     unwinder.modules.add(new MappedModule(file, start, end, fileOffset));

@@ -125,7 +125,7 @@ async function spool(stream: Readable, limit: number): Promise<OpenContent> {
         break;
       }
       if (descriptor === undefined && size > MOST_IN_MEMORY) descriptor = temporaryFile();
-      if (descriptor !== undefined) for (const kept of pieces.splice(0)) writeFully(descriptor, kept);
+      if (descriptor !== undefined) for (const buffered of pieces.splice(0)) writeFully(descriptor, buffered);
     }
   } catch (error) {
     gaps.push(`Only a part could be decompressed: ${(error as Error).message}.`);
@@ -190,16 +190,16 @@ export function profileOfImage({ image, threads }: ImageStacks, namer: FrameName
       const { file } = frame.module;
       const address = addressToName(frame);
       const module = moduleOf(file);
-      return namer.name(file, address).frames.map((one) => ({
-        linkageName: one.linkageName,
-        file: one.file,
-        line: one.line,
-        column: one.column,
-        startLine: one.startLine,
-        inlined: one.inlined,
+      return namer.name(file, address).frames.map((frame) => ({
+        linkageName: frame.linkageName,
+        file: frame.file,
+        line: frame.line,
+        column: frame.column,
+        startLine: frame.startLine,
+        inlined: frame.inlined,
         address,
         module,
-        function: one.function ? withoutParameters(one.function) : `0x${address.toString(16)}`,
+        function: frame.function ? withoutParameters(frame.function) : `0x${address.toString(16)}`,
       }));
     });
     builder.addSample(index, builder.stackOf(stack), [1]);

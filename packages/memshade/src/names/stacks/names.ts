@@ -182,13 +182,13 @@ type FunctionNames = Pick<SourceFrame, "function" | "linkageName">;
  * True if the symbol table names a function better than debug information. Assembler code has only lines there. gcc
  * gives functions that are local to a file the name of their declaration, without namespaces and classes.
  */
-function knowsMore(symbol: FunctionNames, described: FunctionNames): boolean {
+function hasBetterName(symbol: FunctionNames, described: FunctionNames): boolean {
   if (described.function === undefined) return true;
   return described.function === described.linkageName && symbol.function !== symbol.linkageName;
 }
 
 export class FrameNamer {
-  readonly #known = new Map<NativeFile, Map<number, NamedAddress>>();
+  readonly #cache = new Map<NativeFile, Map<number, NamedAddress>>();
   readonly #demangle: (name: string) => string;
   readonly #prefer: PreferSymbol;
   readonly #debugNamer: DebugNamer;
@@ -204,15 +204,15 @@ export class FrameNamer {
   }
 
   name(file: NativeFile, address: number): NamedAddress {
-    let known = this.#known.get(file);
-    if (known === undefined) {
-      known = new Map();
-      this.#known.set(file, known);
+    let cached = this.#cache.get(file);
+    if (cached === undefined) {
+      cached = new Map();
+      this.#cache.set(file, cached);
     }
-    let named = known.get(address);
+    let named = cached.get(address);
     if (named === undefined) {
       named = this.#nameAnew(file, address);
-      known.set(address, named);
+      cached.set(address, named);
     }
     return named;
   }
@@ -225,7 +225,7 @@ export class FrameNamer {
     const bySymbol = { function: found && this.demangle(found.name), linkageName: found?.name };
     const outermost = frames.at(-1);
     if (outermost === undefined) return { frames: [{ ...bySymbol, inlined: false }], symbol };
-    if (knowsMore(bySymbol, outermost)) frames[frames.length - 1] = { ...outermost, ...bySymbol };
+    if (hasBetterName(bySymbol, outermost)) frames[frames.length - 1] = { ...outermost, ...bySymbol };
     return { frames, symbol };
   }
 }

@@ -59,7 +59,7 @@ export class NativeFile {
     this.#source = source;
   }
 
-  static of(path: string, object: ObjectFile): NativeFile {
+  static fromObject(path: string, object: ObjectFile): NativeFile {
     const found = { path, object };
     return new NativeFile(path, object.buildId, { find: () => found, findDebugFile: () => undefined });
   }

@@ -92,11 +92,11 @@ export class BlockTypes {
       return size > 0 && smallest % size === 0 && largest % size === 0;
     };
     const isOne = (type: Die): boolean => smallest === largest && sizeOf(type) === smallest;
-    const around = new Set(levels.map(({ die }) => originOf(die).offset));
+    const enclosing = new Set(levels.map(({ die }) => originOf(die).offset));
     for (const address of behind) {
       const at = this.#units.find(address);
       for (const { die } of at === undefined ? [] : this.#levels(at, address)) {
-        const built = around.has(originOf(die).offset) ? undefined : constructed(die);
+        const built = enclosing.has(originOf(die).offset) ? undefined : constructed(die);
         if (built !== undefined && isOne(built)) return this.#type(built, "constructor");
       }
     }
@@ -113,24 +113,26 @@ export class BlockTypes {
       const result = pointee(originOf(die).findInherited([dw.DW_AT_type])?.die.reference(dw.DW_AT_type));
       if (result instanceof Object && fits(result)) return this.#type(result, "result");
     }
-    const held = levels.flatMap(({ die }) => variablesIn(die).flatMap((one) => pointersFrom(typeOf(one), 0)));
+    const held = levels.flatMap(({ die }) =>
+      variablesIn(die).flatMap((variable) => pointersFrom(typeOf(variable), 0)),
+    );
     const isStored = ({ at = Number.NaN, bytes, target }: HeldPointer): boolean =>
       storedAt !== undefined && storedAt >= at && storedAt < at + bytes && fits(target);
-    for (const all of storedAt === undefined ? [] : [held, staticPointers(unit.die, 0)]) {
-      const [only, ...others] = distinct(all.filter(isStored).map(({ target }) => target));
-      if (only !== undefined && others.length === 0) return this.#type(only, "member");
-      if (others.length > 0) break;
+    for (const pointers of storedAt === undefined ? [] : [held, staticPointers(unit.die, 0)]) {
+      const [only, ...furtherTypes] = distinct(pointers.filter(isStored).map(({ target }) => target));
+      if (only !== undefined && furtherTypes.length === 0) return this.#type(only, "member");
+      if (furtherTypes.length > 0) break;
     }
     for (const { die } of levels) {
       const found = distinct(pointersIn(die).flatMap(({ target }) => (isStruct(target) ? [target] : [])));
-      const [only, ...others] = found.filter(isOne);
-      if (only !== undefined && others.length === 0) return this.#type(only, "pointer");
-      if (others.length > 0) return undefined;
+      const [only, ...furtherTypes] = found.filter(isOne);
+      if (only !== undefined && furtherTypes.length === 0) return this.#type(only, "pointer");
+      if (furtherTypes.length > 0) return undefined;
     }
-    const [kept, ...more] = distinct(held.flatMap(({ target }) => (fits(target) ? [target] : [])));
-    if (kept !== undefined && more.length === 0) return this.#type(kept, "pointer");
-    const [only, ...others] = distinct(this.#structsOf(unit).filter(isOne));
-    return only !== undefined && others.length === 0 ? this.#type(only, "size") : undefined;
+    const [onlyHeld, ...furtherHeld] = distinct(held.flatMap(({ target }) => (fits(target) ? [target] : [])));
+    if (onlyHeld !== undefined && furtherHeld.length === 0) return this.#type(onlyHeld, "pointer");
+    const [only, ...furtherTypes] = distinct(this.#structsOf(unit).filter(isOne));
+    return only !== undefined && furtherTypes.length === 0 ? this.#type(only, "size") : undefined;
   }
 
   #levels(unit: Unit, address: number): Level[] {
@@ -150,12 +152,12 @@ export class BlockTypes {
   }
 
   #structsOf(unit: Unit): Die[] {
-    let known = this.#structsOfUnit.get(unit);
-    if (known === undefined) {
-      known = [...structsBelow(unit.die, 0)];
-      this.#structsOfUnit.set(unit, known);
+    let cached = this.#structsOfUnit.get(unit);
+    if (cached === undefined) {
+      cached = [...structsBelow(unit.die, 0)];
+      this.#structsOfUnit.set(unit, cached);
     }
-    return known;
+    return cached;
   }
 
   #type(struct: Die, by: BlockTypeRule): BlockType | undefined {
@@ -168,9 +170,9 @@ export class BlockTypes {
   /** C structs often have a name only by a typedef. */
   #typedefOf(struct: Die): string | undefined {
     const { unit } = struct;
-    const known = this.#typedefs.get(unit) ?? typedefsBelow(unit.die, new Map(), 0);
-    this.#typedefs.set(unit, known);
-    return known.get(struct.offset);
+    const typedefs = this.#typedefs.get(unit) ?? typedefsBelow(unit.die, new Map(), 0);
+    this.#typedefs.set(unit, typedefs);
+    return typedefs.get(struct.offset);
   }
 
   /** Struct's name with its namespaces, if the name and size are unique. */
@@ -181,8 +183,8 @@ export class BlockTypes {
       this.#names = new Map();
       for (const { name, size: bytes } of structLayouts(this.#file)) {
         const key = `${lastName(name)} ${bytes}`;
-        const known = this.#names.get(key);
-        this.#names.set(key, this.#names.has(key) && known !== name ? undefined : name);
+        const knownName = this.#names.get(key);
+        this.#names.set(key, this.#names.has(key) && knownName !== name ? undefined : name);
       }
     }
     return this.#names.get(`${own} ${size}`) ?? own;
@@ -307,11 +309,13 @@ function declaredOn(
 ): Verdict {
   if (line === 0) return undefined;
   const declared = pointersIn(die).filter((pointer) => pointer.line === line && pointer.target !== "none");
-  const those = (are: (type: Die) => boolean) =>
+  const declaredWith = (are: (type: Die) => boolean) =>
     declared.filter(({ target }) => !isStruct(target) || are(target));
-  const [first, ...others] = [those(isOne), those(fits), declared].find(({ length }) => length > 0) ?? [];
+  const [first, ...furtherPointers] =
+    [declaredWith(isOne), declaredWith(fits), declared].find(({ length }) => length > 0) ?? [];
   if (first === undefined) return undefined;
-  const isClear = isStruct(first.target) && others.every(({ target }) => isSame(target, first.target));
+  const isClear =
+    isStruct(first.target) && furtherPointers.every(({ target }) => isSame(target, first.target));
   return isClear ? first.target : "none";
 }
 

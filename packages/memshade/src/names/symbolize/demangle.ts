@@ -46,47 +46,47 @@ export interface DemanglerGlue {
  * @param load returns the library for names of Rust and MSVC; it is called at the first such name
  */
 export function createDemangler(load: () => DemanglerFiles): Demangle {
-  const known = new Map<string, string>();
-  const others = new OtherNames(load);
+  const cache = new Map<string, string>();
+  const library = new OtherNames(load);
   return (name) => {
-    let readable = known.get(name);
+    let readable = cache.get(name);
     if (readable === undefined) {
       // The linker name is the fallback for a hostile name.
       readable =
         dispensable(
-          () => demangleOne(name, others),
+          () => demangleOne(name, library),
           () => {},
         ) ?? name;
       // A name is built of hundreds of pieces, which engines join permanently when a character is read.
       readable.charCodeAt(0);
-      if (known.size >= MOST_NAMES) known.clear();
-      known.set(name, readable);
+      if (cache.size >= MOST_NAMES) cache.clear();
+      cache.set(name, readable);
     }
     return readable;
   };
 }
 
-function demangleOne(name: string, others: OtherNames): string {
+function demangleOne(name: string, library: OtherNames): string {
   const wrapped = WRAPPED.exec(name)?.[0];
-  if (wrapped !== undefined) return wrapped + demangleOne(name.slice(wrapped.length), others);
+  if (wrapped !== undefined) return wrapped + demangleOne(name.slice(wrapped.length), library);
   if (HALF_DEMANGLED_RUST.test(name))
-    return others.read(mangleAgain(name)) ?? name.replace(HALF_DEMANGLED_RUST, "");
-  if (LEGACY_RUST.test(name)) return withSuffix(name, others) ?? name;
+    return library.read(mangleAgain(name)) ?? name.replace(HALF_DEMANGLED_RUST, "");
+  if (LEGACY_RUST.test(name)) return withSuffix(name, library) ?? name;
   if (ITANIUM.test(name)) return demangleItanium(name) ?? name;
-  if (RUST_V0.test(name)) return withSuffix(name, others) ?? name;
+  if (RUST_V0.test(name)) return withSuffix(name, library) ?? name;
   if (MOONBIT.test(name)) return demangleMoonbit(name);
-  if (MICROSOFT.test(name)) return others.read(name) ?? name;
+  if (MICROSOFT.test(name)) return library.read(name) ?? name;
   return name.includes("]::") ? name.replaceAll(CRATE_HASH, "") : name;
 }
 
 /** Puts suffixes of Rust's compiler (`.llvm.123`, `.cold`) in parentheses after the name, as for C++. */
-function withSuffix(name: string, others: OtherNames): string | undefined {
+function withSuffix(name: string, library: OtherNames): string | undefined {
   // Legacy names have dots inside: `$LT$alloc..string..String$GT$`.
   const [mangled, suffix] = /^(.*17h[0-9a-f]{16}E|_{1,2}R[^.]*)(\..*)?$/s.exec(name)!.slice(1) as [
     string,
     string | undefined,
   ];
-  const readable = others.read(mangled);
+  const readable = library.read(mangled);
   return readable === undefined || suffix === undefined ? readable : `${readable} (${suffix})`;
 }
 

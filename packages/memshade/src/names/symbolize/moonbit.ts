@@ -15,9 +15,9 @@ const PRIMITIVES: Readonly<Record<string, string>> = {
 };
 
 /** Type constructors, by the letter before their argument. */
-const WRAPPED: Readonly<Record<string, (of: string) => string>> = {
-  A: (of) => `FixedArray[${of}]`,
-  O: (of) => `${of}?`,
+const WRAPPED: Readonly<Record<string, (argument: string) => string>> = {
+  A: (argument) => `FixedArray[${argument}]`,
+  O: (argument) => `${argument}?`,
 };
 
 const DEEPEST_TYPE = 64;
@@ -47,7 +47,7 @@ class Reader {
     if (kind === "I") return this.#ofTrait();
     if (kind === "T") return this.#ended(this.#type(true));
     // The constructor of an enumeration is named like one of its methods.
-    return kind === "D" && this.#takes("T") ? this.#method() : undefined;
+    return kind === "D" && this.#consume("T") ? this.#method() : undefined;
   }
 
   #function(): string | undefined {
@@ -55,7 +55,7 @@ class Reader {
     const name = this.#identifier();
     if (owner === undefined || name === undefined) return undefined;
     const inner: string[] = [];
-    while (this.#takes("N")) inner.push(this.#identifier() ?? "?");
+    while (this.#consume("N")) inner.push(this.#identifier() ?? "?");
     return this.#ended(`${owner}${[name, ...inner].join(".")}${this.#stamp()}${this.#arguments()}`);
   }
 
@@ -95,14 +95,14 @@ class Reader {
     }
     this.#at++;
     if (WRAPPED[letter] === undefined) return PRIMITIVES[letter];
-    const of = this.#type();
-    return of && WRAPPED[letter](of);
+    const argument = this.#type();
+    return argument && WRAPPED[letter](argument);
   }
 
   #arguments(): string {
-    if (!this.#takes("G")) return "";
+    if (!this.#consume("G")) return "";
     const types: string[] = [];
-    while (!this.#takes("E")) {
+    while (!this.#consume("E")) {
       const type = this.#at < this.#text.length ? this.#type() : undefined;
       // An unknown part ends the name here.
       if (type === undefined) {
@@ -122,9 +122,9 @@ class Reader {
 
   /** Reads `@lib.`; empty for builtin packages. */
   #package(): string | undefined {
-    if (!this.#takes("P")) return undefined;
-    if (this.#takes("B")) return "";
-    const isCore = this.#takes("C");
+    if (!this.#consume("P")) return undefined;
+    if (this.#consume("B")) return "";
+    const isCore = this.#consume("C");
     const count = Number(this.#text[this.#at++]);
     let last: string | undefined;
     for (let part = 0; part < count; part++) {
@@ -157,7 +157,7 @@ class Reader {
     return "";
   }
 
-  #takes(letter: string): boolean {
+  #consume(letter: string): boolean {
     if (this.#text[this.#at] !== letter) return false;
     this.#at++;
     return true;

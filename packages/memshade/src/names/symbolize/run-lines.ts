@@ -23,17 +23,17 @@ export function withLines(
   modules: readonly ProfileModule[],
   symbolsOf: (module: IndexIntoModuleTable) => ModuleSymbols | undefined,
 ): FrameSource {
-  const known = new Map<IndexIntoModuleTable, ModuleSymbols | undefined>();
+  const symbolsByModule = new Map<IndexIntoModuleTable, ModuleSymbols | undefined>();
   return (pc) => {
-    const [frame, ...others] = functions(pc);
-    if (frame?.module === undefined || others.length > 0)
-      return frame === undefined ? [] : [frame, ...others];
+    const [frame, ...outerFrames] = functions(pc);
+    if (frame?.module === undefined || outerFrames.length > 0)
+      return frame === undefined ? [] : [frame, ...outerFrames];
     const { module } = frame;
     // The host called the function itself, so the frame has no position inside of it.
     const { allocator } = modules[module]!;
     if (allocator?.functions.some(({ index }) => index === frame.wasmIndex)) return [frame];
-    if (!known.has(module)) known.set(module, symbolsOf(module));
-    const symbols = known.get(module);
+    if (!symbolsByModule.has(module)) symbolsByModule.set(module, symbolsOf(module));
+    const symbols = symbolsByModule.get(module);
     const found = symbols?.frames(frame.offset) ?? [];
     const frames = found.map((entry, depth) => placed(frame, entry, depth + 1 < found.length));
     const outermost = frames.at(-1) ?? frame;

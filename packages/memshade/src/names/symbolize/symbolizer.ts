@@ -301,8 +301,8 @@ export class Symbolizer {
 
   /** Declaration of the variable at an address of data. Units are searched until one has it. */
   dataDeclaration(address: number): DataDeclaration | undefined {
-    const around = this.#guarded(() => this.#unitIndex().find(address));
-    for (const unit of around === undefined ? this.#dwarfFile().units : [around]) {
+    const coveringUnit = this.#guarded(() => this.#unitIndex().find(address));
+    for (const unit of coveringUnit === undefined ? this.#dwarfFile().units : [coveringUnit]) {
       if (isTypeUnit(unit)) continue;
       const found = this.#guarded(() => this.#framesOf(unit).declarationOfData(address));
       if (found !== undefined) return found;
@@ -409,7 +409,7 @@ export class Symbolizer {
     }
   }
 
-  #ask(request: FileRequest): void {
+  #request(request: FileRequest): void {
     const key = keyOf(request);
     if (!this.#answered.has(key)) this.#requests.set(key, request);
   }
@@ -422,22 +422,22 @@ export class Symbolizer {
     else {
       const { buildId, debugLink, externalDebugInfo, sourceMappingUrl, miniDebugInfo } = object;
       if (object.kind === "elf" && (buildId !== undefined || debugLink !== undefined))
-        this.#ask({
+        this.#request({
           kind: "debug-file",
           ...(buildId === undefined ? {} : { buildId }),
           ...(debugLink === undefined ? {} : debugLink),
         });
       if (externalDebugInfo !== undefined)
-        this.#ask({ kind: "external-debug-info", name: externalDebugInfo });
+        this.#request({ kind: "external-debug-info", name: externalDebugInfo });
       if (sourceMappingUrl !== undefined && this.#options.readSourceMap !== undefined)
-        this.#ask({ kind: "source-map", name: sourceMappingUrl });
-      if (miniDebugInfo !== undefined) this.#ask({ kind: "mini-debug-info", compressed: miniDebugInfo });
+        this.#request({ kind: "source-map", name: sourceMappingUrl });
+      if (miniDebugInfo !== undefined) this.#request({ kind: "mini-debug-info", compressed: miniDebugInfo });
     }
   }
 
   #askForShared(): void {
     const link = this.#debugObject.debugAltLink;
-    if (link !== undefined) this.#ask({ kind: "shared-debug-file", ...link });
+    if (link !== undefined) this.#request({ kind: "shared-debug-file", ...link });
   }
 
   #findSplitUnit(frames: UnitFrames): void {
@@ -453,8 +453,8 @@ export class Symbolizer {
     const request: FileRequest = { kind: "dwo", name: dwoName, compilationDirectory, id };
     const waiting = this.#awaiting.get(keyOf(request)) ?? new Set();
     this.#awaiting.set(keyOf(request), waiting.add(frames));
-    if (this.#answered.has("dwp")) this.#ask(request);
-    else this.#ask({ kind: "dwp" });
+    if (this.#answered.has("dwp")) this.#request(request);
+    else this.#request({ kind: "dwp" });
   }
 
   /** Requests the units' own files, once it is known that no package file has them. */

@@ -147,7 +147,7 @@ export class UnitFrames {
 
   dataVariables(): Generator<StaticVariable> {
     this.#variables ??= new UnitVariables(this.#described);
-    return this.#variables.all((file, unit) => this.#absolutePath(file, unit));
+    return this.#variables.describeAll((file, unit) => this.#absolutePath(file, unit));
   }
 
   #absolutePath(file: number, from: Unit): string | undefined {
@@ -184,12 +184,12 @@ export class UnitFrames {
     const { unit } = index;
     const origin = index.originOf(subroutine);
     const key = origin === 0 ? index.offsetOf(subroutine) : unit.header.offset + origin;
-    let known = this.#declarations.get(key);
-    if (known === undefined) {
-      known = this.#readDeclaration(unit, index.offsetOf(subroutine));
-      this.#declarations.set(key, known);
+    let declaration = this.#declarations.get(key);
+    if (declaration === undefined) {
+      declaration = this.#readDeclaration(unit, index.offsetOf(subroutine));
+      this.#declarations.set(key, declaration);
     }
-    return known;
+    return declaration;
   }
 
   #handsOutMemory(index: SubroutineIndex, subroutine: number, isInlined: boolean): boolean {
@@ -197,18 +197,18 @@ export class UnitFrames {
     const origin = isInlined ? index.originOf(subroutine) : 0;
     // An origin in another file has no usable offset.
     const key = origin === 0 ? index.offsetOf(subroutine) : unit.header.offset + origin;
-    let known = this.#allocators.get(key);
-    if (known === undefined) {
-      known = false;
+    let isAllocator = this.#allocators.get(key);
+    if (isAllocator === undefined) {
+      isAllocator = false;
       try {
-        known = handsOutMemory(new Die(unit, index.offsetOf(subroutine)), isInlined);
+        isAllocator = handsOutMemory(new Die(unit, index.offsetOf(subroutine)), isInlined);
       } catch (error) {
         if (!(error instanceof FormatError)) throw error;
         unit.file.problems.push(error);
       }
-      this.#allocators.set(key, known);
+      this.#allocators.set(key, isAllocator);
     }
-    return known;
+    return isAllocator;
   }
 
   #readDeclaration(unit: Unit, offset: number): Declaration {

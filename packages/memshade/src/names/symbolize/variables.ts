@@ -44,36 +44,37 @@ export function localVariables(index: SubroutineIndex, address: number, pathOf: 
   /** Function around entries, by depth; undefined inside of variables, whose children are skipped. */
   const functions: (Die | undefined)[] = [root];
   for (const { die, depth } of root.descendants()) {
-    const around = functions[depth - 1];
-    functions[depth] = around;
-    if (around === undefined) continue;
+    const enclosing = functions[depth - 1];
+    functions[depth] = enclosing;
+    if (enclosing === undefined) continue;
     if (die.tag === dw.DW_TAG_variable || die.tag === dw.DW_TAG_formal_parameter) {
-      locals.push(describe(die, around, pathOf));
+      locals.push(describe(die, enclosing, pathOf));
       functions[depth] = undefined;
     } else if (die.tag === dw.DW_TAG_inlined_subroutine)
-      functions[depth] = die.reference(dw.DW_AT_abstract_origin) ?? around;
+      functions[depth] = die.reference(dw.DW_AT_abstract_origin) ?? enclosing;
   }
   return locals;
 }
 
-function describe(variable: Die, around: Die, pathOf: PathOf): LocalVariable {
+function describe(variable: Die, enclosing: Die, pathOf: PathOf): LocalVariable {
   const origin = variable.reference(dw.DW_AT_abstract_origin) ?? variable;
   const file = origin.find(dw.DW_AT_decl_file)?.value;
   return {
-    functionName: around.inheritedText([dw.DW_AT_name]),
+    functionName: enclosing.inheritedText([dw.DW_AT_name]),
     name: origin.text(dw.DW_AT_name),
     file: file === undefined ? undefined : pathOf(file, variable.unit),
     line: origin.find(dw.DW_AT_decl_line)?.value ?? 0,
-    frameOffset: frameOffset(variable, around),
+    frameOffset: frameOffset(variable, enclosing),
     sizeBytes: typeSize(origin.reference(dw.DW_AT_type)),
     tagOffset: variable.find(dw.DW_AT_LLVM_tag_offset)?.value,
   };
 }
 
 /** First offset from the frame's base among the location expressions of a variable. */
-function frameOffset(variable: Die, around: Die): number | undefined {
-  const value = around.find(dw.DW_AT_frame_base);
-  const register = value === undefined || value.length === 0 ? 0 : around.unit.file.info.bytes[value.value];
+function frameOffset(variable: Die, enclosing: Die): number | undefined {
+  const value = enclosing.find(dw.DW_AT_frame_base);
+  const register =
+    value === undefined || value.length === 0 ? 0 : enclosing.unit.file.info.bytes[value.value];
   for (const expression of locationExpressions(variable)) {
     const offset = offsetIn(expression, register);
     if (offset !== undefined) return offset;
@@ -90,8 +91,8 @@ function offsetIn(expression: Uint8Array, base: number): number | undefined {
     return undefined;
   const cursor = new Cursor(expression, 1, "location");
   const offset = cursor.sleb();
-  const left = expression.length - cursor.position;
-  return left === 0 || (left === 1 && cursor.u8() === dw.DW_OP_deref) ? offset : undefined;
+  const remaining = expression.length - cursor.position;
+  return remaining === 0 || (remaining === 1 && cursor.u8() === dw.DW_OP_deref) ? offset : undefined;
 }
 
 interface PlacedVariable {
@@ -122,7 +123,7 @@ export class UnitVariables {
     return last === undefined || address >= last.end ? undefined : declarationOf(last.die, pathOf);
   }
 
-  *all(pathOf: PathOf): Generator<StaticVariable> {
+  *describeAll(pathOf: PathOf): Generator<StaticVariable> {
     for (const { start, bytes, die, scope } of this.#variables) {
       const name = die.inheritedText([dw.DW_AT_name]);
       yield {

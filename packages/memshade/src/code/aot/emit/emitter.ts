@@ -47,14 +47,14 @@ export class Emitter {
     code: FunctionCode,
     assignment: Assignment,
     frame: Frame,
-    around: Pick<Emitter, "functions" | "leave">,
+    callbacks: Pick<Emitter, "functions" | "leave">,
   ) {
     this.asm = asm;
     this.code = code;
     this.frame = frame;
     this.#registers = assignment.registers;
-    this.functions = around.functions;
-    this.leave = around.leave;
+    this.functions = callbacks.functions;
+    this.leave = callbacks.leave;
     this.labels = Array.from({ length: code.labels }, () => asm.label());
   }
 
@@ -213,17 +213,17 @@ export const INTEGER_WRITERS: Readonly<Record<string, (emitter: Emitter, instruc
       }
       emitter.settle(to, target);
     },
-    shift: (emitter, { to, from: [left, count], name, wide }) => {
+    shift: (emitter, { to, from: [operand, count], name, wide }) => {
       const { asm } = emitter;
       const size = wide ? 8 : 4;
       const target = emitter.target(to);
       if (isConstant(count)) {
-        moveRegister(asm, target, emitter.register(left, target));
+        moveRegister(asm, target, emitter.register(operand, target));
         const bits = Number(count.value & (wide ? 63n : 31n));
         if (bits !== 0) asm.put(name, size, target, bits);
       } else {
         moveRegister(asm, RCX, emitter.register(count, RCX));
-        moveRegister(asm, target, emitter.register(left, target));
+        moveRegister(asm, target, emitter.register(operand, target));
         asm.put(name, size, target, RCX);
       }
       emitter.settle(to, target);
@@ -261,8 +261,8 @@ export const INTEGER_WRITERS: Readonly<Record<string, (emitter: Emitter, instruc
       if (emitter.uses(chosen, target)) {
         asm.put(`cmov${invert(condition)}`, 8, target, movable(emitter, otherwise));
       } else {
-        const kept = emitter.register(otherwise, target);
-        moveRegister(asm, target, kept);
+        const current = emitter.register(otherwise, target);
+        moveRegister(asm, target, current);
         asm.put(`cmov${condition}`, 8, target, movable(emitter, chosen));
       }
       emitter.settle(to, target);
@@ -399,16 +399,16 @@ const VECTOR_SCRATCH = VECTOR[15];
 export function moveAll(asm: Assembler, moves: readonly Move[]): void {
   let pending = moves.filter(({ to, from }) => isRegister(from) && from !== to);
   while (pending.length > 0) {
-    const free = pending.find((one) => !pending.some((other) => other !== one && other.from === one.to));
+    const free = pending.find((move) => !pending.some((other) => other !== move && other.from === move.to));
     if (free !== undefined) {
       moveRegister(asm, free.to, free.from as Register);
-      pending = pending.filter((one) => one !== free);
+      pending = pending.filter((move) => move !== free);
       continue;
     }
     const source = pending[0].from as Register;
     const scratch = source.kind === "vector" ? VECTOR_SCRATCH : RAX;
     moveRegister(asm, scratch, source);
-    pending = pending.map((one) => (one.from === source ? { ...one, from: scratch } : one));
+    pending = pending.map((move) => (move.from === source ? { ...move, from: scratch } : move));
   }
   for (const { to, from } of moves)
     if (typeof from === "bigint") loadConstant(asm, to, from);

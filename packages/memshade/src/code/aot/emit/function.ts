@@ -84,7 +84,9 @@ export function emitFunction(
     leave: () => leave(asm, frame, rows),
   });
   takeParameters(emitter, assignment);
-  const written = code.instructions.filter((one, at) => assignment.dead[at] === 0 && !emitter.isIdle(one));
+  const written = code.instructions.filter(
+    (instruction, at) => assignment.dead[at] === 0 && !emitter.isIdle(instruction),
+  );
   for (const instruction of straighten(written)) {
     WRITERS[instruction.op](emitter, instruction);
     if (LEAVING.includes(instruction.op)) rows.push({ at: asm.here(), cfa: frame.cfa });
@@ -165,8 +167,8 @@ export function straighten(instructions: readonly Instruction[]): Instruction[] 
     const instruction = instructions[at];
     const next = instructions[at + 1];
     const { op, label, condition } = instruction;
-    if (op === "jump" && stands(instructions, at + 1, label)) continue;
-    if (op === "branch" && next?.op === "jump" && stands(instructions, at + 2, label)) {
+    if (op === "jump" && isLabelAt(instructions, at + 1, label)) continue;
+    if (op === "branch" && next?.op === "jump" && isLabelAt(instructions, at + 2, label)) {
       straight.push({ ...instruction, condition: invert(condition), label: next.label });
       at++;
     } else straight.push(instruction);
@@ -174,7 +176,7 @@ export function straighten(instructions: readonly Instruction[]): Instruction[] 
   return straight;
 }
 
-function stands(instructions: readonly Instruction[], from: number, label: number): boolean {
+function isLabelAt(instructions: readonly Instruction[], from: number, label: number): boolean {
   for (let at = from; instructions[at]?.op === "label"; at++)
     if (instructions[at].label === label) return true;
   return false;
@@ -257,8 +259,8 @@ const CONTROL_WRITERS: Readonly<Record<string, Writer>> = {
     emitter.settle(to, target);
   },
   "thread store": (emitter, { from: [at, value], wide }) => {
-    const where = threadPlace(emitter, at);
-    emitter.asm.put("mov", wide ? 8 : 4, where, emitter.register(value, RCX));
+    const slot = threadPlace(emitter, at);
+    emitter.asm.put("mov", wide ? 8 : 4, slot, emitter.register(value, RCX));
   },
   frame: (emitter, { to, name }) => {
     const { asm, frame } = emitter;
@@ -410,7 +412,7 @@ const VECTOR_WRITERS: Readonly<Record<string, Writer>> = {
     let [left, right] = from;
     let target = emitter.target(to, FIRST);
     if (emitter.uses(right, target) && !emitter.uses(left, target))
-      if (ORDERED.some((one) => name.startsWith(one))) target = FIRST;
+      if (ORDERED.some((prefix) => name.startsWith(prefix))) target = FIRST;
       else [left, right] = [right, left];
     // A spilled operand is loaded first: as a memory operand it would need an alignment of 16.
     const operand = emitter.register(right, SECOND);

@@ -36,7 +36,7 @@ export interface ControlFrame {
   operands: readonly Entry[];
 }
 
-export type Rule = (body: BodyLowering, how: Lowering) => void;
+export type Rule = (body: BodyLowering, lowering: Lowering) => void;
 
 /** Instructions that open a block, counted while unreachable code is skipped. */
 const OPENING: readonly number[] = [Op.BLOCK, Op.LOOP, Op.IF];
@@ -101,9 +101,9 @@ export class BodyLowering {
         reader.position = skipImmediates(reader.bytes, reader.position, IMMEDIATE_KIND[id]);
         continue;
       }
-      const how = subset.get(id);
-      if (how === undefined) throw this.unsupported();
-      rules[how.rule](this, how);
+      const lowering = subset.get(id);
+      if (lowering === undefined) throw this.unsupported();
+      rules[lowering.rule](this, lowering);
     }
     return this.builder.code;
   }
@@ -292,8 +292,8 @@ class OperandStack {
     } else if (entry.kind === "constant") builder.add("move", to, [entry], { wide: true });
     else if (entry.kind === "sum") builder.add("lea", to, [entry.address], { wide: entry.wide });
     else {
-      const { from, ...how } = this.condition(entry);
-      builder.add("compare", to, from, how);
+      const { from, ...comparison } = this.condition(entry);
+      builder.add("compare", to, from, comparison);
     }
   }
 

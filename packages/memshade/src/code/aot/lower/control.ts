@@ -14,7 +14,7 @@ export function decodeBlockType(body: BodyLowering): {
   if (type === EMPTY) return { params: [], results: [] };
   if (type >= 0) {
     const { params, results } = funcTypeAt(body.module.wasm, type);
-    for (const one of [...params, ...results]) body.checkType(one);
+    for (const valueType of [...params, ...results]) body.checkType(valueType);
     return { params, results };
   }
   const result = type + 0x80;
@@ -169,8 +169,8 @@ function branch(body: BodyLowering, frame: ControlFrame): void {
 }
 
 function branchIf({ stack, builder }: BodyLowering, condition: Entry, label: number): void {
-  const { from, ...how } = stack.condition(condition);
-  builder.add("branch", NONE, from, { ...how, label });
+  const { from, ...comparison } = stack.condition(condition);
+  builder.add("branch", NONE, from, { ...comparison, label });
 }
 
 function opposite({ stack }: BodyLowering, entry: Entry): Entry {

@@ -29,8 +29,8 @@ export const MEMORY_RULES: Readonly<Record<string, Rule>> = {
     const value = body.stack.popPlain();
     store(body.builder, popPlace(body, offset), value, bytes, body.stack.locals);
   },
-  "atomic store": (body, how) => {
-    MEMORY_RULES.exchange(body, { ...how, name: "xchg" });
+  "atomic store": (body, lowering) => {
+    MEMORY_RULES.exchange(body, { ...lowering, name: "xchg" });
     body.stack.pop();
   },
   exchange: (body, { bytes, wide, name }) => {
@@ -181,8 +181,8 @@ export const VECTOR_RULES: Readonly<Record<string, Rule>> = {
     const right = body.stack.popValue();
     body.stack.push(binary(body, name, right, body.stack.popValue()));
   },
-  "not equal": (body, how) => {
-    VECTOR_RULES.vector(body, how);
+  "not equal": (body, lowering) => {
+    VECTOR_RULES.vector(body, lowering);
     body.stack.push(not(body, body.stack.popValue()));
   },
   "unsigned at most": (body, { name }) => {
@@ -191,8 +191,8 @@ export const VECTOR_RULES: Readonly<Record<string, Rule>> = {
     const left = body.stack.popValue();
     body.stack.push(binary(body, equal, binary(body, least, left, right), left));
   },
-  "unsigned greater": (body, how) => {
-    VECTOR_RULES["unsigned at most"](body, how);
+  "unsigned greater": (body, lowering) => {
+    VECTOR_RULES["unsigned at most"](body, lowering);
     body.stack.push(not(body, body.stack.popValue()));
   },
   "vector not": (body) => body.stack.push(not(body, body.stack.popValue())),
@@ -251,11 +251,11 @@ export const VECTOR_RULES: Readonly<Record<string, Rule>> = {
     const lanes = [...reader.view(LANES)];
     const right = stack.popValue();
     const left = stack.popValue();
-    const of = (value: Value, from: number) => {
+    const selectLanes = (value: Value, from: number) => {
       const mask = lanes.map((lane) => (lane >= from && lane < from + LANES ? lane - from : NO_BYTE));
       return binary(body, "pshufb", value, constantOf(body, Uint8Array.from(mask)));
     };
-    stack.push(binary(body, "por", of(left, 0), of(right, LANES)));
+    stack.push(binary(body, "por", selectLanes(left, 0), selectLanes(right, LANES)));
   },
   splat: (body, { name }) => splat(body, Number(name)),
   "load splat": (body, { name }) => {
@@ -305,10 +305,10 @@ export const VECTOR_RULES: Readonly<Record<string, Rule>> = {
       builder.make("extract", [stack.popValue()], { bytes, number: reader.u8(), wide: bytes === 8 }),
     );
   },
-  "extract signed": (body, how) => {
-    VECTOR_RULES.extract(body, how);
+  "extract signed": (body, lowering) => {
+    VECTOR_RULES.extract(body, lowering);
     const { builder, stack } = body;
-    stack.push(builder.make("load", [stack.popValue()], { bytes: Number(how.name), signed: true }));
+    stack.push(builder.make("load", [stack.popValue()], { bytes: Number(lowering.name), signed: true }));
   },
   replace: ({ builder, stack, reader }, { name }) => {
     const part = stack.popValue();

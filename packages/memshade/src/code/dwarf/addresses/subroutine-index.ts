@@ -310,15 +310,15 @@ class EntryReader {
     unit.load();
     const cursor = new Cursor(info, header.dieOffset, ".debug_info", header.end);
     const { end } = cursor;
-    const around: number[] = [];
+    const enclosing: number[] = [];
     let current = NO_SUBROUTINE;
     while (cursor.position < end) {
       const offset = cursor.position;
       const code = info[offset] < 0x80 ? info[cursor.position++] : cursor.uleb();
       if (code === 0) {
-        if (around.length === 0) return;
-        current = around.pop()!;
-        if (around.length === 0) return;
+        if (enclosing.length === 0) return;
+        current = enclosing.pop()!;
+        if (enclosing.length === 0) return;
         continue;
       }
       const abbreviation = abbreviations.get(code);
@@ -335,9 +335,9 @@ class EntryReader {
         }
       }
       if (hasChildren) {
-        around.push(current);
+        enclosing.push(current);
         current = inside;
-      } else if (around.length === 0) return;
+      } else if (enclosing.length === 0) return;
     }
   }
 

@@ -188,9 +188,9 @@ class OpenUnits {
   }
 
   remove(unit: number): void {
-    const left = (this.#counts.get(unit) ?? 0) - 1;
+    const remaining = (this.#counts.get(unit) ?? 0) - 1;
     // A unit in the heap keeps its count, so that it is not pushed twice.
-    this.#counts.set(unit, Math.max(0, left));
+    this.#counts.set(unit, Math.max(0, remaining));
   }
 
   first(): number | undefined {

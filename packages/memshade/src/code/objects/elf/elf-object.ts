@@ -138,7 +138,9 @@ export class ElfObject implements ObjectFile {
   #named(name: string): ObjectSection | undefined {
     const old = name.startsWith(".debug_") ? `.z${name.slice(1)}` : name;
     for (const wanted of [name, old]) {
-      const section = this.sections.find((one) => one.name === wanted && one.type !== SHT_NOBITS);
+      const section = this.sections.find(
+        (candidate) => candidate.name === wanted && candidate.type !== SHT_NOBITS,
+      );
       if (section !== undefined) return section;
     }
     return undefined;

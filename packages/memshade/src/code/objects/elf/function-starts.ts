@@ -25,7 +25,7 @@ export class FunctionStarts {
     this.#count = count;
   }
 
-  static of(object: ObjectFile): FunctionStarts | undefined {
+  static fromObject(object: ObjectFile): FunctionStarts | undefined {
     const header = object.programHeaders.find(({ type }) => type === PT_GNU_EH_FRAME);
     if (header === undefined) return undefined;
     const bytes = object.bytesAt(header.address, header.fileSize);

@@ -34,7 +34,10 @@ export class PltStubs {
 
   at(address: number): PltStub | undefined {
     const section = this.#object.sections.find(
-      (one) => one.name.startsWith(".plt") && address >= one.address && address - one.address < one.size,
+      (candidate) =>
+        candidate.name.startsWith(".plt") &&
+        address >= candidate.address &&
+        address - candidate.address < candidate.size,
     );
     if (section === undefined) return undefined;
     const found = this.#object.architecture === "x86_64" ? this.#x86(section, address) : this.#arm(address);

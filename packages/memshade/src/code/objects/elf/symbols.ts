@@ -108,19 +108,19 @@ export function readElfSymbols(input: ElfSymbolSections): SymbolTable {
   const traits = new Uint8Array(count);
   const nameOffsets = new Uint32Array(count);
   const fileNameOffsets = new Uint32Array(count);
-  let kept = 0;
+  let filled = 0;
   visitElfSymbols(input, (address, size, trait, nameOffset, fileNameOffset) => {
-    addresses[kept] = address;
-    sizes[kept] = size;
-    traits[kept] = trait;
-    nameOffsets[kept] = nameOffset;
-    fileNameOffsets[kept] = fileNameOffset;
-    kept++;
+    addresses[filled] = address;
+    sizes[filled] = size;
+    traits[filled] = trait;
+    nameOffsets[filled] = nameOffset;
+    fileNameOffsets[filled] = fileNameOffset;
+    filled++;
   });
   const columns: SymbolColumns = {
-    addresses: addresses.subarray(0, kept),
-    sizes: sizes.subarray(0, kept),
-    traits: traits.subarray(0, kept),
+    addresses: addresses.subarray(0, filled),
+    sizes: sizes.subarray(0, filled),
+    traits: traits.subarray(0, filled),
     nameOf: (row) => readString(strings, nameOffsets[row]),
     fileOf: (row) => (fileNameOffsets[row] === 0 ? undefined : readString(strings, fileNameOffsets[row])),
   };

@@ -145,7 +145,7 @@ function enlarged(column: Uint32Array, index: number): Uint32Array<ArrayBuffer> 
 
 function countImportedFunctions(reader: ByteReader): number {
   let functions = 0;
-  for (let left = reader.u32Leb(); left > 0; left--) {
+  for (let remaining = reader.u32Leb(); remaining > 0; remaining--) {
     reader.skip(reader.u32Leb());
     reader.skip(reader.u32Leb());
     switch (reader.u8()) {
@@ -194,7 +194,7 @@ function skipLimits(reader: ByteReader): void {
 type VisitName = (index: number, start: number, size: number) => void;
 
 function visitExportedFunctions(reader: ByteReader, visit: VisitName): void {
-  for (let left = reader.u32Leb(); left > 0; left--) {
+  for (let remaining = reader.u32Leb(); remaining > 0; remaining--) {
     const size = reader.u32Leb();
     const start = reader.skip(size, "name");
     const kind = reader.u8();
@@ -206,7 +206,7 @@ function visitExportedFunctions(reader: ByteReader, visit: VisitName): void {
 function visitFunctionNames(reader: ByteReader, visit: VisitName): void {
   const subsection = functionNamesOf(reader);
   if (subsection === undefined) return;
-  for (let left = subsection.u32Leb(); left > 0; left--) {
+  for (let remaining = subsection.u32Leb(); remaining > 0; remaining--) {
     const index = subsection.u32Leb();
     const length = subsection.u32Leb();
     visit(index, subsection.skip(length, "name"), length);
@@ -222,7 +222,7 @@ function placeOfFunctionName(
   if (subsection === undefined) return undefined;
   const { bytes } = subsection;
   let found: { start: number; end: number } | undefined;
-  for (let left = subsection.u32Leb(); left > 0; left--) {
+  for (let remaining = subsection.u32Leb(); remaining > 0; remaining--) {
     let at = subsection.position;
     let index = bytes[at++];
     if (index >= 0x80) {

@@ -32,7 +32,7 @@ class FunctionBodies {
    *
    * @throws FormatError if the entries before it could not be read
    */
-  around(offset: number): FunctionBody | undefined {
+  bodyAround(offset: number): FunctionBody | undefined {
     const ends = this.#ends;
     const index = partitionPoint(0, ends.length, (before) => ends[before] <= offset);
     if (index === ends.length && this.#damage !== undefined) throw this.#damage;
@@ -274,7 +274,7 @@ export class WasmObject implements ObjectFile {
     if (code === undefined) return undefined;
     const bodies =
       this.#lookups === 1 ? readFunctionBodies(this.#source, code, address) : this.#allBodies(code);
-    return bodies.around(address);
+    return bodies.bodyAround(address);
   }
 
   #allBodies(code: ObjectSection): FunctionBodies {

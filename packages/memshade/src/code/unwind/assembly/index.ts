@@ -58,15 +58,15 @@ export function skipBlocks(upTo: u32): void {
 
 /** Joins the entries of two runs that meet inside of a block, at the end of the entries. */
 function joinBlock(block: u32, first: u32, last: u32): void {
-  const known = <u32>load<u16>(counts + (block << 1));
-  reserve(known + last - first);
+  const presentCount = <u32>load<u16>(counts + (block << 1));
+  reserve(presentCount + last - first);
   const start = load<u32>(firsts + (block << 2));
-  if (start + known !== entryCount) {
+  if (start + presentCount !== entryCount) {
     store<u32>(firsts + (block << 2), entryCount);
-    copyEntries(start, known);
+    copyEntries(start, presentCount);
   }
   copyEntries(first, last - first);
-  store<u16>(counts + (block << 1), <u16>(known + last - first));
+  store<u16>(counts + (block << 1), <u16>(presentCount + last - first));
 }
 
 export function markOf(entry: u32): u32 {

@@ -68,7 +68,7 @@ export function readCie(cursor: CfiCursor): Cie | string {
     cursor.position = data;
     const end = cursor.end;
     cursor.end = programStart;
-    let known = true;
+    let isKnown = true;
     let encodingSeen = false;
     for (const letter of rest.slice(1)) {
       if (letter === "R") {
@@ -80,14 +80,14 @@ export function readCie(cursor: CfiCursor): Cie | string {
         skipPersonality(cursor, personality.encoding);
       } else if (letter === "S") flags |= ROW_FLAG.signalFrame;
       else if (letter === "B") flags |= ROW_FLAG.signedWithKeyB;
-      else if (letter !== "G") known = false;
+      else if (letter !== "G") isKnown = false;
       // After an unknown letter, the data of further letters cannot be found. The instructions are still found by
       // the data's size.
-      if (!known) break;
+      if (!isKnown) break;
     }
     cursor.end = end;
     if (Number.isNaN(pointerEncoding)) return "the augmentation data is too short";
-    if (!known && !encodingSeen) return "an unknown augmentation may hide the encoding of pointers";
+    if (!isKnown && !encodingSeen) return "an unknown augmentation may hide the encoding of pointers";
     rest = "";
   }
   if (rest !== "") return `unknown augmentation "${rest.replaceAll(/[^ -~]/g, "?")}"`;

@@ -137,8 +137,8 @@ export class FastFdes implements FastReader {
 
   #isWhole(position: number): boolean {
     const at = position - this.#windowStart;
-    const left = this.#windowEnd - position - 4;
-    return left >= 0 && this.views.windowView.getUint32(at, true) <= left;
+    const available = this.#windowEnd - position - 4;
+    return available >= 0 && this.views.windowView.getUint32(at, true) <= available;
   }
 
   #moveWindow(position: number, end: number): void {

@@ -28,8 +28,8 @@ export function frameEntries(object: ObjectFile): FrameEntry[] {
   const cies = new Map<number, Cie | string>();
   const entries: FrameEntry[] = [];
   const cieAt = (offset: number): Cie | string => {
-    const known = cies.get(offset);
-    if (known !== undefined) return known;
+    const cachedCie = cies.get(offset);
+    if (cachedCie !== undefined) return cachedCie;
     if (offset < 0 || offset + 8 > bytes.length) return "it lies outside of the section";
     cursor.position = offset + 8;
     cursor.end = Math.min(offset + 4 + view.getUint32(offset, true), bytes.length);

@@ -23,8 +23,8 @@ export class Expressions {
   add(bytes: Uint8Array): number {
     let key = "";
     for (const byte of bytes) key += String.fromCharCode(byte);
-    const known = this.#indices.get(key);
-    if (known !== undefined) return known;
+    const knownIndex = this.#indices.get(key);
+    if (knownIndex !== undefined) return knownIndex;
     const index = this.programs.length;
     // The copy allows the section's bytes to be released.
     this.programs.push(bytes.slice());

@@ -30,13 +30,13 @@ export class ExtentTable {
   }
 
   static ofRows(rows: CfiRows, reduced: ReducedRules): ExtentTable {
-    for (let row = 0; row < rows.count; row++) reduced.of(rows.sets[row]);
+    for (let row = 0; row < rows.count; row++) reduced.indexOf(rows.sets[row]);
     const table = new ExtentTable(rows.count + 64, reduced.rules.count);
     for (let fde = 0; fde < rows.fdeCount; fde++) {
       const last = rows.fdeRows[fde + 1] - 1;
       for (let row = rows.fdeRows[fde]; row <= last; row++) {
         const end = row < last ? rows.starts[row + 1] : rows.fdeEnds[fde];
-        table.add(rows.starts[row], end - rows.starts[row], reduced.of(rows.sets[row]));
+        table.add(rows.starts[row], end - rows.starts[row], reduced.indexOf(rows.sets[row]));
       }
     }
     table.prepare();
@@ -67,15 +67,15 @@ export class ExtentTable {
     const offsets = this.#offsets;
     const lengths = this.#lengths;
     const sets = this.#sets;
-    let kept = 0;
+    let filled = 0;
     for (let i = 0; i < this.count; i++) {
       const room = i + 1 < this.count ? offsets[i + 1] - offsets[i] : MAX_EXTENT_BYTES;
       if (room === 0 || lengths[i] === 0) continue;
-      offsets[kept] = offsets[i];
-      lengths[kept] = Math.min(lengths[i], room);
-      sets[kept++] = sets[i];
+      offsets[filled] = offsets[i];
+      lengths[filled] = Math.min(lengths[i], room);
+      sets[filled++] = sets[i];
     }
-    this.count = kept;
+    this.count = filled;
     this.#prepared = true;
   }
 
@@ -228,8 +228,8 @@ class CompactTableBuilder implements FdeSink {
    */
   constructor(rules: RuleSets, reduced: ReducedRules, sectionBytes: number, shortestGap: number) {
     this.fast = new FastFdes(rules, (set) => {
-      const kept = reduced.of(set >>> 0);
-      return kept < MOST_SETS ? kept : 0;
+      const reducedSet = reduced.indexOf(set >>> 0);
+      return reducedSet < MOST_SETS ? reducedSet : 0;
     });
     const rows = Math.ceil(sectionBytes / BYTES_PER_ROW);
     this.fast.wasm.beginTable(rows, Math.ceil(sectionBytes / BYTES_PER_FDE), shortestGap);

@@ -20,7 +20,7 @@ export class ReducedRules {
   readonly #target: UnwindTarget;
   readonly #walked: ReadonlySet<number | undefined>;
   /** Index in `rules` of each set of the full dictionary; negative for a set that was not used yet. */
-  known = new Int32Array(1 << 14).fill(UNKNOWN);
+  indices = new Int32Array(1 << 14).fill(UNKNOWN);
 
   constructor(full: RuleSets, target: UnwindTarget, registers: KeptRegisters) {
     this.#full = full;
@@ -30,14 +30,14 @@ export class ReducedRules {
     this.#walked = new Set([framePointer, stackPointer, linkRegister, returnAddress, pc, RA_SIGN_STATE]);
   }
 
-  of(set: number): number {
-    if (set >= this.known.length) {
+  indexOf(set: number): number {
+    if (set >= this.indices.length) {
       const larger = new Int32Array(2 * set).fill(UNKNOWN);
-      larger.set(this.known);
-      this.known = larger;
+      larger.set(this.indices);
+      this.indices = larger;
     }
-    if (this.known[set] === UNKNOWN) this.known[set] = this.#reduce(set);
-    return this.known[set];
+    if (this.indices[set] === UNKNOWN) this.indices[set] = this.#reduce(set);
+    return this.indices[set];
   }
 
   #reduce(set: number): number {

@@ -203,9 +203,9 @@ class LazyLookup {
   readonly #read = new LastFde();
   readonly #reader: CfiReader;
   /** FDEs by their index in the header; undefined if the header leads to none. */
-  readonly #kept = new Map<number, KeptFde | undefined>();
+  readonly #fdes = new Map<number, KeptFde | undefined>();
   #keptRows = 0;
-  #all: { find(offset: number): number } | undefined;
+  #fullTable: { find(offset: number): number } | undefined;
 
   constructor(cfi: ObjectCfi, header: FrameHeader, dictionary: CfiDictionary, reduced: ReducedRules) {
     this.#cfi = cfi;
@@ -220,33 +220,33 @@ class LazyLookup {
   }
 
   find(offset: number): number {
-    if (this.#all !== undefined) return this.#all.find(offset);
+    if (this.#fullTable !== undefined) return this.#fullTable.find(offset);
     const index = this.#header.search(offset + this.#cfi.base);
     if (index >= 0) {
       const fde = this.#fdeAt(index);
       // The FDE is empty, damaged or not at this address: the header is unreliable here.
       if (fde === undefined || fde.start > offset) return this.#findInAll(offset);
-      if (offset < fde.end) return this.#reduced.of(fde.find(offset));
+      if (offset < fde.end) return this.#reduced.indexOf(fde.find(offset));
     }
     // The address is between functions, unless some sections are not covered by the header.
     return this.#cfi.sections.length > 1 ? this.#findInAll(offset) : 0;
   }
 
   #fdeAt(index: number): KeptFde | undefined {
-    if (this.#kept.has(index)) return this.#kept.get(index);
+    if (this.#fdes.has(index)) return this.#fdes.get(index);
     this.#reader.readFde(this.#header.fdeAt(index));
     const fde = this.#read.take();
     this.#keptRows += fde?.rowCount ?? 0;
     if (this.#keptRows > MOST_ROWS) {
-      this.#kept.clear();
+      this.#fdes.clear();
       this.#keptRows = fde?.rowCount ?? 0;
     }
-    this.#kept.set(index, fde);
+    this.#fdes.set(index, fde);
     return fde;
   }
 
   #findInAll(offset: number): number {
-    this.#all = readTable(this.#cfi, this.#dictionary, this.#reduced, 1).table;
-    return this.#all.find(offset);
+    this.#fullTable = readTable(this.#cfi, this.#dictionary, this.#reduced, 1).table;
+    return this.#fullTable.find(offset);
   }
 }

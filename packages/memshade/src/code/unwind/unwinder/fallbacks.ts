@@ -201,7 +201,7 @@ export function pltStep(pc: number, readCode: ReadCode): StubStep | undefined {
   const offset = pc % PIECE_BYTES;
   const code = readCode(pc - offset, PIECE_BYTES);
   if (code.length < PIECE_BYTES) return undefined;
-  const layout = LAYOUTS.find((one) => fits(code, one));
+  const layout = LAYOUTS.find((candidate) => fits(code, candidate));
   const step = layout?.steps.findLast(([from]) => from <= offset);
   if (step === undefined) return undefined;
   const [, cfaOffset, otherCfaOffset] = step;
@@ -212,9 +212,9 @@ export function pltStep(pc: number, readCode: ReadCode): StubStep | undefined {
 const BYTES = new Map<Layout, readonly number[]>();
 
 function bytesOf(layout: Layout): readonly number[] {
-  const known = BYTES.get(layout) ?? layout.code.match(/../g)!.map((digits) => Number.parseInt(digits, 16));
-  BYTES.set(layout, known);
-  return known;
+  const bytes = BYTES.get(layout) ?? layout.code.match(/../g)!.map((digits) => Number.parseInt(digits, 16));
+  BYTES.set(layout, bytes);
+  return bytes;
 }
 
 function fits(code: Uint8Array, layout: Layout): boolean {

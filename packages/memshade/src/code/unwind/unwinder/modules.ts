@@ -70,13 +70,13 @@ export class ModuleMap<Kind extends Module = Module> {
     let first = this.#indexAfter(start);
     if (first > 0 && modules[first - 1].end > start) first--;
     let last = first;
-    const left: Kind[] = [];
+    const remainders: Kind[] = [];
     for (; last < modules.length && modules[last].start < end; last++) {
       const module = modules[last];
-      if (module.start < start) left.push(partOf(module, module.start, start));
-      if (module.end > end) left.push(partOf(module, end, module.end));
+      if (module.start < start) remainders.push(partOf(module, module.start, start));
+      if (module.end > end) remainders.push(partOf(module, end, module.end));
     }
-    if (last > first) modules.splice(first, last - first, ...left);
+    if (last > first) modules.splice(first, last - first, ...remainders);
   }
 
   /** Module at an address (AVMA). */

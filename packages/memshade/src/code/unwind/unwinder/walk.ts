@@ -330,9 +330,9 @@ class Walk {
       if (isCovered) {
         if (isSignalFrame(table, set)) this.#kind = "signal";
         else if (mayBeTrampoline(pc, isCaller) && this.#leaveTrampoline(registers, pc)) return "stepped";
-        const known = this.#kind === "signal" && this.#target.linkRegister !== undefined;
+        const isTrampolineWithLink = this.#kind === "signal" && this.#target.linkRegister !== undefined;
         // Rules with a link register cannot recover both it and the pc; the kernel's frame has both.
-        if (known && this.#leaveTrampoline(registers, pc)) return "stepped";
+        if (isTrampolineWithLink && this.#leaveTrampoline(registers, pc)) return "stepped";
         const frame = { registers, isCaller, signatureMask: this.#signatureMask };
         found = this.#step.run(table, set, frame, this.#memory, this.#caller);
         this.#cfa = this.#step.cfa;

@@ -96,13 +96,13 @@ const rest = new Uint8Array(3 * MAX_LENGTH);
  * such instruction, `malformed` if it is longer than 15 bytes; its offset is that in `code`
  */
 export function decode(code: Uint8Array, offset: number, into: Instruction): void {
-  const left = code.length - offset;
-  if (left >= rest.length) read(code, offset, offset, into);
+  const available = code.length - offset;
+  if (available >= rest.length) read(code, offset, offset, into);
   else {
     rest.fill(0);
     rest.set(code.subarray(offset));
     read(rest, 0, offset, into);
-    if (into.length > left) throw new FormatError("truncated", offset, "instruction", "it is cut off");
+    if (into.length > available) throw new FormatError("truncated", offset, "instruction", "it is cut off");
   }
 }
 

@@ -388,8 +388,8 @@ export function slotOf(encoding: number, map: number, opcode: number, prefix: nu
   return ((((encoding * 4 + map) << 8) | opcode) * 4 + prefix) * VARIANTS;
 }
 
-function compile(all: readonly Row[]): void {
-  for (const [encodings, text, does] of all) {
+function compile(sourceRows: readonly Row[]): void {
+  for (const [encodings, text, does] of sourceRows) {
     const { map, first, last, digit, mode, columns } = readOpcode(text);
     const parts = does.split("|").map((part) => part.trim());
     for (const column of columns) {
@@ -478,10 +478,15 @@ function addOperand(meaning: Meaning, [kind, size, role]: string): void {
     meaning.roles |= (access | ((WIDTHS[size] ?? WIDTH.full) << 2)) << (4 * ROLE[kind as keyof typeof ROLE]);
 }
 
-function addEffect(meaning: Meaning, name: string, how: string): void {
-  const known: Record<string, number> = { carry: CARRY, rest: OTHER_FLAGS, flags: FLAGS, all: ALL_REGISTERS };
-  const mask = known[name] ?? 1 << (GENERAL_NAMES as readonly string[]).indexOf(name);
-  if (how === "?") meaning.reads |= mask;
+function addEffect(meaning: Meaning, name: string, change: string): void {
+  const flagMasks: Record<string, number> = {
+    carry: CARRY,
+    rest: OTHER_FLAGS,
+    flags: FLAGS,
+    all: ALL_REGISTERS,
+  };
+  const mask = flagMasks[name] ?? 1 << (GENERAL_NAMES as readonly string[]).indexOf(name);
+  if (change === "?") meaning.reads |= mask;
   else meaning.writes |= mask;
-  if (how === "=") meaning.kills |= mask;
+  if (change === "=") meaning.kills |= mask;
 }

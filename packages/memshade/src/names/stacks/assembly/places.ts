@@ -139,8 +139,8 @@ function addPlace(address: u64, epoch: u32): u32 {
 /** Rule of a place. Recorded call chains need no rules, so their files are not opened. */
 @inline
 export function ruleOf(place: u32): u32 {
-  const known = load<u32>(place, 12);
-  return known === RULE_UNASKED ? findRuleOf(place) : known;
+  const rule = load<u32>(place, 12);
+  return rule === RULE_UNASKED ? findRuleOf(place) : rule;
 }
 
 function findRuleOf(place: u32): u32 {

@@ -100,68 +100,68 @@ function takeMappings(count: u32): u32 {
 }
 
 /** Detaches a process from its mappings. */
-function leaveMappings(known: u32): void {
-  const mappings = load<u32>(known, 12);
-  store<u32>(known, 0, 12);
-  store<u32>(known, 0, 16);
+function leaveMappings(entry: u32): void {
+  const mappings = load<u32>(entry, 12);
+  store<u32>(entry, 0, 12);
+  store<u32>(entry, 0, 16);
   if (mappings === 0) return;
-  const others = load<u32>(mappings) - 1;
-  store<u32>(mappings, others);
-  if (others > 0) return;
+  const sharers = load<u32>(mappings) - 1;
+  store<u32>(mappings, sharers);
+  if (sharers > 0) return;
   const list = free + (ctz(load<u32>(mappings, 4)) << 2);
   store<u32>(mappings, load<u32>(list));
   store<u32>(list, mappings);
 }
 
 /** Gives a process its own copy of its mappings, with room for `count`; returns false if there is no room. */
-function ownMappings(known: u32, count: u32): bool {
-  const mappings = load<u32>(known, 12);
+function ownMappings(entry: u32, count: u32): bool {
+  const mappings = load<u32>(entry, 12);
   if (mappings !== 0 && load<u32>(mappings) === 1 && load<u32>(mappings, 4) >= count) return true;
   const own = takeMappings(count);
-  const kept = load<u32>(known, 16);
-  if (own !== 0 && kept > 0) memory.copy(own + HEAD_BYTES, mappings + HEAD_BYTES, kept * MAPPING_BYTES);
-  leaveMappings(known);
+  const mappingCount = load<u32>(entry, 16);
+  if (own !== 0 && mappingCount > 0) memory.copy(own + HEAD_BYTES, mappings + HEAD_BYTES, mappingCount * MAPPING_BYTES);
+  leaveMappings(entry);
   if (own === 0) return false;
-  store<u32>(known, own, 12);
-  store<u32>(known, kept, 16);
+  store<u32>(entry, own, 12);
+  store<u32>(entry, mappingCount, 16);
   return true;
 }
 
-function forget(known: u32): void {
-  leaveMappings(known);
-  store<u32>(known, 0, 8);
-  store<u32>(known, ++versions, 20);
-  store<u32>(known, 0, 28);
+function forget(entry: u32): void {
+  leaveMappings(entry);
+  store<u32>(entry, 0, 8);
+  store<u32>(entry, ++versions, 20);
+  store<u32>(entry, 0, 28);
 }
 
 @inline
-function mappingOf(known: u32, index: u32): u32 {
-  return load<u32>(known, 12) + HEAD_BYTES + index * MAPPING_BYTES;
+function mappingOf(entry: u32, index: u32): u32 {
+  return load<u32>(entry, 12) + HEAD_BYTES + index * MAPPING_BYTES;
 }
 
-function indexAfter(known: u32, address: u64): u32 {
+function indexAfter(entry: u32, address: u64): u32 {
   let low: u32 = 0;
-  let high = load<u32>(known, 16);
+  let high = load<u32>(entry, 16);
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (load<u64>(mappingOf(known, middle)) <= address) low = middle + 1;
+    if (load<u64>(mappingOf(entry, middle)) <= address) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
 /** Maps a file, and removes older mappings from its range. */
-function add(known: u32, start: u64, end: u64, fileOffset: u64, file: u32, isNoFile: bool): void {
-  const count = load<u32>(known, 16);
-  if (!ownMappings(known, count + 2)) return;
-  let first = indexAfter(known, start);
-  if (first > 0 && load<u64>(mappingOf(known, first - 1), 8) > start) first--;
+function add(entry: u32, start: u64, end: u64, fileOffset: u64, file: u32, isNoFile: bool): void {
+  const count = load<u32>(entry, 16);
+  if (!ownMappings(entry, count + 2)) return;
+  let first = indexAfter(entry, start);
+  if (first > 0 && load<u64>(mappingOf(entry, first - 1), 8) > start) first--;
   let last = first;
-  while (last < count && load<u64>(mappingOf(known, last)) < end) last++;
-  const hasFront = first < last && load<u64>(mappingOf(known, first)) < start;
-  const hasBack = first < last && load<u64>(mappingOf(known, last - 1), 8) > end;
-  const oldBack = mappingOf(known, last - 1);
-  const newBack = mappingOf(known, first + u32(hasFront) + 1);
+  while (last < count && load<u64>(mappingOf(entry, last)) < end) last++;
+  const hasFront = first < last && load<u64>(mappingOf(entry, first)) < start;
+  const hasBack = first < last && load<u64>(mappingOf(entry, last - 1), 8) > end;
+  const oldBack = mappingOf(entry, last - 1);
+  const newBack = mappingOf(entry, first + u32(hasFront) + 1);
   const behind = newBack + u32(hasBack) * MAPPING_BYTES;
   // Mappings after the range move unchanged. The cut piece in front of them is the rest of the last one.
   if (hasBack) {
@@ -170,32 +170,32 @@ function add(known: u32, start: u64, end: u64, fileOffset: u64, file: u32, isNoF
     store<u64>(newBack, end);
     store<u16>(newBack, 0, 36);
   } else {
-    memory.copy(behind, mappingOf(known, last), (count - last) * MAPPING_BYTES);
+    memory.copy(behind, mappingOf(entry, last), (count - last) * MAPPING_BYTES);
   }
   if (hasFront) {
-    const front = mappingOf(known, first);
+    const front = mappingOf(entry, first);
     store<u64>(front, start, 8);
     store<u16>(front, 0, 36);
   }
-  const mapping = mappingOf(known, first + u32(hasFront));
+  const mapping = mappingOf(entry, first + u32(hasFront));
   store<u64>(mapping, start);
   store<u64>(mapping, end, 8);
   store<u64>(mapping, fileOffset, 16);
   store<u32>(mapping, file, 32);
   store<u16>(mapping, 0, 36);
   store<u16>(mapping, isNoFile ? IS_NO_FILE : 0, 38);
-  store<u32>(known, count - (last - first) + 1 + u32(hasFront) + u32(hasBack), 16);
+  store<u32>(entry, count - (last - first) + 1 + u32(hasFront) + u32(hasBack), 16);
 }
 
 function blockBit(block: u64): u32 {
   return (<u32>block * 0x9e37_79b1) >>> 21;
 }
 
-function hasPlaces(known: u32, start: u64, end: u64): bool {
+function hasPlaces(entry: u32, start: u64, end: u64): bool {
   const last = (end - 1) >> BLOCK_BITS;
   const first = start >> BLOCK_BITS;
   if (last - first > 256) return true;
-  const blocks = load<u32>(known, 24);
+  const blocks = load<u32>(entry, 24);
   for (let block = first; block <= last; block++) {
     const bit = blockBit(block);
     if (((load<u32>(blocks + ((bit >>> 5) << 2)) >>> (bit & 31)) & 1) !== 0) return true;
@@ -206,14 +206,14 @@ function hasPlaces(known: u32, start: u64, end: u64): bool {
 export function takeMapping(record: u32, nameOffset: u32): void {
   const length = load<u64>(record, 24);
   if (<u32>load<u16>(record, 6) < nameOffset || length === 0) return;
-  const known = processOf(load<i32>(record, 8));
+  const entry = processOf(load<i32>(record, 8));
   const start = load<u64>(record, 16);
   const end = start + length > start ? start + length : u64.MAX_VALUE;
   if (end === start) return;
   const file = mappedFile(record, nameOffset);
-  add(known, start, end, load<u64>(record, 32), file >>> 1, (file & 1) !== 0);
-  store<u32>(known, ++versions, 20);
-  if (load<u32>(known, 8) !== 0 && hasPlaces(known, start, end)) store<u32>(known, 0, 8);
+  add(entry, start, end, load<u64>(record, 32), file >>> 1, (file & 1) !== 0);
+  store<u32>(entry, ++versions, 20);
+  if (load<u32>(entry, 8) !== 0 && hasPlaces(entry, start, end)) store<u32>(entry, 0, 8);
 }
 
 /**
@@ -221,36 +221,36 @@ export function takeMapping(record: u32, nameOffset: u32): void {
  * so the old mappings stay.
  */
 export function execute(pid: i32): void {
-  const known = processOf(pid);
-  if (load<u32>(known, 28) !== 0) dropFormer(known);
-  const count = load<u32>(known, 16);
-  if (!ownMappings(known, count)) {
-    forget(known);
+  const entry = processOf(pid);
+  if (load<u32>(entry, 28) !== 0) dropFormer(entry);
+  const count = load<u32>(entry, 16);
+  if (!ownMappings(entry, count)) {
+    forget(entry);
     return;
   }
   for (let index: u32 = 0; index < count; index++) {
-    const mapping = mappingOf(known, index);
+    const mapping = mappingOf(entry, index);
     store<u16>(mapping, load<u16>(mapping, 38) | IS_FORMER, 38);
   }
-  store<u32>(known, 1, 28);
+  store<u32>(entry, 1, 28);
 }
 
-function dropFormer(known: u32): void {
-  const count = load<u32>(known, 16);
-  if (!ownMappings(known, count)) {
-    forget(known);
+function dropFormer(entry: u32): void {
+  const count = load<u32>(entry, 16);
+  if (!ownMappings(entry, count)) {
+    forget(entry);
     return;
   }
-  let kept: u32 = 0;
+  let remaining: u32 = 0;
   for (let index: u32 = 0; index < count; index++) {
-    const mapping = mappingOf(known, index);
+    const mapping = mappingOf(entry, index);
     if ((load<u16>(mapping, 38) & IS_FORMER) !== 0) continue;
-    memory.copy(mappingOf(known, kept++), mapping, MAPPING_BYTES);
+    memory.copy(mappingOf(entry, remaining++), mapping, MAPPING_BYTES);
   }
-  store<u32>(known, kept, 16);
-  store<u32>(known, 0, 8);
-  store<u32>(known, ++versions, 20);
-  store<u32>(known, 0, 28);
+  store<u32>(entry, remaining, 16);
+  store<u32>(entry, 0, 8);
+  store<u32>(entry, ++versions, 20);
+  store<u32>(entry, 0, 28);
 }
 
 /** Copies the mappings of a parent to a new process. */

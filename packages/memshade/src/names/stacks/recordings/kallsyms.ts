@@ -129,8 +129,8 @@ export class KernelSymbols {
   static parse(text: Uint8Array, reference: KernelText | undefined): KernelSymbols | undefined {
     const functions = new Kallsyms(text);
     if (functions.addresses.length === 0) return undefined;
-    const known = reference && functions.addressOf(reference.symbol);
-    return new KernelSymbols(functions, known === undefined ? 0 : reference!.address - known);
+    const addressInText = reference && functions.addressOf(reference.symbol);
+    return new KernelSymbols(functions, addressInText === undefined ? 0 : reference!.address - addressInText);
   }
 
   at(hexadecimal: string): KernelFunction | undefined {
@@ -145,7 +145,7 @@ export class KernelSymbols {
 /** Names functions of the kernel; its symbols are loaded on first use. */
 export class KernelNamer {
   readonly #load: (reference: KernelText | undefined) => KernelSymbols | undefined;
-  readonly #known = new Map<string, KernelFunction | undefined>();
+  readonly #cache = new Map<string, KernelFunction | undefined>();
   #symbols: KernelSymbols | null | undefined;
 
   constructor(load: (reference: KernelText | undefined) => KernelSymbols | undefined) {
@@ -155,7 +155,7 @@ export class KernelNamer {
   name(address: string, reference: KernelText | undefined): KernelFunction | undefined {
     if (this.#symbols === undefined) this.#symbols = this.#load(reference) ?? null;
     if (this.#symbols === null) return undefined;
-    if (!this.#known.has(address)) this.#known.set(address, this.#symbols.at(address));
-    return this.#known.get(address);
+    if (!this.#cache.has(address)) this.#cache.set(address, this.#symbols.at(address));
+    return this.#cache.get(address);
   }
 }

@@ -120,11 +120,15 @@ interface StepwiseHandle {
  * @returns undefined if this version of Node lacks the interface
  */
 export function decompressInPlace(stream: ZstdDecompress): Decompressor | undefined {
-  const { _handle: handle, _writeState: left } = stream as unknown as {
+  const { _handle: handle, _writeState: remainders } = stream as unknown as {
     _handle?: Partial<StepwiseHandle> | null;
     _writeState?: unknown;
   };
-  if (typeof handle?.writeSync !== "function" || !(left instanceof Uint32Array) || left.length !== 2)
+  if (
+    typeof handle?.writeSync !== "function" ||
+    !(remainders instanceof Uint32Array) ||
+    remainders.length !== 2
+  )
     return undefined;
   const { writeSync } = handle as StepwiseHandle;
   const { ZSTD_e_continue: flush } = zlib().constants;
@@ -134,7 +138,7 @@ export function decompressInPlace(stream: ZstdDecompress): Decompressor | undefi
     if (stream.errored) throw stream.errored;
     writeSync.call(handle, flush, input, 0, input.length, room, 0, room.length);
     if (stream.errored) throw stream.errored;
-    const [roomLeft = 0, inputLeft = 0] = left;
+    const [roomLeft = 0, inputLeft = 0] = remainders;
     return { read: input.length - inputLeft, written: room.length - roomLeft };
   };
 }
@@ -212,19 +216,19 @@ export class SampleNamer {
 
   /** Symbol that perf would show at an address of a file. */
   shownSymbol(file: NativeFile, address: number): SymbolOffset | undefined {
-    let known = this.#symbols.get(file);
-    if (known === undefined) {
-      known = new Map();
-      this.#symbols.set(file, known);
+    let cached = this.#symbols.get(file);
+    if (cached === undefined) {
+      cached = new Map();
+      this.#symbols.set(file, cached);
     }
-    let symbol = known.get(address);
-    if (symbol === undefined && !known.has(address)) {
+    let symbol = cached.get(address);
+    if (symbol === undefined && !cached.has(address)) {
       const found = symbolAt(file, address, preferAsPerf);
       symbol = found && {
         name: withoutParameters(this.#namer.demangle(found.name)),
         offset: address - found.address,
       };
-      known.set(address, symbol);
+      cached.set(address, symbol);
     }
     return symbol;
   }

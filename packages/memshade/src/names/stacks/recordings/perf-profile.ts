@@ -52,7 +52,9 @@ export class PerfProfileBuilder {
       if (shown !== undefined && !isEventOf(name, shown)) continue;
       columns.set(event, valueTypes.length);
       const type = CLOCK.test(name) ? "cpu" : name;
-      const taken = valueTypes.filter((one) => one.type === type || one.type.startsWith(`${type}#`)).length;
+      const taken = valueTypes.filter(
+        (valueType) => valueType.type === type || valueType.type.startsWith(`${type}#`),
+      ).length;
       valueTypes.push({
         type: taken === 0 ? type : `${type}#${taken + 1}`,
         unit: CLOCK.test(name) ? "nanoseconds" : "count",
@@ -117,7 +119,7 @@ export class PerfProfileBuilder {
     const profile = this.finish();
     const { stack, thread, values, timeMs } = profile.samples;
     return [...this.#columns.keys()].flatMap((event) => {
-      const rows = this.#eventOf.flatMap((one, row) => (one === event ? [row] : []));
+      const rows = this.#eventOf.flatMap((sampleEvent, row) => (sampleEvent === event ? [row] : []));
       const pick = (column: readonly number[]) => rows.map((row) => column[row]!);
       const samples = {
         length: rows.length,
@@ -143,16 +145,16 @@ export class PerfProfileBuilder {
 
   #framesOf({ address, module }: CodePlace): readonly number[] {
     if (!(module instanceof MappedModule)) return [this.#unmappedFrame(`0x${address.toString(16)}`)];
-    let known = this.#frames.get(module.file);
-    if (known === undefined) {
-      known = new Map();
-      this.#frames.set(module.file, known);
+    let cached = this.#frames.get(module.file);
+    if (cached === undefined) {
+      cached = new Map();
+      this.#frames.set(module.file, cached);
     }
     const own = address - module.bias;
-    let frames = known.get(own);
+    let frames = cached.get(own);
     if (frames === undefined) {
       frames = this.#nameFrames(module.file, own);
-      known.set(own, frames);
+      cached.set(own, frames);
     }
     return frames;
   }

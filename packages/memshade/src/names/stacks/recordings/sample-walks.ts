@@ -314,7 +314,7 @@ class PerfProcess {
     return this.#unwinder;
   }
 
-  rest(): void {
+  releaseMemory(): void {
     this.#unwinder = undefined;
   }
 }
@@ -364,7 +364,7 @@ class PerfProcesses {
     const at = this.#ready.indexOf(process);
     if (at >= 0) this.#ready.splice(at, 1);
     this.#ready.push(process);
-    if (this.#ready.length > MOST_READY) this.#ready.shift()?.rest();
+    if (this.#ready.length > MOST_READY) this.#ready.shift()?.releaseMemory();
     return process;
   }
 
@@ -458,10 +458,10 @@ export class SampleRegisters {
 
   constructor(target: UnwindTarget, [low, high]: readonly [number, number]) {
     this.#registers = new Registers(target);
-    const all = target.architecture === "aarch64" ? AARCH64_REGISTERS : X86_64_REGISTERS;
+    const registerOrder = target.architecture === "aarch64" ? AARCH64_REGISTERS : X86_64_REGISTERS;
     const numbers: number[] = [];
     for (let bit = 0; bit < 64; bit++)
-      if (((bit < 32 ? low >>> bit : high >>> (bit - 32)) & 1) === 1) numbers.push(all[bit] ?? -1);
+      if (((bit < 32 ? low >>> bit : high >>> (bit - 32)) & 1) === 1) numbers.push(registerOrder[bit] ?? -1);
     this.#numbers = numbers;
   }
 

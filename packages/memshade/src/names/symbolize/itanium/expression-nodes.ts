@@ -2,14 +2,14 @@ import { Node, type Output, Prec, printed, printWithComma } from "./nodes.ts";
 import { ArrayOf } from "./type-nodes.ts";
 
 /** `a + b` */
-export function binary(one: Node, operator: string, other: Node, prec: number): Node {
+export function binary(left: Node, operator: string, right: Node, prec: number): Node {
   const isAssignment = prec === Prec.Assign;
   return printed((out) => {
     const print = () => {
-      one.printAsOperand(out, isAssignment ? Prec.OrIf : prec, !isAssignment);
+      left.printAsOperand(out, isAssignment ? Prec.OrIf : prec, !isAssignment);
       if (operator !== ",") out.add(" ");
       out.add(`${operator} `);
-      other.printAsOperand(out, prec, isAssignment);
+      right.printAsOperand(out, prec, isAssignment);
     };
     // A comparison is printed in parentheses where `>` would end template arguments.
     if (!out.gtIsGt && (operator === ">" || operator === ">>")) out.parenthesized(print);

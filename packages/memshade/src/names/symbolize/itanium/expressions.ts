@@ -215,7 +215,7 @@ function expression(source: ExpressionSource): Node {
     source.pos += 2;
     return operation(source, operator, isGlobal, sub);
   }
-  const c = source.look();
+  const c = source.peek();
   if (c === "L") return parseLiteral(source);
   if (c === "T") return source.templateParam();
   if (c === "u") return vendorExpression(source, sub);
@@ -246,7 +246,7 @@ function expression(source: ExpressionSource): Node {
       source.pos += 2;
       return enclosed(
         "sizeof...",
-        packExpansion(source.look() === "T" ? source.templateParam() : functionParam(source)),
+        packExpansion(source.peek() === "T" ? source.templateParam() : functionParam(source)),
       );
     case "sP":
       source.pos += 2;
@@ -350,14 +350,14 @@ function functionParam(source: ExpressionSource): Node {
     source.expect("p");
   } else source.expect("fp");
   for (const qualifier of ["r", "V", "K"]) source.consume(qualifier);
-  const number = /\d/.test(source.look()) ? source.number() : "";
+  const number = /\d/.test(source.peek()) ? source.number() : "";
   source.expect("_");
   return new Name(`fp${number}`);
 }
 
 function parseFold(source: ExpressionSource, sub: () => Node): Node {
   source.expect("f");
-  const kind = source.look();
+  const kind = source.peek();
   source.pos++;
   const isLeft = kind === "l" || kind === "L";
   const hasInit = kind === "L" || kind === "R";
@@ -373,7 +373,7 @@ function parseFold(source: ExpressionSource, sub: () => Node): Node {
 function unresolvedName(source: ExpressionSource, isGlobal: boolean): Node {
   if (source.consume("srN")) {
     let soFar = unresolvedType(source);
-    if (source.look() === "I") soFar = new WithTemplateArgs(soFar, source.templateArgs());
+    if (source.peek() === "I") soFar = new WithTemplateArgs(soFar, source.templateArgs());
     while (!source.consume("E")) soFar = nested(soFar, simpleId(source));
     return nested(soFar, baseUnresolvedName(source));
   }
@@ -382,13 +382,13 @@ function unresolvedName(source: ExpressionSource, isGlobal: boolean): Node {
     return isGlobal ? prefixed("::", name) : name;
   }
   let soFar: Node;
-  if (/\d/.test(source.look())) {
+  if (/\d/.test(source.peek())) {
     soFar = simpleId(source);
     if (isGlobal) soFar = prefixed("::", soFar);
     while (!source.consume("E")) soFar = nested(soFar, simpleId(source));
   } else {
     soFar = unresolvedType(source);
-    if (source.look() === "I") soFar = new WithTemplateArgs(soFar, source.templateArgs());
+    if (source.peek() === "I") soFar = new WithTemplateArgs(soFar, source.templateArgs());
   }
   return nested(soFar, baseUnresolvedName(source));
 }
@@ -398,27 +398,27 @@ function unresolvedName(source: ExpressionSource, isGlobal: boolean): Node {
  * names are not demangled.
  */
 function unresolvedType(source: ExpressionSource): Node {
-  if (source.look() === "S" && source.look(1) === "t") return source.fail();
+  if (source.peek() === "S" && source.peek(1) === "t") return source.fail();
   return source.type();
 }
 
 function simpleId(source: ExpressionSource): Node {
   const name = source.sourceName();
-  return source.look() === "I" ? new WithTemplateArgs(name, source.templateArgs()) : name;
+  return source.peek() === "I" ? new WithTemplateArgs(name, source.templateArgs()) : name;
 }
 
 function baseUnresolvedName(source: ExpressionSource): Node {
-  if (/\d/.test(source.look())) return simpleId(source);
-  if (source.consume("dn")) return prefixed("~", /\d/.test(source.look()) ? simpleId(source) : source.type());
+  if (/\d/.test(source.peek())) return simpleId(source);
+  if (source.consume("dn")) return prefixed("~", /\d/.test(source.peek()) ? simpleId(source) : source.type());
   source.consume("on");
   const name = source.operatorName();
-  return source.look() === "I" ? new WithTemplateArgs(name, source.templateArgs()) : name;
+  return source.peek() === "I" ? new WithTemplateArgs(name, source.templateArgs()) : name;
 }
 
 /** Parses `L` type value `E`. */
 export function parseLiteral(source: ExpressionSource): Node {
   source.expect("L");
-  const c = source.look();
+  const c = source.peek();
   const written = LITERAL_TYPES[c];
   if (written !== undefined) {
     source.pos++;
@@ -447,7 +447,7 @@ export function parseLiteral(source: ExpressionSource): Node {
     source.expect("E");
     return prefixed('"<', suffixed(type, '>"'));
   }
-  if (c === "U" && source.look(1) === "l") {
+  if (c === "U" && source.peek(1) === "l") {
     const type = source.type();
     source.expect("E");
     return lambda(type);

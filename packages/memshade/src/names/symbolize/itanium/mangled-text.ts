@@ -14,7 +14,7 @@ export class MangledText {
     this.text = text;
   }
 
-  look(ahead = 0): string {
+  peek(ahead = 0): string {
     return this.text[this.pos + ahead] ?? "";
   }
 
@@ -50,7 +50,7 @@ export class MangledText {
   number(allowNegative = false): string {
     const start = this.pos;
     if (allowNegative) this.consume("n");
-    while (/\d/.test(this.look())) this.pos++;
+    while (/\d/.test(this.peek())) this.pos++;
     if (this.pos === start) this.fail();
     return this.text.slice(start, this.pos);
   }
@@ -60,8 +60,8 @@ export class MangledText {
     if (this.consume("_")) return 0;
     let value = 0;
     let digits = 0;
-    for (; /[0-9A-Z]/.test(this.look()); this.pos++) {
-      value = value * 36 + Number.parseInt(this.look(), 36);
+    for (; /[0-9A-Z]/.test(this.peek()); this.pos++) {
+      value = value * 36 + Number.parseInt(this.peek(), 36);
       digits++;
     }
     if (digits === 0 || value > 1e6) this.fail();
@@ -71,7 +71,7 @@ export class MangledText {
 
   /** Parses a count: `_` is the empty text, `0_` is "0". */
   count(): string {
-    const count = this.look() === "_" ? "" : this.number();
+    const count = this.peek() === "_" ? "" : this.number();
     this.expect("_");
     return count;
   }
@@ -87,13 +87,13 @@ export class MangledText {
 
   /** Skips the number that distinguishes local entities of one name; it is not printed. */
   discriminator(): void {
-    if (this.look() === "_") {
-      if (/\d/.test(this.look(1))) this.pos += 2;
-      else if (this.look(1) === "_") {
+    if (this.peek() === "_") {
+      if (/\d/.test(this.peek(1))) this.pos += 2;
+      else if (this.peek(1) === "_") {
         let at = this.pos + 2;
         while (/\d/.test(this.text[at] ?? "")) at++;
         if (this.text[at] === "_" && at > this.pos + 2) this.pos = at + 1;
       }
-    } else if (/\d/.test(this.look()) && /^\d+$/.test(this.text.slice(this.pos))) this.pos = this.text.length;
+    } else if (/\d/.test(this.peek()) && /^\d+$/.test(this.text.slice(this.pos))) this.pos = this.text.length;
   }
 }

@@ -182,7 +182,7 @@ class Around extends Node {
   }
 }
 
-export function around(parts: AroundParts): Node {
+export function printedAround(parts: AroundParts): Node {
   return new Around(parts);
 }
 
@@ -375,7 +375,7 @@ export function functionEncoding(
   params: readonly Node[],
   { qualifiers, reference, attributes, constraint }: FunctionSuffix,
 ): Node {
-  return around({
+  return printedAround({
     isFunction: true,
     left(out) {
       if (result !== undefined) {

@@ -82,7 +82,7 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
   mangledName(): Node {
     if (this.consume("_Z") || this.consume("__Z")) {
       let node = this.encoding();
-      if (this.look() === ".") {
+      if (this.peek() === ".") {
         node = suffixed(node, ` (${this.text.slice(this.pos)})`);
         this.pos = this.text.length;
       }
@@ -94,8 +94,8 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
       this.expect("_block_invoke");
       const needsNumber = this.consume("_");
       if (needsNumber) this.number();
-      else while (/\d/.test(this.look())) this.pos++;
-      if (this.look() === ".") this.pos = this.text.length;
+      else while (/\d/.test(this.peek())) this.pos++;
+      if (this.peek() === ".") this.pos = this.text.length;
       if (this.pos !== this.text.length) this.fail();
       return prefixed("invocation function for block in ", node);
     }
@@ -107,7 +107,7 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
   }
 
   #encodingWithin(): Node {
-    if (this.look() === "G" || this.look() === "T") return parseSpecialName(this);
+    if (this.peek() === "G" || this.peek() === "T") return parseSpecialName(this);
     const state: NameState = {
       isCtorDtorConversion: false,
       endsWithTemplateArgs: false,
@@ -128,7 +128,7 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
       do {
         const type = this.type();
         params.push(state.hasObjectParameter && params.length === 0 ? prefixed("this ", type) : type);
-      } while (!this.#isEndOfEncoding() && this.look() !== "Q");
+      } while (!this.#isEndOfEncoding() && this.peek() !== "Q");
     const { qualifiers, reference } = state;
     const constraint = this.constraint();
     return functionEncoding(result, name, params, { qualifiers, reference, attributes, constraint });
@@ -140,24 +140,24 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
   }
 
   #isEndOfEncoding(): boolean {
-    return ["", "E", ".", "_"].includes(this.look());
+    return ["", "E", ".", "_"].includes(this.peek());
   }
 
   name(state?: NameState): Node {
     return this.deeper(() => {
-      if (this.look() === "N") return this.#nestedName(state);
-      if (this.look() === "Z") return this.#localName(state);
+      if (this.peek() === "N") return this.#nestedName(state);
+      if (this.peek() === "Z") return this.#localName(state);
       let node: Node;
       let isSubstitution = false;
-      if (this.look() === "S" && this.look(1) !== "t") {
+      if (this.peek() === "S" && this.peek(1) !== "t") {
         node = this.substitution();
         if (node instanceof ModuleName) node = this.#unqualifiedName(state, undefined, node);
         else {
           isSubstitution = true;
-          if (this.look() !== "I") this.fail();
+          if (this.peek() !== "I") this.fail();
         }
       } else node = this.#unscopedName(state);
-      if (this.look() !== "I") return node;
+      if (this.peek() !== "I") return node;
       if (!isSubstitution) this.substitutions.push(node);
       const args = this.templateArgs(state !== undefined);
       if (state !== undefined) state.endsWithTemplateArgs = true;
@@ -171,7 +171,7 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
   }
 
   #substitutedModule(): ModuleName | undefined {
-    if (this.look() !== "S") return undefined;
+    if (this.peek() !== "S") return undefined;
     const node = this.substitution();
     return node instanceof ModuleName ? node : this.fail();
   }
@@ -196,7 +196,7 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
       return nested(encoding, new Name("string literal"));
     }
     if (this.consume("d")) {
-      if (this.look() !== "_") this.number(true);
+      if (this.peek() !== "_") this.number(true);
       this.expect("_");
       return nested(
         encoding,
@@ -222,8 +222,8 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
     let pushed = false;
     while (!this.consume("E")) {
       if (state !== undefined) state.endsWithTemplateArgs = false;
-      const c = this.look();
-      const next = this.look(1);
+      const c = this.peek();
+      const next = this.peek(1);
       if (c === "T") {
         if (soFar !== undefined) this.fail();
         soFar = this.templateParam();
@@ -253,15 +253,15 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
     return soFar;
   }
 
-  #unqualifiedName(state: NameState | undefined, scope: Node | undefined, of?: ModuleName): Node {
-    const module = this.moduleName(of);
+  #unqualifiedName(state: NameState | undefined, scope: Node | undefined, parentModule?: ModuleName): Node {
+    const module = this.moduleName(parentModule);
     const isFriend = scope !== undefined && this.consume("F");
     this.consume("L");
-    const c = this.look();
+    const c = this.peek();
     let node: Node;
     if (/[1-9]/.test(c)) node = this.sourceName();
     else if (c === "U") node = this.#unnamedType();
-    else if (c === "D" && this.look(1) === "C") {
+    else if (c === "D" && this.peek(1) === "C") {
       this.pos += 2;
       const bindings: Node[] = [];
       do bindings.push(this.sourceName());
@@ -284,12 +284,12 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
     if (!isDtor) {
       this.expect("C");
       const isInheriting = this.consume("I");
-      if (!/[1-5]/.test(this.look())) this.fail();
+      if (!/[1-5]/.test(this.peek())) this.fail();
       this.pos++;
       if (state !== undefined) state.isCtorDtorConversion = true;
       if (isInheriting) this.name(state);
     } else {
-      if (!/[01245]/.test(this.look())) this.fail();
+      if (!/[01245]/.test(this.peek())) this.fail();
       this.pos++;
       if (state !== undefined) state.isCtorDtorConversion = true;
     }
@@ -311,7 +311,7 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
     if (this.consume("Ut")) return unnamedType(this.count());
     if (this.consume("Ul")) return parseClosure(this);
     if (this.consume("Ub")) {
-      if (/\d/.test(this.look())) this.number();
+      if (/\d/.test(this.peek())) this.number();
       this.expect("_");
       return new Name("'block-literal'");
     }
@@ -334,7 +334,7 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
       return name === undefined ? this.fail() : new Name(name);
     }
     if (this.consume("li")) return prefixed('operator"" ', this.sourceName());
-    if (this.look() === "v" && /\d/.test(this.look(1))) {
+    if (this.peek() === "v" && /\d/.test(this.peek(1))) {
       this.pos += 2;
       return prefixed("operator ", this.sourceName());
     }
@@ -343,7 +343,7 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
 
   substitution(): Node {
     this.expect("S");
-    const make = STD[this.look()];
+    const make = STD[this.peek()];
     if (make !== undefined) {
       this.pos++;
       const special = make();
@@ -363,7 +363,7 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
       level = Number(this.number()) + 1;
       this.expect("_");
     }
-    const index = this.look() === "_" ? 0 : Number(this.number()) + 1;
+    const index = this.peek() === "_" ? 0 : Number(this.number()) + 1;
     this.expect("_");
     if (this.scopes.namesParams) return new Name(this.text.slice(start, this.pos - 1));
     return this.scopes.param(level, index) ?? this.fail();
@@ -371,14 +371,14 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
 
   templateArgs(keepsParams = false): Node {
     this.expect("I");
-    const known: Node[] = [];
-    if (keepsParams) this.scopes.bind(known);
+    const boundArgs: Node[] = [];
+    if (keepsParams) this.scopes.bind(boundArgs);
     const args: Node[] = [];
     while (!this.consume("E")) {
       const isDeclared = isTemplateParamDecl(this);
       const arg = this.templateArg();
       // LLVM does not expand packs whose parameter is declared before them.
-      known.push(arg instanceof ArgumentPack && !isDeclared ? new ParameterPack(arg.elements) : arg);
+      boundArgs.push(arg instanceof ArgumentPack && !isDeclared ? new ParameterPack(arg.elements) : arg);
       args.push(arg);
       if (this.constraint() !== undefined) {
         this.expect("E");
@@ -389,7 +389,7 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
   }
 
   templateArg(): Node {
-    switch (this.look()) {
+    switch (this.peek()) {
       case "X": {
         this.pos++;
         const expression = parseExpression(this);
@@ -401,7 +401,7 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
         return new ArgumentPack(this.until("E", () => this.templateArg()));
       }
       case "L":
-        if (this.look(1) === "Z") {
+        if (this.peek(1) === "Z") {
           this.pos += 2;
           const encoding = this.encoding();
           this.expect("E");
@@ -489,7 +489,7 @@ function parseSpecialName(source: SpecialNameSource): Node {
     default: {
       if (code[0] !== "T") return source.fail();
       source.pos--;
-      const isVirtual = source.look() === "v";
+      const isVirtual = source.peek() === "v";
       callOffset(source);
       return prefixed(isVirtual ? "virtual thunk to " : "non-virtual thunk to ", source.encoding());
     }

@@ -1,5 +1,5 @@
 import type { MangledText } from "./mangled-text.ts";
-import { around, Closure, Name, type Node, printConstraint, printWithComma } from "./nodes.ts";
+import { Closure, Name, type Node, printConstraint, printedAround, printWithComma } from "./nodes.ts";
 import { ForwardReference } from "./type-nodes.ts";
 
 /** Meanings of template parameters at a position of a mangled name. */
@@ -99,7 +99,7 @@ export class TemplateScopes {
    * Parses a lambda, which has a level of its own. `parameters` adds the declared parameters to its list, and
    * returns them as printed.
    */
-  withinLambda<T>(parameters: (declared: Node[]) => Node[], rest: (parameters: Node[]) => T): T {
+  withinLambda<T>(parameters: (declared: Node[]) => Node[], parseRest: (parameters: Node[]) => T): T {
     const outer = this.#lambdaLevel;
     const level = this.#levels.length;
     this.#lambdaLevel = level;
@@ -107,7 +107,7 @@ export class TemplateScopes {
     this.#levels.push(declared);
     const printed = parameters(declared);
     if (printed.length === 0) this.#levels.pop();
-    const result = rest(printed);
+    const result = parseRest(printed);
     this.#lambdaLevel = outer;
     this.#levels.length = level;
     return result;
@@ -134,7 +134,7 @@ export function parseClosure(source: ClosureSource): Node {
     const params: Node[] = [];
     if (!source.consume("v"))
       do params.push(source.type());
-      while (!["E", "Q", ""].includes(source.look()));
+      while (!["E", "Q", ""].includes(source.peek()));
     const trailing = source.constraint();
     source.expect("E");
     return (count: string) => new Closure(count, templateParams, params, [constraint, trailing]);
@@ -143,7 +143,7 @@ export function parseClosure(source: ClosureSource): Node {
 }
 
 export function isTemplateParamDecl(source: MangledText): boolean {
-  return source.look() === "T" && /[yptnk]/.test(source.look(1));
+  return source.peek() === "T" && /[yptnk]/.test(source.peek(1));
 }
 
 /**
@@ -182,7 +182,7 @@ export function parseTemplateParamDecl(source: ClosureSource, declared: Node[]):
 }
 
 function parameterDeclaration(kind: Node, name: Node): Node {
-  return around({
+  return printedAround({
     left(out) {
       kind.left(out);
       if (!kind.hasRight(out)) out.add(" ");
@@ -199,7 +199,7 @@ function templateParameterDeclaration(
   params: readonly Node[],
   constraint: Node | undefined,
 ): Node {
-  return around({
+  return printedAround({
     left(out) {
       out.add("template");
       out.bracketed(() => printWithComma(params, out));
@@ -213,7 +213,7 @@ function templateParameterDeclaration(
 }
 
 function packDeclaration(child: Node): Node {
-  return around({
+  return printedAround({
     left(out) {
       child.left(out);
       out.add("...");

@@ -1,8 +1,8 @@
 import {
-  around,
   Node,
   type Output,
   printed,
+  printedAround,
   printQualifiers,
   printWithComma,
   type Qualifiers,
@@ -70,7 +70,7 @@ function printBehindPointer(pointee: Node, out: Output): void {
 }
 
 export function pointer(pointee: Node): Node {
-  return around({
+  return printedAround({
     left: (out) => printBeforePointer(pointee, "*", out),
     right: (out) => printBehindPointer(pointee, out),
     hasRight: (out) => pointee.hasRight(out),
@@ -116,7 +116,7 @@ export class Reference extends Node {
 }
 
 export function memberPointer(owner: Node, member: Node): Node {
-  return around({
+  return printedAround({
     left(out) {
       member.left(out);
       out.add(isWrapped(member, out) ? "(" : " ");
@@ -168,7 +168,7 @@ export function functionOf(
   reference: string,
   exceptions: Node | undefined,
 ): Node {
-  return around({
+  return printedAround({
     isFunction: true,
     left(out) {
       result.left(out);

@@ -98,8 +98,8 @@ export function writeElfImage({ type, entry, segments, sections = [] }: ElfImage
   view.setUint16(56, segments.length, true);
 
   const placeOf = (address: number, bytes: number): number => {
-    const around = loads.find((load) => isInside(address, bytes, load));
-    return around === undefined ? 0 : (offsets.get(around) as number) + address - around.address;
+    const enclosing = loads.find((load) => isInside(address, bytes, load));
+    return enclosing === undefined ? 0 : (offsets.get(enclosing) as number) + address - enclosing.address;
   };
   const offsetOf = (segment: ImageSegment): number =>
     offsets.get(segment) ?? placeOf(segment.address, segment.bytes.length);

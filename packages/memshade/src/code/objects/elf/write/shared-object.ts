@@ -253,8 +253,8 @@ class Strings {
   length = 1;
 
   add(name: string): number {
-    const known = this.#offsets.get(name);
-    if (known !== undefined) return known;
+    const knownOffset = this.#offsets.get(name);
+    if (knownOffset !== undefined) return knownOffset;
     const offset = this.length;
     this.#offsets.set(name, offset);
     this.length += new TextEncoder().encode(name).length + 1;
