@@ -75,8 +75,8 @@ function readMemarg(body: BodyLowering): number {
 }
 
 /**
- * Pops the address of a place in linear memory. The address wraps at 2^32 before the offset, which does not wrap,
- * is added.
+ * Pops the address of a place in linear memory. The address wraps at 2^32. The offset is
+ * added afterwards and does not wrap.
  */
 function popPlace({ stack }: BodyLowering, offset: number): Address {
   const at = stack.popPlain();

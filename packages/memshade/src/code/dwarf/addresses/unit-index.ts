@@ -83,7 +83,7 @@ export class UnitIndex {
       read();
     } catch (error) {
       if (!(error instanceof FormatError)) throw error;
-      // Later lookups find the same problems again.
+      // Problems are recorded at the first lookup only, since later ones find the same again.
       if (this.#lookups <= 1) this.#file.problems.push(error);
     }
   }
