@@ -19,7 +19,32 @@ export interface RecordedTools {
   readonly statics?: StaticsReport | undefined;
 }
 
-/** Whether anything was recorded that may be wrong by itself: blocks, instances, or stores and loads; a working set is not. */
+/**
+ * Returns the sentence for a run without findings, with what was searched and which tool searches more.
+ *
+ * @example "no findings among allocations; --tool heap also looks at how blocks are used"
+ */
+export function noFindings({ heap, waste, objects }: RecordedTools): string {
+  // Profiles of other programs say what these recorded.
+  if (heap?.description.importedFrom !== undefined) return "no findings";
+  const hasUses = heap !== undefined && heap.description.counters !== "none";
+  const searched = [
+    ...(heap === undefined ? [] : [hasUses ? "blocks" : "allocations"]),
+    ...(waste === undefined ? [] : ["stores and loads"]),
+    ...(objects === undefined ? [] : ["objects"]),
+  ];
+  const other =
+    heap !== undefined && !hasUses
+      ? "; --tool heap also looks at how blocks are used"
+      : heap !== undefined && waste === undefined
+        ? "; --tool waste looks at stores and loads"
+        : heap === undefined && waste !== undefined
+          ? "; --tool heap looks at blocks"
+          : "";
+  return `no findings${searched.length === 0 ? "" : ` among ${searched.join(", ")}`}${other}`;
+}
+
+/** Returns whether a run has data that can be at fault: blocks, instances, objects, stores or loads. A working set has none. */
 export function findsAnything({ heap, waste, objects }: RecordedTools): boolean {
   const hasBlocks = heap !== undefined && (heap.contexts.length > 0 || heapTotals(heap).allocations > 0);
   const hasObjects = objects?.fields === true && objects.parts.some(({ sites }) => sites.length > 0);
