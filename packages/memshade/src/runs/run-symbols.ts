@@ -249,7 +249,7 @@ export class RunSymbols {
   #functionStarts(module: RunModule): FunctionStarts | undefined {
     if (module.path === undefined || module.path === null) return undefined;
     const found = this.#findObject(module.path, module.buildId);
-    return "missing" in found ? undefined : FunctionStarts.of(found.object);
+    return "missing" in found ? undefined : FunctionStarts.fromObject(found.object);
   }
 
   /** Returns variables with addresses of their own; none without debug information. */
