@@ -1,12 +1,12 @@
 import type { ProfileModule } from "../model/heap-profile.ts";
 import type { IndexIntoModuleTable } from "../model/indices.ts";
 
-/** The modules of a profile of which no more is known than what they are called; each once. */
+/** Module table of a profile that knows only the names of modules. Each module occurs once. */
 export class FrameModules {
   readonly all: ProfileModule[] = [];
   readonly #known = new Map<string, IndexIntoModuleTable>();
 
-  /** @param name a path is cut to its last part */
+  /** @param name name or path; a path is reduced to its last part */
   of(name: string, path?: string, buildId = ""): IndexIntoModuleTable {
     const key = path ?? name;
     let index = this.#known.get(key);

@@ -7,7 +7,7 @@ const CONSTRUCT = "heaptrack recording";
 const VERSIONS = [2, 3];
 const START = /^v [0-9a-f]+ [0-9a-f]+\s*$/m;
 
-/** Whether a text may be one of heaptrack, by its first characters. */
+/** Returns true if a text may be from heaptrack, judged by its first characters. */
 export function isHeaptrack(start: string): boolean {
   return START.test(start.slice(0, start.indexOf("\n") + 1));
 }
@@ -17,9 +17,9 @@ const PLUS = 0x2b;
 const MINUS = 0x2d;
 
 /**
- * The heap profile in the text that `heaptrack_interpret` writes, of version 2 or 3.
+ * Reads the heap profile in the output of `heaptrack_interpret`, version 2 or 3.
  *
- * @throws FormatError for other versions, what was not interpreted, and lines that are none of the format
+ * @throws FormatError for other versions, raw files that were not interpreted, and malformed lines
  */
 export function readHeaptrack(bytes: Uint8Array): HeapProfile {
   return new HeaptrackReader(bytes).read();
@@ -37,7 +37,6 @@ interface Trace {
   readonly depth: number;
 }
 
-/** What is counted of a call path. */
 class TraceSums {
   blocks = 0;
   bytes = 0;
@@ -55,9 +54,9 @@ class HeaptrackReader {
   readonly #utf8 = new TextDecoder();
   readonly #modules = new FrameModules();
   readonly #strings: string[] = [""];
-  /** By instruction pointer from 1, innermost first. */
+  /** Frames by number of the instruction pointer (from 1), innermost first. */
   readonly #places: ResolvedFrame[][] = [[]];
-  /** By trace from 1: its place, the trace that called it, and the frames of both. */
+  /** Traces by number (from 1): instruction pointer, calling trace, and number of frames. */
   readonly #traces: Trace[] = [{ place: 0, caller: 0, depth: 0 }];
   readonly #allocations: Allocation[] = [];
   readonly #sums = new Map<number, TraceSums>();
@@ -71,7 +70,7 @@ class HeaptrackReader {
   #live = 0;
   #liveBlocks = 0;
   #peak = { blocks: 0, bytes: 0 };
-  /** What the last line allocated, if it did. */
+  /** Index of the allocation in the last line, −1 if that line was no allocation. */
   #last = -1;
   #isAtPeak = false;
 
@@ -83,7 +82,7 @@ class HeaptrackReader {
     const { length } = this.#bytes;
     while (this.#offset < length) {
       const end = this.#bytes.indexOf(LINE_FEED, this.#offset);
-      // The last line of a whole file ends too.
+      // In a complete file the last line has a line end too.
       if (end < 0) throw new FormatError("truncated", this.#offset, CONSTRUCT, "the last line is cut off");
       const first = this.#bytes[this.#offset];
       if (first === PLUS || first === MINUS) this.#event(first === PLUS, end);
@@ -134,7 +133,7 @@ class HeaptrackReader {
     else this.#fail(`"${line.slice(0, 20)}" is no line of it`);
   }
 
-  /** Most lines are such: `+ 1f`. */
+  /** Reads an event such as `+ 1f`. Most lines are events, so this path avoids strings. */
   #event(isAllocation: boolean, end: number): void {
     let index = 0;
     for (let at = this.#offset + 2; at < end; at++) {
@@ -159,14 +158,14 @@ class HeaptrackReader {
     this.#version = version;
   }
 
-  /** Since version 3 with its length in front. */
+  /** Returns the text of a string line. Since version 3 the length stands before the text. */
   #string(line: string): string {
     if (this.#version < 3) return line.slice(2);
     const space = line.indexOf(" ", 2);
     return space < 0 ? "" : line.slice(space + 1);
   }
 
-  /** The hexadecimal numbers behind the key of a line. */
+  /** Parses the hexadecimal numbers after the key of a line. */
   #numbers(line: string): number[] {
     return line
       .slice(2)
@@ -177,7 +176,7 @@ class HeaptrackReader {
       });
   }
 
-  /** An address, its module, and for each function there its name, file and line, the innermost first. */
+  /** Reads an address, its module, and the name, file and line of each function there, innermost first. */
   #place([address, module = 0, ...rest]: number[]): ResolvedFrame[] {
     this.#isInterpreted = true;
     const path = module === 0 ? undefined : this.#named(module);
@@ -224,7 +223,7 @@ class HeaptrackReader {
     this.#live += size;
     this.#liveBlocks++;
     this.#last = index;
-    // Blocks without bytes belong to the peak that they are allocated at.
+    // A block of zero bytes, allocated at the peak, belongs to the peak.
     if (this.#live < this.#peak.bytes || (this.#live === this.#peak.bytes && !this.#isAtPeak)) return;
     this.#peak = { blocks: this.#liveBlocks, bytes: this.#live };
     this.#isAtPeak = true;
@@ -253,7 +252,7 @@ class HeaptrackReader {
     return { size, sums };
   }
 
-  /** What is live was most at the last allocation: from here on it is less, for now. */
+  /** Records the live blocks as those of the peak, before the first change that reduces them. */
   #keepPeak(): void {
     if (!this.#isAtPeak) return;
     this.#isAtPeak = false;

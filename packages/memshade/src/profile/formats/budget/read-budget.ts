@@ -9,10 +9,11 @@ const FILTER_KEYS = ["function", "file", "package", "module", "under"];
 const SUPPRESSION_KEYS = ["from", "leak", ...FILTER_KEYS, "measures", "reason"];
 
 /**
- * A budget in YAML or JSON: limits, suppressions with their reasons, and a baseline. docs/ci.md describes it.
+ * Reads a budget in YAML or JSON: limits, suppressions with their reasons, and a baseline. docs/ci.md describes the
+ * format.
  *
- * @param file how the file is named in messages
- * @throws UserError with the file and the line of what is none
+ * @param file name of the file in messages
+ * @throws UserError with the file and the line of the mistake
  */
 export function readBudget(text: string, file: string): Budget {
   return new BudgetReader(text, file).read();
@@ -48,7 +49,7 @@ class BudgetReader {
     };
   }
 
-  /** A list of limits, or pairs of measures and amounts. */
+  /** Reads a list of limits, or a map from measures to amounts. */
   #limits(node: Node | undefined): BudgetLimit[] {
     if (isMap(node))
       return (node as YAMLMap).items.map((pair) => {

@@ -7,11 +7,11 @@ import {
 
 /** Frames and call stacks in the order of indexed versions 3 and 4. */
 export interface CallStackArray {
-  /** Frames that occur, in file order. */
+  /** Used frames, in file order. */
   readonly frames: Uint32Array;
   /** Elements of the array; jumps are negative numbers. */
   readonly elements: Int32Array;
-  /** Index in `elements` by stack; only stacks that are used have a meaning there. */
+  /** Index in `elements` by stack; undefined for unused stacks. */
   readonly positions: Uint32Array;
 }
 
@@ -32,11 +32,11 @@ export function buildCallStackArray(
 }
 
 export interface FrameOrder {
-  /** Frames that occur, in file order. */
+  /** Used frames, in file order. */
   readonly frames: Uint32Array;
-  /** Place in that order, by frame. */
+  /** Position in `frames`, by frame. */
   readonly linearIds: Uint32Array;
-  /** By frame, in the order of siblings in the tree; frames that do not occur come first. */
+  /** Rank among siblings in the tree, by frame; unused frames come first. */
   readonly ranks: Uint32Array;
 }
 
@@ -70,7 +70,7 @@ function countFrames(stacks: MemprofStacks, isUsed: Uint8Array, frameCount: numb
 }
 
 /**
- * Walks the sorted stacks from last to first: children before their stack, those with later frames first. Built back
+ * Walks the sorted stacks from last to first: children before their parent, later frames first. The array is built back
  * to front and reversed at the end.
  */
 function layOut(
@@ -81,12 +81,12 @@ function layOut(
 ): { elements: Int32Array; positions: Uint32Array } {
   const elements = new GrowingArray();
   const positions = new Uint32Array(stacks.length);
-  /** Where the frame of each stack of the current path was placed; valid up to `placedDepth`. */
+  /** Position of the frame of each stack of the current path; valid up to `previousDepth`. */
   const placed: number[] = [];
   const path: number[] = [];
   let previousDepth = 0;
   const encode = (stack: number) => {
-    // The common part with the stack encoded before: the path is kept in step with the walk.
+    // Shared part with the stack that was encoded before; the path follows the walk.
     const common = Math.min(previousDepth, path.length);
     if (common > 0) elements.push(placed[common - 1]! - elements.length);
     for (let depth = common; depth < path.length; depth++) {

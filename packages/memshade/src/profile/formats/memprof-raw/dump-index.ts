@@ -15,20 +15,20 @@ import { SectionReader } from "./section-reader.ts";
 const NEWEST_MIB_BYTES = mibBytesOf(4);
 
 /**
- * Several dumps of one process, or a dump in any order: where the blocks and the stack of each id stand in the file.
- * Takes some 50 bytes per context and dump.
+ * Index of several dumps of one process, or of a dump in any order: the file positions of each id's blocks and stack.
+ * An id takes about 50 bytes per dump.
  */
 export class DumpIndex implements RawScan {
-  /** Blocks are handed out merged, in this version's form. */
+  /** Version of the merged blocks that the cursors return. */
   readonly version: RawVersion = 4;
   readonly lastVersion: RawVersion;
   readonly segments: readonly RawSegment[];
   readonly #source: ByteSource;
   readonly #ids = new IdTable();
-  /** Rows of ids, in the order in which their first blocks came. */
+  /** Rows of ids, in the order of their first blocks. */
   readonly #order = new Column();
   #count = 0;
-  /** By row: the first and the last of its blocks, plus 1. */
+  /** By row: its first and its last block, plus 1. */
   readonly #firstBlock = new Column();
   readonly #lastBlock = new Column();
   /** By block: its offset, the version of its dump, and the next block of the same row, plus 1. */
@@ -36,7 +36,7 @@ export class DumpIndex implements RawScan {
   readonly #blockVersion = new NarrowColumn(1);
   readonly #nextBlock = new Column();
   #blocks = 0;
-  /** By row: where its PCs are, and how many. */
+  /** By row: the offset of its PCs, and their number. */
   readonly #stackAt = new OffsetColumn();
   readonly #depths = new NarrowColumn(1);
   #hasStacks = false;
@@ -81,7 +81,7 @@ export class DumpIndex implements RawScan {
     return this.#firstBlock.get(row) !== 0;
   }
 
-  /** Row of the id that came as number `index`. */
+  /** Returns the row at a position in the order of first blocks. */
   rowAt(index: number): number {
     return this.#order.get(index);
   }
@@ -94,7 +94,7 @@ export class DumpIndex implements RawScan {
     return this.#stackAt.get(row);
   }
 
-  /** The blocks of a row in all dumps, merged. */
+  /** Returns the blocks of a row in all dumps, merged. */
   mibOf(row: number, window: Window): Mib {
     let merged: Mib | undefined;
     for (let block = this.#firstBlock.get(row); block !== 0; block = this.#nextBlock.get(block - 1)) {
@@ -109,7 +109,7 @@ export class DumpIndex implements RawScan {
     return merged!;
   }
 
-  /** @param expected the segments that it must have */
+  /** Indexes one dump. @param expected the segments that the dump must have */
   #readDump(window: Window, header: DumpHeader, expected?: readonly RawSegment[]): RawSegment[] {
     const { fileOffset, version, totalSize } = header;
     const { segmentOffset, mibOffset, stackOffset } = readSectionOffsets(window, header);
@@ -250,7 +250,7 @@ class LooseStacks implements StackCursor {
   }
 }
 
-/** Rows from 0 for 64-bit ids, in the order in which they are first asked for. */
+/** Maps 64-bit ids to rows from 0, in the order of first lookup. */
 class IdTable {
   readonly #lows = new Column();
   readonly #highs = new NarrowColumn(1);
@@ -293,7 +293,7 @@ function hashOf(low: number, high: number): number {
   return hash ^ (hash >>> 16);
 }
 
-/** Offsets in a file, which may be larger than 32 bits. */
+/** Column of file offsets, which may exceed 32 bits. */
 export class OffsetColumn {
   readonly #lows = new Column();
   readonly #highs = new NarrowColumn(1);
@@ -308,7 +308,7 @@ export class OffsetColumn {
   }
 }
 
-/** The block at an offset of a file, with its histogram. */
+/** Reads the block at an offset of a file, with its histogram. */
 export function readMib(window: Window, offset: number, version: RawVersion): Mib {
   const bytes = mibBytesOf(version);
   const at = window.at(offset, bytes);
@@ -319,7 +319,7 @@ export function readMib(window: Window, offset: number, version: RawVersion): Mi
   return mib;
 }
 
-/** The histogram at an offset of a file. */
+/** Reads the histogram at an offset of a file. */
 export function readHistogram(
   window: Window,
   offset: number,

@@ -4,10 +4,9 @@ import type { RawContext, RawDump, RawProfile, RawSegment } from "../../model/ra
 import { readRawDumps } from "./read.ts";
 
 /**
- * A raw profile, versions 3, 4 and 5, all dumps merged (memprof-format, section 5).
+ * Reads a raw profile, versions 3, 4 and 5, and merges its dumps (memprof-format, section 5).
  *
- * Contexts stand in the order in which their stack ids were first seen; the version is that of the last
- * dump.
+ * Contexts are in the order in which their stack ids first occur. The version is that of the last dump.
  *
  * @throws FormatError of kind bad-magic, truncated, unsupported-version or malformed
  *
@@ -67,7 +66,7 @@ export function missingStack(stackId: bigint): FormatError {
   return malformed(0, "MIB section", `memprof callstack record does not contain id: ${stackId}`);
 }
 
-/** There is no call stack, or none has a frame left: to LLVM both are one. */
+/** Returns the error for a profile without call stacks, or without any symbolized frame. LLVM treats both alike. */
 export function noStacksLeft(): FormatError {
   return malformed(0, "memprof raw profile", "no entries in callstack map after symbolization");
 }
@@ -76,7 +75,7 @@ function malformed(offset: number, construct: string, detail: string): FormatErr
   return new FormatError("malformed", offset, construct, detail);
 }
 
-/** Whether dumps with these segments can be of one process. */
+/** Returns true if dumps with these segments may come from one process. */
 export function haveEqualSegments(a: readonly RawSegment[], b: readonly RawSegment[]): boolean {
   return (
     a.length === b.length &&

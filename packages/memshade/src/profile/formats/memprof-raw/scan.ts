@@ -10,20 +10,20 @@ import { readSegments } from "./read.ts";
 import { SectionReader } from "./section-reader.ts";
 
 /**
- * Finds the contexts of a raw profile. Everything is checked before it returns.
+ * Finds the contexts of a raw profile. Everything is checked before the function returns.
  *
  * @throws FormatError as {@link readRawDumps} and {@link readRaw}
  */
 export function scanRaw(profile: ByteSource | Uint8Array): RawScan {
   const source = profile instanceof Uint8Array ? sourceOfBytes(profile) : profile;
   const headers = walkDumps(new Window(source));
-  // Anything but a single dump in the runtime's order needs an index.
+  // Every file but a single dump in the runtime's order needs an index.
   return (
     (headers.length === 1 ? scanPlainDump(source, headers[0]!) : undefined) ?? new DumpIndex(source, headers)
   );
 }
 
-/** Undefined unless there is one stack per block, in the same order, and no id comes twice. */
+/** Returns undefined unless the dump has one stack per block, in the same order, and no repeated id. */
 function scanPlainDump(source: ByteSource, header: DumpHeader): RawScan | undefined {
   const window = new Window(source);
   const { segmentOffset, mibOffset, stackOffset } = readSectionOffsets(window, header);
@@ -49,7 +49,7 @@ function scanPlainDump(source: ByteSource, header: DumpHeader): RawScan | undefi
   };
 }
 
-/** A block and a usual histogram. */
+/** Window size for a block and a typical histogram. */
 const ONE_BLOCK_BYTES = 1 << 12;
 
 const NO_STACKS: StackCursor = {
@@ -74,7 +74,7 @@ interface PlainDump {
   readonly totalSize: number;
 }
 
-/** Goes through the blocks and the stacks of a dump side by side. */
+/** Reads the blocks and the stacks of a dump in parallel. */
 class PlainCursor implements RawCursor {
   depth = 0;
   mibAt = 0;
@@ -114,7 +114,7 @@ class PlainCursor implements RawCursor {
     return this.#stacks.view;
   }
 
-  /** Whether all contexts were there. */
+  /** True once all contexts were read. */
   get isComplete(): boolean {
     return this.#left === 0;
   }
@@ -125,7 +125,7 @@ class PlainCursor implements RawCursor {
     return true;
   }
 
-  /** As `next`, without the PCs. @returns false at the end, and where a context is not as it has to be */
+  /** Moves like `next`, without the PCs. @returns false at the end, and at a malformed context */
   skip(): boolean {
     const blocks = this.#blocks;
     const stacks = this.#stacks;
@@ -169,8 +169,7 @@ class PlainCursor implements RawCursor {
 }
 
 /**
- * The dumps of a raw file one by one, each with its own segments: those of several processes too, whose files were put
- * behind each other.
+ * Scans the dumps of a raw file one by one, each with its own segments. The file may hold dumps of several processes.
  *
  * @throws FormatError as {@link readRawDumps}
  */

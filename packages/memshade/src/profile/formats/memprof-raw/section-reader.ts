@@ -15,17 +15,16 @@ export class SectionReader {
     this.#end = end;
   }
 
-  /** Offset in the file. */
   get position(): number {
     return this.#at;
   }
 
-  /** A u64 count, then that many items of at least `itemBytes` each. */
+  /** Reads a u64 count, then that many items of at least `itemBytes` each. */
   readList<T>(itemBytes: number, readItem: () => T): T[] {
     return Array.from({ length: this.readCount(itemBytes) }, readItem);
   }
 
-  /** A u64 count of items that take at least `itemBytes` each. */
+  /** Reads a u64 count of items that take at least `itemBytes` each. */
   readCount(itemBytes: number): number {
     const count = this.readU64();
     this.need(count * BigInt(itemBytes), `${count} entries`);

@@ -5,8 +5,8 @@ import { type Cursor, type LinearSection, readCallees, schemaBytes } from "../me
 import { documentText, LINES, wordsText } from "./yaml-text.ts";
 
 /**
- * A memprof section of version 3 or 4 as `indexedProfileText` prints what `readIndexed` reads of it. Only pieces of the
- * file are in memory, and the stacks. Everything is checked before this returns.
+ * Yields the text of a memprof section of version 3 or 4, equal to `indexedProfileText` of `readIndexed`. Only pieces
+ * of the file and the stacks are in memory. Everything is checked before the function returns.
  *
  * @throws FormatError as `readIndexed`
  */
@@ -15,7 +15,7 @@ export function sectionText(section: LinearSection): Generator<string> {
   return documentText(head, recordTexts(section));
 }
 
-/** Goes through everything. */
+/** Reads the whole section to check it. */
 function check(section: LinearSection) {
   const { schema, version } = section;
   const frames = new FrameTable(false);
@@ -24,7 +24,7 @@ function check(section: LinearSection) {
   const stacks = section.stacksOf((parent, frame) => chains.child(parent, ids[frame]!));
   const blockBytes = schemaBytes(schema);
   const known = new Set<bigint>();
-  /** Stacks of alloc sites: each counts once. */
+  /** Stacks of allocation sites that are already counted. */
   const seen = new RankedBits();
   const summary = new SummaryBuilder();
   for (const { guid, entry } of section.records()) {
@@ -73,12 +73,12 @@ function* recordTexts(section: LinearSection): Generator<string> {
   }
 }
 
-/** The lines of the block that a cursor is at, in tag order. */
+/** Returns a formatter of the block at a cursor; its lines are in tag order. */
 function blockTexts({ schema }: LinearSection): (entry: Cursor) => string {
   const fields = MIB_FIELDS.filter((field) => schema.includes(field)).map((field) => ({
     start: LINES.field(field),
     isWide: field.bytes === 8,
-    // Of a field that stands there several times the last one counts.
+    // If a field occurs several times in the schema, the last one counts.
     offset: schemaBytes(schema.slice(0, schema.lastIndexOf(field))),
   }));
   const bytes = schemaBytes(schema);

@@ -1,6 +1,6 @@
 import type { MemprofSummary } from "../../model/memprof/index.ts";
 
-/** The comment block at the head of both texts. */
+/** Formats the comment block at the head of both texts. */
 export function summaryLines(summary: MemprofSummary): string {
   return [
     "# MemProfSummary:",

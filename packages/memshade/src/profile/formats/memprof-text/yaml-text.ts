@@ -18,7 +18,7 @@ const WORDS = new Set(["null", "Null", "NULL", "~", "true", "True", "TRUE", "fal
 const PLAIN_START = /^[^-?:\\,[\]{}#&*!|>'"%@`]/;
 const PLAIN = /^[A-Za-z0-9_\-^., \t]*$/;
 
-/** A string as LLVM writes it in YAML: plain where it can be, else in single or double quotes. */
+/** Quotes a string as LLVM does in YAML: plain if possible, else in single or double quotes. */
 export function quoteScalar(text: string): string {
   if (needsDoubleQuotes(text)) return `"${escapeText(text)}"`;
   const isPlain =
@@ -71,14 +71,14 @@ function escapeText(text: string): string {
 const VALUE_COLUMN = 17;
 
 /**
- * An indexed profile as `llvm-profdata show --memory` prints it, in pieces (memprof-format, section 14.2). Records
- * come in the profile's order, the known fields in tag order.
+ * Yields an indexed profile as `llvm-profdata show --memory` prints it, in pieces (memprof-format, section 14.2).
+ * Records are in the profile's order, the known fields in tag order.
  */
 export function indexedProfileText(profile: MemprofProfile): Generator<string> {
   return profileText(viewOf(profile));
 }
 
-/** As {@link indexedProfileText}. */
+/** Yields the same text as {@link indexedProfileText} for a view. */
 export function* profileText(profile: ProfileView): Generator<string> {
   const { records, dataAccess } = profile;
   yield* documentText(
@@ -87,15 +87,15 @@ export function* profileText(profile: ProfileView): Generator<string> {
   );
 }
 
-/** What stands around the records of a profile. */
+/** Parts of the text outside of the records. */
 export interface ProfileHead {
   readonly summary: MemprofSummary;
-  /** How many there are. */
+  /** Number of records. */
   readonly records: number;
   readonly dataAccess: DataAccessProfile | undefined;
 }
 
-/** The whole text, with the texts of all records. */
+/** Yields the whole text, given the texts of all records. */
 export function* documentText(
   { summary, records, dataAccess }: ProfileHead,
   recordTexts: Iterable<string>,
@@ -117,7 +117,7 @@ export function* documentText(
   yield "...\n";
 }
 
-/** The lines that a record consists of. */
+/** Line formats of a record. */
 export const LINES = {
   function: (guid: bigint) => `  - ${keyText("GUID")}${hex(guid)}\n`,
   allocSites: "    AllocSites:\n",
@@ -166,14 +166,14 @@ function* recordTexts(profile: ProfileView): Generator<string> {
   }
 }
 
-/** Upper words below this make numbers that are exact. */
+/** Least upper word of a u64 that a double may not hold exactly. */
 const LEAST_INEXACT_HIGH = 2 ** 21;
 
 function valueText(words: BlockWords, block: number): string {
   return wordsText(words.low(block), words.high(block));
 }
 
-/** A u64 that is given as words. */
+/** Formats a u64 that is given as two words. */
 export function wordsText(low: number, high: number): string {
   if (high === 0) return String(low);
   return high < LEAST_INEXACT_HIGH
@@ -181,7 +181,7 @@ export function wordsText(low: number, high: number): string {
     : String((BigInt(high) << 32n) | BigInt(low));
 }
 
-/** The lines of frames in a call stack. */
+/** Formats the frame lines of a call stack. */
 function frameTexts({ frames }: ProfileView): string[] {
   return Array.from({ length: frames.length }, (_, index) => LINES.frame(frameAt(frames, index)));
 }
@@ -221,7 +221,7 @@ function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return a.length - b.length;
 }
 
-/** A key and what separates it from its value, which begins in a common column. */
+/** Formats a key and its padding, so that values begin in a common column. */
 function keyText(key: string): string {
   return `${key}:`.padEnd(Math.max(VALUE_COLUMN, key.length + 2));
 }

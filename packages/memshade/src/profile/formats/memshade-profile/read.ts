@@ -13,10 +13,10 @@ import { readContexts, readSchema, readTables, type StoredSchema, type StoredTab
 import type { ProfileOrigin } from "./types.ts";
 import { VarintReader } from "./varint-reader.ts";
 
-/** DEFLATE expands at most 1032-fold. */
+/** Bound on the expansion of DEFLATE, which is at most 1032-fold. */
 const MOST_EXPANSION = 1032;
 
-/** A memshade profile whose records and blocks are unpacked when they are asked for. */
+/** Memshade profile whose records and blocks are unpacked on demand. */
 export class MemshadeProfile {
   readonly origin: ProfileOrigin;
   readonly #chunks: readonly Chunk[];
@@ -48,13 +48,13 @@ export class MemshadeProfile {
     return this.#tables.stacks;
   }
 
-  /** Everything. */
+  /** Unpacks the whole profile. */
   whole(): MemprofProfile {
     const { contexts, fields } = this;
     return { ...this.outline(), blocks: joinBlocks(contexts, fields, this.blocks()) };
   }
 
-  /** Everything but the blocks. */
+  /** Unpacks the profile without its blocks. */
   outline(): Omit<MemprofProfile, "blocks"> {
     const { frames, stacks } = this.#tables;
     const [dataAccess] = this.#chunksOf(CHUNK.dataAccess);
@@ -71,7 +71,7 @@ export class MemshadeProfile {
     return this.#schema.contexts;
   }
 
-  /** Fields of the blocks that this reader knows. */
+  /** Fields of the blocks that this reader supports. */
   get fields(): readonly MibField[] {
     const { columns } = this.#schema;
     const tags = new Set(columns.map(({ tag }) => tag));
@@ -81,7 +81,7 @@ export class MemshadeProfile {
     );
   }
 
-  /** The blocks in order, some thousand at a time. */
+  /** Yields the blocks in order, a chunk at a time. */
   *blocks(): Generator<MemprofBlocks, void, undefined> {
     const { contexts, columns } = this.#schema;
     const { fields } = this;
@@ -103,7 +103,7 @@ export class MemshadeProfile {
     for (const { guid, chunk, offset } of places) {
       if (chunk !== current || reader === undefined) {
         const found = chunks[chunk];
-        // Records stand in ascending order: a chunk that comes again would be unpacked again and again.
+        // Records are stored in ascending order. Returning to an earlier chunk would unpack it repeatedly.
         if (found === undefined || chunk < current)
           throw new FormatError("malformed", 8, "memshade profile", "a record is out of place");
         reader = this.#open(found, "records");
@@ -156,12 +156,12 @@ export class MemshadeProfile {
   }
 }
 
-/** Whether the bytes begin like a memshade profile. */
+/** Returns true if the bytes begin like a memshade profile. */
 export function isMemshadeProfile(bytes: Uint8Array): boolean {
   return bytes.length >= MAGIC.length && MAGIC.every((byte, index) => bytes[index] === byte);
 }
 
-/** A chunk as it stands in the file. */
+/** Chunk as stored in the file. */
 interface Chunk {
   readonly kind: number;
   readonly packing: number;
@@ -196,13 +196,13 @@ function readDirectory(bytes: Uint8Array): Chunk[] {
   });
 }
 
-/** Takes the sites of a record as they are read. */
+/** Receiver of the sites of a record. */
 interface SiteReceiver {
   addAllocSite(stack: number, block: number): void;
   addCallSite(stack: number, callees: readonly bigint[]): void;
 }
 
-/** Collects records that come one after the other. */
+/** Collects records that arrive one after the other. */
 class RecordColumns implements SiteReceiver {
   readonly #guid: BigUint64Array;
   readonly #allocStart: Uint32Array;
@@ -257,7 +257,7 @@ class RecordColumns implements SiteReceiver {
   }
 }
 
-/** The numbers of a column, which is given back. */
+/** Copies a column into an array and releases it. */
 function arrayOf(column: Column, length: number): Uint32Array {
   const array = new Uint32Array(length);
   for (let row = 0; row < length; row++) array[row] = column.get(row);
@@ -265,7 +265,7 @@ function arrayOf(column: Column, length: number): Uint32Array {
   return array;
 }
 
-/** Blocks that come in pieces, as one table. */
+/** Joins the pieces of a block table. */
 function joinBlocks(
   length: number,
   fields: readonly MibField[],

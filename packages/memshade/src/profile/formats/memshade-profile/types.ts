@@ -1,8 +1,8 @@
-/** Where a profile comes from. */
+/** Origin of a profile. */
 export interface ProfileOrigin {
-  /** Number of profiles that were merged. */
+  /** Number of merged profiles. */
   readonly inputs: number;
-  /** Binaries whose addresses were symbolized, by build id. */
+  /** Binaries whose addresses were symbolized. */
   readonly binaries: readonly { readonly buildId: string; readonly name: string }[];
   /** Build ids of modules that occur in the profiles and were not found. */
   readonly unmatched: readonly string[];

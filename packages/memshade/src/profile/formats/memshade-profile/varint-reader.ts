@@ -1,10 +1,10 @@
 import { FormatError } from "../../../ground/bytes/errors.ts";
 import { readS64Leb, readU64Leb, skipLeb64 } from "../../../ground/bytes/leb128.ts";
 
-/** Reads LEB128 integers forward in an unpacked chunk. Offsets in errors are those of the chunk in the file. */
+/** Reads LEB128 integers forward in an unpacked chunk. Errors give the chunk's offset in the file. */
 export class VarintReader {
   position = 0;
-  /** The words of the u64 that `words` has read. */
+  /** Words of the u64 that `words` has read. */
   low = 0;
   high = 0;
   readonly #bytes: Uint8Array;
@@ -25,7 +25,7 @@ export class VarintReader {
     return new FormatError("malformed", this.#fileOffset, this.#construct, detail);
   }
 
-  /** A u64. */
+  /** Reads a u64. */
   wide(): bigint {
     if (this.position < this.#bytes.length && this.#bytes[this.position]! < 0x80)
       return BigInt(this.#bytes[this.position++]!);
@@ -53,7 +53,7 @@ export class VarintReader {
     this.high = Number(value >> 32n);
   }
 
-  /** A number from 0 below 2^53. */
+  /** Reads a number from 0 below 2^53. */
   number(what: string): number {
     this.words();
     const value = this.high * 2 ** 32 + this.low;
@@ -61,7 +61,7 @@ export class VarintReader {
     return value;
   }
 
-  /** A signed number within ±2^53. */
+  /** Reads a signed number within ±2^53. */
   signed(what: string): number {
     const { position } = this;
     const bytes = this.#bytes;
@@ -83,14 +83,14 @@ export class VarintReader {
     return value;
   }
 
-  /** A number below `limit`. */
+  /** Reads a number below `limit`. */
   index(limit: number, what: string): number {
     const value = this.number(what);
     if (value >= limit) throw this.error(`${what} ${value} of ${limit}`);
     return value;
   }
 
-  /** A count of items of at least `itemBytes` each, which must fit into the rest. */
+  /** Reads a count of items of at least `itemBytes` each, which must fit into the rest. */
   count(itemBytes: number, what: string): number {
     const value = this.number(what);
     if (value * itemBytes > this.remaining)
