@@ -82,7 +82,7 @@ class HeaptrackReader {
     const { length } = this.#bytes;
     while (this.#offset < length) {
       const end = this.#bytes.indexOf(LINE_FEED, this.#offset);
-      // In a complete file the last line has a line end too.
+      // A complete file ends with a line end.
       if (end < 0) throw new FormatError("truncated", this.#offset, CONSTRUCT, "the last line is cut off");
       const first = this.#bytes[this.#offset];
       if (first === PLUS || first === MINUS) this.#event(first === PLUS, end);

@@ -9,7 +9,7 @@ import { jsonArray, jsonArrayOf, jsonObject } from "./json-pieces.ts";
 
 const SCHEMA = "https://www.speedscope.app/file-format-schema.json";
 
-/** speedscope's words for units; counts have none. */
+/** Unit names of speedscope; counts have none. */
 const UNIT: Readonly<Record<ValueType["unit"], string>> = {
   count: "none",
   bytes: "bytes",
@@ -17,10 +17,11 @@ const UNIT: Readonly<Record<ValueType["unit"], string>> = {
 };
 
 /**
- * A speedscope file: one `sampled` profile per value type, or per thread and value type where samples have times, so
- * that its time order reads as a history. Samples without weight are left out, for the format has no negative ones.
+ * Writes a speedscope file: one `sampled` profile per value type. If samples have times, each thread and value type has
+ * its own profile, so that "time order" shows a history. Samples without weight are left out, because the format has no
+ * negative weights.
  *
- * @param shown value type that is shown first, where there are no times
+ * @param shown value type that is shown first, if samples have no times
  * @throws UserError if a weight is negative or above 2^53
  */
 export function* writeSpeedscope(profile: SampleProfile, exporter: string, shown = 0): Generator<string> {

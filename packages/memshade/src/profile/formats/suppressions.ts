@@ -2,7 +2,7 @@ import { UserError } from "../../ground/bytes/errors.ts";
 import { type FramePattern, LEAK_KINDS, type LeakKind, type Suppression } from "../model/suppression.ts";
 
 const ALL_KINDS: ReadonlySet<LeakKind> = new Set(LEAK_KINDS);
-/** Of LeakSanitizer, and of other sanitizers, whose suppressions say nothing of leaks. */
+/** Line of a sanitizer's suppression file. Only `leak:` lines, of LeakSanitizer, are about leaks. */
 const SANITIZER_LINE = /^(\w+):(.*)$/;
 const LEAST_LINES = 3;
 
@@ -12,9 +12,10 @@ interface Line {
 }
 
 /**
- * The leak suppressions in a file of memcheck's syntax, of LeakSanitizer's, or of both. Those for other errors are left out.
+ * Reads the leak suppressions in a file with memcheck's syntax, LeakSanitizer's, or both. Suppressions of other errors
+ * are left out.
  *
- * @param file how the file is named in messages.
+ * @param file name of the file in messages.
  * @throws UserError with the file and the line that is in neither syntax.
  */
 export function readSuppressions(text: string, file: string): Suppression[] {
@@ -25,7 +26,7 @@ class Reader {
   readonly #file: string;
   readonly #lines: readonly Line[];
   #next = 0;
-  /** The lines of comment right before. */
+  /** Comment lines directly before the current line. */
   #comment: string[] = [];
 
   constructor(text: string, file: string) {
@@ -50,7 +51,7 @@ class Reader {
     return this.#lines[this.#next++];
   }
 
-  /** `leak:pattern`, with its reason as a comment before. */
+  /** Reads `leak:pattern`; the preceding comment is its reason. */
   #sanitizer(line: Line): Suppression | undefined {
     const [, kind, pattern] = SANITIZER_LINE.exec(line.text) ?? [];
     if (kind === undefined || pattern === undefined)
@@ -66,7 +67,7 @@ class Reader {
     };
   }
 
-  /** From behind "{" to "}": a name, what is suppressed, and frames. */
+  /** Reads from after "{" to "}": a name, the suppressed error, and frames. */
   #memcheck(start: Line): Suppression | undefined {
     const lines: Line[] = [];
     for (let line = this.#take(); line?.text !== "}"; line = this.#take()) {

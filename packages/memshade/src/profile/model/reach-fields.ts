@@ -1,6 +1,6 @@
 import type { RunReach } from "./run.ts";
 
-/** The fields of `RunReach`: for each kind of live blocks its bytes and blocks, and what else is told of them. */
+/** Fields of `RunReach`: bytes and blocks of each kind of live blocks, and further counts. */
 export const REACH_FIELDS = [
   "lostBytes",
   "lostBlocks",

@@ -131,7 +131,7 @@ class ElementPages {
   readonly #file: Window;
   readonly #start: number;
   readonly #pages: (Int32Array | undefined)[] = [];
-  /** By slot: the page there, and whether it was used since it was last considered for replacement. */
+  /** Page in each slot, and whether it was used since it was last considered for replacement. */
   readonly #held: number[] = [];
   readonly #wasUsed: boolean[] = [];
   #turn = 0;

@@ -28,15 +28,15 @@ export class DumpIndex implements RawScan {
   /** Rows of ids, in the order of their first blocks. */
   readonly #order = new Column();
   #count = 0;
-  /** By row: its first and its last block, plus 1. */
+  /** First and last block of each row, plus 1. */
   readonly #firstBlock = new Column();
   readonly #lastBlock = new Column();
-  /** By block: its offset, the version of its dump, and the next block of the same row, plus 1. */
+  /** Offset of each block, the version of its dump, and the next block of the same row, plus 1. */
   readonly #blockAt = new OffsetColumn();
   readonly #blockVersion = new NarrowColumn(1);
   readonly #nextBlock = new Column();
   #blocks = 0;
-  /** By row: the offset of its PCs, and their number. */
+  /** Offset of the PCs of each row, and their number. */
   readonly #stackAt = new OffsetColumn();
   readonly #depths = new NarrowColumn(1);
   #hasStacks = false;

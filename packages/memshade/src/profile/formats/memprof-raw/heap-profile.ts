@@ -184,7 +184,7 @@ function gapsOfHeap(raw: RawProfile, run: Run, sites: ReadonlyMap<bigint, RunSit
   const heap = run.heap;
   if (heap === undefined) return ["The run has no heap totals: peak and leaks are not known."];
   const gaps: string[] = [];
-  // For wasm programs the bounds are options; for native programs they are fixed.
+  // Bounds are options for wasm programs, and fixed for native programs.
   const isNative = run.modules.some(({ object }) => object !== undefined);
   const { contexts, blocks } = heap.overflow;
   if (contexts > 0)

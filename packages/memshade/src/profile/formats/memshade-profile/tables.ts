@@ -103,7 +103,8 @@ export function writeContexts(writer: ByteWriter, profile: BlocksView, first: nu
 }
 
 /**
- * Least upper word of a u64 whose double is too wide: below it a double holds the value and twice the value exactly.
+ * Least upper word of a u64 for which doubles may be inexact: below it a double holds the value, and twice the value,
+ * exactly.
  */
 const LEAST_WIDE_HIGH = 2 ** 19;
 
@@ -155,7 +156,7 @@ export function readContexts(
     words.set(column.tag, read);
     if (column.encoding === ENCODING.fromMean) delayed.push(column);
   }
-  // In files of other writers a total may itself be a stored difference. Means are computed from plain columns only.
+  // A total may itself be a stored difference in files of other writers. Means are computed from plain columns only.
   const plain = new Map(words);
   for (const { tag } of delayed) plain.delete(tag);
   for (const { tag, total } of delayed) {

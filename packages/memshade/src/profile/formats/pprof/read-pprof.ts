@@ -11,7 +11,7 @@ import {
 } from "../../model/imported-heap.ts";
 import { FrameModules } from "../frame-modules.ts";
 
-/** What of a `profile.proto` a heap profile is made of. Ids are those of the file. */
+/** Parts of a `profile.proto` that a heap profile needs. Ids are those of the file. */
 interface DecodedPprof {
   readonly sampleTypes: readonly { readonly type: string; readonly unit: string }[];
   readonly samples: readonly DecodedSample[];
@@ -20,16 +20,19 @@ interface DecodedPprof {
   readonly mappings: ReadonlyMap<bigint, DecodedMapping>;
   readonly period: number;
   readonly comments: readonly string[];
-  /** Regular expressions of names: viewers of pprof hide functions that the first fits and the second does not, with what they call. */
+  /**
+   * Regular expressions of function names. pprof viewers hide functions that `dropFrames` matches and `keepFrames` does
+   * not, together with their callees.
+   */
   readonly dropFrames: string;
   readonly keepFrames: string;
 }
 
 interface DecodedSample {
-  /** The leaf first. */
+  /** Locations, leaf first. */
   readonly locations: readonly bigint[];
   readonly values: readonly bigint[];
-  /** Numbers by their key. */
+  /** Numeric labels by key. */
   readonly numbers: ReadonlyMap<string, bigint>;
   readonly offset: number;
 }
@@ -37,7 +40,7 @@ interface DecodedSample {
 interface DecodedLocation {
   readonly mapping: bigint;
   readonly address: bigint;
-  /** Innermost first. */
+  /** Lines, innermost first. */
   readonly lines: readonly { readonly function: bigint; readonly line: number; readonly column: number }[];
 }
 
@@ -58,9 +61,9 @@ const CONSTRUCT = "pprof profile";
 type Value = { readonly number: bigint } | { readonly bytes: ByteReader };
 
 /**
- * Decodes a profile that is not compressed.
+ * Decodes an uncompressed profile.
  *
- * @throws FormatError with the offset of what is no part of one, or is cut off
+ * @throws FormatError with the offset of a malformed or truncated part
  */
 export function decodePprof(bytes: Uint8Array): DecodedPprof {
   const sampleTypes: [number, number][] = [];
@@ -151,7 +154,7 @@ function byId<T>(rows: readonly Fields[], make: (fields: Fields) => T): Map<bigi
   return new Map(rows.map((fields) => [numberIn(fields, 1), make(fields)]));
 }
 
-/** The fields of a message, repeated ones in their order. */
+/** Returns the fields of a message, repeated ones in their order. */
 function messageOf(value: Value, offset: number): Fields {
   const fields = new Map<number, Value[]>();
   for (const { field, value: part } of fieldsOf(bytesOf(value, offset))) {
@@ -187,7 +190,7 @@ function* fieldsOf(reader: ByteReader): Generator<{ field: number; value: Value;
   }
 }
 
-/** Of at most ten bytes, as protocol buffers have them. */
+/** Reads a varint of at most ten bytes, the limit of protocol buffers. */
 function varint(reader: ByteReader): bigint {
   const start = reader.position;
   let value = 0n;
@@ -213,7 +216,7 @@ function viewOf({ bytes, position, end }: ByteReader): Uint8Array {
   return bytes.subarray(position, end);
 }
 
-/** Repeated numbers, packed or not. */
+/** Returns repeated numbers, packed or not. */
 function numbersOf(values: readonly Value[]): bigint[] {
   return values.flatMap((value) => {
     if ("number" in value) return [value.number];
@@ -230,7 +233,7 @@ function numberIn(fields: Fields, field: number): bigint {
   return value === undefined ? 0n : numberOf(value, 0);
 }
 
-/** A number that is small where the file is right: an index, a line. */
+/** Returns a number that is small in a valid file, such as an index or a line; 0 otherwise. */
 function indexOf(fields: Fields, field: number): number {
   const value = signed(numberIn(fields, field));
   return value < 0n || value > 0xffff_ffffn ? 0 : Number(value);
@@ -240,7 +243,7 @@ function signed(value: bigint): bigint {
   return BigInt.asIntN(64, value);
 }
 
-/** What the values of heap profiles are called: by Go and others, by allocators that only know what is live. */
+/** Value names of heap profiles. The last names are from allocators that record only live blocks. */
 const COLUMNS: {
   readonly [What in "allocated" | "live" | "peak"]: {
     readonly [Of in keyof ImportedBlocks]: readonly string[];
@@ -250,7 +253,7 @@ const COLUMNS: {
   live: { blocks: ["inuse_objects", "objects"], bytes: ["inuse_space", "space"] },
   peak: { blocks: ["peak_objects"], bytes: ["peak_space"] },
 };
-/** Units of bytes as pprof knows them, without an s behind: each is 1,024 of the one before. */
+/** Byte units of pprof, without a plural s: each is 1,024 times the previous one. */
 const UNITS: readonly (readonly string[])[] = [
   ["b", "byte", ""],
   ["kb", "kbyte", "kilobyte"],
@@ -265,21 +268,21 @@ const IN_WORDS: { readonly [What in keyof typeof COLUMNS]: string } = {
   peak: "the peak",
 };
 
-/** Tags of the types of values, of samples and of their distance; and what a type of values begins with. */
+/** Tags of the value types of samples and of their period, and the first byte of a value type. */
 const TYPE_TAGS = [0x0a, 0x5a];
 const TYPE_STARTS = [0x08, 0x10];
 const LONGEST_TYPE = 0x20;
 
-/** Whether bytes that are not compressed may be a pprof profile: writers begin with a type of values. */
+/** Returns true if uncompressed bytes may be a pprof profile, because writers begin with a value type. */
 export function isPprof([tag = 0, length = 0, start = 0]: Uint8Array): boolean {
   return TYPE_TAGS.includes(tag) && length < LONGEST_TYPE && TYPE_STARTS.includes(start);
 }
 
 /**
- * The heap profile that a `profile.proto` has, not compressed: of Go, tcmalloc, jemalloc and others.
+ * Reads the heap profile in an uncompressed `profile.proto` of Go, tcmalloc, jemalloc and others.
  *
- * @param namesOf of places that have an address alone
- * @throws FormatError for what is no whole profile, and for profiles of other things than the heap
+ * @param namesOf resolves locations that have only an address
+ * @throws FormatError for incomplete profiles, and for profiles of other things than the heap
  */
 export function readPprof(bytes: Uint8Array, namesOf?: PlaceNames): HeapProfile {
   const file = decodePprof(bytes);
@@ -342,7 +345,7 @@ export function readPprof(bytes: Uint8Array, namesOf?: PlaceNames): HeapProfile 
   });
 }
 
-/** Where nobody names addresses. */
+/** Returns the number of frames if no address is resolved by `namesOf`. */
 function framesIn({ locations }: DecodedSample, file: DecodedPprof): number {
   return locations.reduce((sum, id) => sum + Math.max(1, file.locations.get(id)?.lines.length ?? 0), 0);
 }
@@ -353,17 +356,17 @@ type Columns = {
     | undefined;
 };
 
-/** The samples of one call path. */
+/** Sums of the samples of one call path. */
 interface PathSums {
   readonly sample: DecodedSample;
   sums: bigint[];
-  /** Sizes of blocks, where all samples have one. */
+  /** Sizes of the smallest and largest block, valid only if all samples have a block size. */
   least: bigint | undefined;
   most: bigint | undefined;
   sized: boolean;
 }
 
-/** Where the values of a heap profile are. */
+/** Returns the columns of a heap profile's values. */
 function columnsOf({ sampleTypes }: DecodedPprof): Columns {
   const entries = KINDS.map((what) => {
     const blocks = sampleTypes.findIndex(({ type }) => COLUMNS[what].blocks.includes(type));
@@ -371,7 +374,7 @@ function columnsOf({ sampleTypes }: DecodedPprof): Columns {
       ({ type, unit }) => COLUMNS[what].bytes.includes(type) && bytesOfUnit(unit) !== undefined,
     );
     if (bytes < 0) return [what, undefined] as const;
-    // Some writers have bytes alone.
+    // Some writers record only bytes.
     const unit = bytesOfUnit(sampleTypes[bytes]!.unit)!;
     return [what, { blocks: blocks < 0 ? undefined : blocks, bytes, unit }] as const;
   });
@@ -381,7 +384,7 @@ function columnsOf({ sampleTypes }: DecodedPprof): Columns {
   throw new FormatError("unsupported", 0, CONSTRUCT, `it is no profile of a heap: its values are ${types}`);
 }
 
-/** Undefined for what is no unit of bytes. */
+/** Returns the bytes of a unit; undefined for other units. */
 function bytesOfUnit(unit: string): bigint | undefined {
   const one = unit.toLowerCase().replace(/s$/, "");
   const power = UNITS.findIndex((names) => names.includes(one));
@@ -400,7 +403,7 @@ function amount(value: bigint, { offset }: DecodedSample): number {
   );
 }
 
-/** The frames of a location, made once, innermost first; and how many locations have no name. */
+/** Returns a lookup of a location's frames (cached, innermost first) and the number of unresolved locations. */
 function framesOf(
   { locations, functions, mappings }: DecodedPprof,
   modules: FrameModules,
@@ -465,7 +468,7 @@ function framesOf(
   return { frames: framesAt, nameless: () => nameless };
 }
 
-/** Sizes are known of all call paths or said of none. */
+/** Drops the block sizes unless all call paths have them. */
 function withEqualKnowledge(contexts: readonly ImportedContext[]): ImportedContext[] {
   const isSized = contexts.every(({ sizes }) => sizes !== undefined);
   return isSized ? [...contexts] : contexts.map(({ sizes: _, ...context }) => context);

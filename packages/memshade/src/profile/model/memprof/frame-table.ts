@@ -1,6 +1,6 @@
 import type { MemprofFrames, MemprofSources } from "./profile.ts";
 
-/** A frame with what is known of its place in the sources. */
+/** Frame with its source position, as far as known. */
 export interface MemprofFrame {
   readonly guid: bigint;
   readonly lineOffset: number;
@@ -13,8 +13,8 @@ export interface MemprofFrame {
 }
 
 /**
- * A growing table of frames, equal ones once. With `sources`, frames that LLVM takes for one stay apart when their
- * names, files, lines or discriminators differ.
+ * Growing table of distinct frames. With `keepsSources`, frames that LLVM treats as equal stay separate if their names,
+ * files, lines or discriminators differ.
  */
 export class FrameTable {
   readonly keepsSources: boolean;
@@ -51,7 +51,7 @@ export class FrameTable {
   }
 }
 
-/** The columns of a list of frames. */
+/** Converts a list of frames to columns. */
 export function framesOf(rows: readonly MemprofFrame[], keepsSources: boolean): MemprofFrames {
   return {
     length: rows.length,
@@ -63,7 +63,7 @@ export function framesOf(rows: readonly MemprofFrame[], keepsSources: boolean): 
   };
 }
 
-/** One row of the columns. */
+/** Returns one row of the columns. */
 export function frameAt(frames: MemprofFrames, index: number): MemprofFrame {
   const { source } = frames;
   const frame = {
@@ -105,7 +105,7 @@ function sourcesOf(rows: readonly MemprofFrame[]): MemprofSources {
   };
 }
 
-/** Order of frames by what they are: GUID, line, column, inline, then the sources. */
+/** Compares frames by content: GUID, line, column, inline, then the sources. */
 export function compareFrames(a: MemprofFrame, b: MemprofFrame): number {
   return (
     compare(a.guid, b.guid) ||

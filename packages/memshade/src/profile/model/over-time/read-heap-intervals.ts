@@ -56,9 +56,9 @@ const file: Check<HeapIntervals> = record<HeapIntervals>({
 });
 
 /**
- * The heap over time that the text of a `heapintervals.json` describes.
+ * Reads the text of a `heapintervals.json`.
  *
- * @throws UserError saying what is wrong in one line, without the file's name
+ * @throws UserError with the mistake in one line, without the file's name
  */
 export function readHeapIntervals(json: string): HeapIntervals {
   const what = "does not describe a heap over time";

@@ -38,7 +38,6 @@ const level = record<WorkingSetLevel>({
   fresh: list(count),
 });
 
-/** A frame of a stack. */
 export const stackFrame = record<Omit<StackFrame, "library" | "module" | "isInlined">>({
   function: count,
   host: optional(text as Check<HostCode>),
@@ -146,8 +145,7 @@ const profile = record<WorkingSetProfile>({
 /**
  * Reads the text of `workingset.json`.
  *
- * @throws UserError in one line: no JSON, another kind of file, a version that is not known, a field that is not what
- *   it should be.
+ * @throws UserError in one line: no JSON, another kind of file, an unknown version, or an invalid field
  */
 export function readWorkingSet(json: string): WorkingSetProfile {
   let value: unknown;

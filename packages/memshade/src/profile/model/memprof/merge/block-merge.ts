@@ -3,10 +3,9 @@ import { MIB_FIELDS, type MibField, zeroMib } from "../../mib-fields.ts";
 import { NarrowColumn } from "../column.ts";
 import type { BlockWords } from "../profile-view.ts";
 
-/** How a field of two blocks becomes one, for blocks of different processes. */
+/** Rule that combines a field of two blocks of different processes. */
 export type MergeRule = "sum" | "min" | "max" | "last" | "none";
 
-/** How a field of two blocks becomes one. */
 export function ruleOf({ name }: MibField): MergeRule {
   if (name === "accessHistogram") return "none";
 
@@ -34,20 +33,20 @@ interface Step {
   readonly isWide: boolean;
   readonly offset: number;
   readonly low: NarrowColumn;
-  /** Upper words of a u64 field, hardly any of which are not 0. */
+  /** Upper words of a u64 field; almost all are 0. */
   readonly high: NarrowColumn;
 }
 
 /**
- * Rows that blocks of different processes are combined into: sums, minima, maxima; timestamps and CPU numbers are
- * those of the input that comes last. Adding two blocks makes no bigints.
+ * Rows in which blocks of different processes are combined: sums, minima, maxima. Timestamps and CPU numbers are those
+ * of the last input. Adding two blocks creates no bigints.
  */
 export class BlockMerge {
   readonly fields: readonly MibField[];
-  /** Whether blocks of one process combine otherwise than blocks of several. */
+  /** True if blocks of one process combine differently from blocks of several. */
   readonly dependsOnOrder: boolean;
   readonly #steps: readonly Step[];
-  /** Of each row, the number of the input that "last" fields come from plus 1; 0 while nothing was added. */
+  /** Number of the input of the "last" fields plus 1, by row; 0 for an empty row. */
   readonly #lastInput = new NarrowColumn(1);
 
   constructor(fields: readonly MibField[]) {
@@ -62,22 +61,20 @@ export class BlockMerge {
     this.dependsOnOrder = fields.some((field) => ruleOf(field) === "last" || field.name.startsWith("num"));
   }
 
-  /** Number of the input that the "last" fields of a row come from. Only where `dependsOnOrder`. */
+  /** Returns the number of the input of a row's "last" fields. Only valid if `dependsOnOrder`. */
   lastInputOf(row: number): number {
     return this.#lastInput.get(row) - 1;
   }
 
-  /** The lower 32 bits of a field. */
   lowOf(field: number, row: number): number {
     return this.#steps[field]!.low.get(row);
   }
 
-  /** The upper 32 bits of a u64 field. */
   highOf(field: number, row: number): number {
     return this.#steps[field]!.high.get(row);
   }
 
-  /** A field of the rows. */
+  /** Returns a field of the rows as words. */
   words(field: number): BlockWords {
     return {
       low: (row) => this.lowOf(field, row),
@@ -86,26 +83,25 @@ export class BlockMerge {
     };
   }
 
-  /** Copies the lower words of some rows to every `step`-th place of an array, and the upper ones behind them. */
+  /** Copies the words of some rows to every `step`-th index of an array; an upper word follows its lower one. */
   gather(field: number, rows: Uint32Array, into: Uint32Array, first: number, step: number): void {
     const { low, high, isWide } = this.#steps[field]!;
     low.gather(rows, into, first, step);
     if (isWide) high.gather(rows, into, first + 1, step);
   }
 
-  /** Gives a field's column back. */
+  /** Releases a field's column. */
   release(field: number): void {
     this.#steps[field]!.low.release();
     this.#steps[field]!.high.release();
   }
 
-  /** Gives all columns back. */
   releaseAll(): void {
     for (let field = 0; field < this.#steps.length; field++) this.release(field);
     this.#lastInput.release();
   }
 
-  /** Adds a MIB as it stands in a raw file, packed. `present` is the number of bytes of the version's MIB. */
+  /** Adds a packed MIB of a raw file. `present` is the number of bytes of the version's MIB. */
   addPacked(view: DataView, at: number, present: number, row: number, isNew: boolean, input: number): void {
     const isLast = this.#noteInput(row, isNew, input);
     for (const step of this.#steps) {
@@ -116,7 +112,7 @@ export class BlockMerge {
     }
   }
 
-  /** Adds a block whose fields are at offsets of their own, one for each of `fields`; -1 for those that count as 0. */
+  /** Adds a block with the given offset for each of `fields`; fields with -1 count as 0. */
   addFields(
     view: DataView,
     at: number,
@@ -135,7 +131,7 @@ export class BlockMerge {
     }
   }
 
-  /** Adds a block of other columns, given as words; fields that are missing there count as 0. */
+  /** Adds a block of other columns, given as words; absent fields count as 0. */
   addWords(
     words: readonly (Uint32Array | undefined)[],
     sourceRow: number,
@@ -161,7 +157,6 @@ export class BlockMerge {
     }
   }
 
-  /** Adds a MIB. */
   addMib(mib: Mib, row: number, isNew: boolean, input: number): void {
     const isLast = this.#noteInput(row, isNew, input);
     for (const [field, step] of this.#steps.entries()) {
@@ -171,7 +166,7 @@ export class BlockMerge {
     }
   }
 
-  /** A row that nothing was added to yet. Only where `dependsOnOrder`. */
+  /** Returns true for a row without blocks. Only valid if `dependsOnOrder`. */
   isEmpty(row: number): boolean {
     return this.#lastInput.get(row) === 0;
   }
@@ -213,7 +208,7 @@ function combine(step: Step, row: number, low: number, high: number, isNew: bool
   }
 }
 
-/** The MIB at an offset of a raw file, without its histogram. */
+/** Reads the MIB at an offset of a raw file, without its histogram. */
 export function mibFromPacked(view: DataView, at: number, present: number): Mib {
   const mib = zeroMib();
   for (const field of MIB_FIELDS) {
@@ -225,7 +220,7 @@ export function mibFromPacked(view: DataView, at: number, present: number): Mib 
   return mib;
 }
 
-/** The MIB whose fields stand at an offset one behind the other; others are 0. */
+/** Reads a MIB whose fields are consecutive at an offset; other fields are 0. */
 export function mibFromFields(view: DataView, at: number, fields: readonly MibField[]): Mib {
   const mib = zeroMib();
   let offset = at;
@@ -237,7 +232,7 @@ export function mibFromFields(view: DataView, at: number, fields: readonly MibFi
   return mib;
 }
 
-/** Writes a MIB as a raw file of version 4 has it, without its histogram. */
+/** Writes a MIB in the form of raw version 4, without its histogram. */
 export function packMib(mib: Mib, view: DataView): void {
   for (const { tag, name, bytes } of MIB_FIELDS) {
     const offset = OFFSETS.get(tag)!;
@@ -246,7 +241,7 @@ export function packMib(mib: Mib, view: DataView): void {
   }
 }
 
-/** Blocks of one process, merged in order. */
+/** Merges the blocks of one process in order. */
 export function mergeInOrder(mibs: readonly Mib[]): Mib {
   const [first, ...others] = mibs;
   const merged = { ...first! };

@@ -2,25 +2,27 @@ import type { MemprofFrames, MemprofRecords } from "../profile.ts";
 import { isUnresolved } from "../unresolved.ts";
 import type { MergeTables } from "./row-index.ts";
 
-/** Merged contexts in their final order, for who makes the records of them. */
+/** Merged contexts in their final order, as input of the records. */
 export interface OrderedContexts {
   readonly frames: MemprofFrames;
   readonly length: number;
-  /** The stack of a context, by its place in the order: a number that the functions below take. */
+  /** Returns the stack of a context, by its place in the order. The functions below take such stacks. */
   stackAt(index: number): number;
-  /** The stack of a row of the merger, in the same numbers. */
+  /** Returns the stack of a row of the merger, in the same numbering. */
   stackOfRow(row: number): number;
   parentOf(stack: number): number;
   frameOf(stack: number): number;
-  /** What the records call the stack of a context, by its place in the order. */
+  /** Returns the records' number for the stack of a context, by its place in the order. */
   siteAt(index: number): number;
-  /** What they call its block; without it the same as the stack. */
+  /** Returns the records' number for its block; by default that of the stack. */
   blockAt?(index: number): number;
-  /** What they call a stack of the merger that is that of a call site: ascending in the final order. */
+  /** Returns the records' number for a call site's stack of the merger. Numbers are ascending in the final order. */
   callSiteOf(stack: number): number;
 }
 
-/** The records of all functions, ascending by GUID; the alloc sites of each keep the order of the contexts. */
+/**
+ * Builds the records of all functions, ascending by GUID; the allocation sites of each keep the order of the contexts.
+ */
 export function makeRecords(merger: MergeTables, contexts: OrderedContexts): MemprofRecords {
   const { frames } = contexts;
   const otherFunctions = new Map<number, Set<bigint>>();
@@ -30,7 +32,7 @@ export function makeRecords(merger: MergeTables, contexts: OrderedContexts): Mem
   for (const guids of otherFunctions.values()) for (const guid of guids) functions.add(guid);
   for (const guid of merger.callSites.functions()) functions.add(guid);
   const guid = functions.sort();
-  /** Records that a context belongs to; valid up to what `findRecords` returns. */
+  /** Records of a context; valid up to the count that `findRecords` returns. */
   const found: number[] = [];
   const findRecords = (stack: number): number => {
     let count = 0;
@@ -93,7 +95,7 @@ export function makeRecords(merger: MergeTables, contexts: OrderedContexts): Mem
   };
 }
 
-/** By frame: whether it is a place in a module without debug information; undefined where there are no names. */
+/** Marks the frames that are module offsets without debug information; undefined if the profile has no names. */
 function placesAmong({ source, length }: MemprofFrames): Uint8Array | undefined {
   if (source === undefined) return undefined;
   const isPlace = new Uint8Array(length);
@@ -105,7 +107,7 @@ function placesAmong({ source, length }: MemprofFrames): Uint8Array | undefined 
   return isPlace;
 }
 
-/** The part of a stack from the innermost frame on that has a name; all of it where none has. */
+/** Returns the part of a stack from the innermost named frame on; the whole stack if no frame has a name. */
 function innermostNamed(stack: number, contexts: OrderedContexts, isPlace: Uint8Array): number {
   for (let at = stack; at !== 0; at = contexts.parentOf(at))
     if (isPlace[contexts.frameOf(at)] === 0) return at;
