@@ -4,7 +4,6 @@ import { jsonArray, jsonObject } from "./json-pieces.ts";
 
 interface TraceDescription {
   readonly program: string;
-  /** Sentences that explain the numbers. */
   readonly notes: readonly string[];
 }
 

@@ -12,19 +12,16 @@ export interface DeadstoresFile {
   readonly loads: readonly LoadRecord[];
 }
 
-/** Code location on the call path of an access. */
 export interface DeadstoresIp {
   /** Number where it is exact, else a bigint. */
   readonly address: number | bigint;
   readonly function?: string | undefined;
-  /** Path with directory. */
   readonly file?: string | undefined;
   /** Line from 1; present whenever `file` is. */
   readonly line?: number | undefined;
 }
 
 export interface StoreRecord {
-  /** Frames, innermost first, at least one. */
   readonly ips: readonly DeadstoresIp[];
   readonly bytes_written: number;
   /** Written bytes that were read before they were overwritten or became invalid. */
@@ -107,7 +104,6 @@ function exactAddress(key: string, value: unknown, context?: { source?: string }
 const COMMAND = /^( {2}"command": ")([\s\S]*?)(",\n {2}"stores": \[)$/m;
 const NAME = /^( {10}"(?:function|file)": ")(.*)("[, ]?)$/gm;
 
-/** Escapes quotes, backslashes and control characters in names. */
 function escapeNames(content: string): string {
   return content
     .replace(COMMAND, (_all, before: string, command: string, after: string) => {

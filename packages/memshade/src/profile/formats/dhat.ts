@@ -34,7 +34,6 @@ export interface DhatLives {
   /** Bytes and blocks at the peak of all points together. */
   readonly gb: readonly number[];
   readonly gbk: readonly number[];
-  /** Bytes and blocks at the end. */
   readonly eb: readonly number[];
   readonly ebk: readonly number[];
 }
@@ -47,7 +46,6 @@ export interface DhatHeader {
   /** Verb of the total, as in "Allocated at {". */
   readonly verb: string;
   readonly command: string;
-  /** Names of a byte, of bytes, and of the counted blocks. */
   readonly units: { readonly byte: string; readonly bytes: string; readonly blocks: string };
   /** Clock: its unit, a million of that unit, and its readings. */
   readonly time: {
@@ -96,14 +94,12 @@ export function* writeDhat(
   yield "\n";
 }
 
-/** Row of `pps`. */
 interface Point extends Amounts {
   fs: readonly number[];
 }
 
 type Amounts = { tb: number; tbk: number } & { [Name in keyof DhatLives | keyof DhatAccesses]?: number };
 
-/** Builds the rows of `pps` and the texts of their frames. */
 function pointsOf(profile: SampleProfile, { tb, tbk, lives, accesses }: DhatColumns) {
   const texts = ["[root]"];
   const textIndex = new Map<string, number>();
@@ -213,7 +209,6 @@ const dhat: Check<DhatFile> = record<DhatFile>({
   ftbl: list(text),
 });
 
-/** Returns true if a text may be a DHAT file, judged by its first characters. */
 export function isDhat(start: string): boolean {
   return start.trimStart().startsWith("{") && start.slice(0, START_CHARACTERS).includes(KEY);
 }

@@ -23,7 +23,6 @@ const AT_EXECFN = 31;
 const CLASS_32 = 1;
 const BIG_ENDIAN = 2;
 
-/** Returns true if a file starts like an ELF core dump. */
 export function isElfCore(source: ByteSource): boolean {
   const start = source.read(0, 18);
   const type = start[5] === BIG_ENDIAN ? start[17] : start[16];
@@ -164,7 +163,6 @@ function buildIdInMemory(memory: CoreMemory, start: number, size: number): strin
   }
 }
 
-/** Memory of a process in a core dump, read page by page. */
 class CoreMemory {
   readonly #source: ByteSource;
   /** Dumped ranges by address, without the parts beyond the end of the file. */
@@ -225,7 +223,6 @@ class CoreMemory {
     return this.#source.read(fileOffset + address - start, length);
   }
 
-  /** Returns the index of the piece that holds an address, or −1. */
   #pieceAt(address: number): number {
     const pieces = this.#pieces;
     const last = partitionPoint(0, pieces.length, (index) => pieces[index]!.start <= address) - 1;
@@ -252,7 +249,6 @@ function join(parts: readonly Uint8Array[], length: number): Uint8Array {
 
 const LONGEST_PATH = 4096;
 
-/** Returns the NUL-terminated text at an address. */
 function textAt(memory: CoreMemory, address: number | undefined): string {
   if (address === undefined || address === 0) return "";
   const bytes = memory.read(address, LONGEST_PATH);
@@ -414,7 +410,6 @@ interface ThreadStatus {
   readonly registers: RegisterWords;
 }
 
-/** Reads NT_PRSTATUS (`struct elf_prstatus`): a thread's id and registers. */
 function readThreadStatus(note: ElfNote, architecture: ProcessArchitecture): ThreadStatus {
   const view = viewOf(note.content);
   const order = architecture === "x86_64" ? X86_64_ORDER : AARCH64_ORDER;
@@ -442,7 +437,6 @@ function readProcessInfo({ content }: ElfNote): { pid: number; name: string; com
   };
 }
 
-/** Reads NT_AUXV: values of the auxiliary vector by type (`AT_*`). */
 function readAuxiliaryVector({ content }: ElfNote): Map<number, number> {
   const view = viewOf(content);
   const values = new Map<number, number>();
@@ -474,7 +468,6 @@ function readMappedFiles({ content }: ElfNote): MappedFile[] {
   return files.sort((a, b) => a.start - b.start);
 }
 
-/** Reads NT_ARM_PAC_MASK: the bits of code addresses that hold a signature. */
 function readCodeAddressMask({ content }: ElfNote): [number, number] | undefined {
   if (content.length < 16) return undefined;
   const view = viewOf(content);

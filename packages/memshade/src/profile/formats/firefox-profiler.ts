@@ -13,7 +13,6 @@ const PROCESSED_VERSION = 70;
 /** Version of Firefox's own (Gecko) format, on which the processed format is based. */
 const GECKO_VERSION = 36;
 
-/** Track with its stacks in the order of time. */
 interface Track {
   name: string;
   pid: number;
@@ -114,7 +113,6 @@ function threadTracks({ threads, samples }: SampleProfile): Track[] {
   return tracks.filter(({ stack }) => stack.length > 0);
 }
 
-/** Builds a track per value type, and the track of the history. */
 function summedTracks(profile: SampleProfile): Track[] {
   const sums = sumByStack(profile);
   const { counters = [], history } = profile;
@@ -209,7 +207,6 @@ function counter(
   });
 }
 
-/** Table that is filled by row and written by column. */
 class Table {
   readonly #columns: Record<string, unknown[]>;
 

@@ -6,7 +6,6 @@ export class FrameModules {
   readonly all: ProfileModule[] = [];
   readonly #known = new Map<string, IndexIntoModuleTable>();
 
-  /** @param name name or path; a path is reduced to its last part */
   of(name: string, path?: string, buildId = ""): IndexIntoModuleTable {
     const key = path ?? name;
     let index = this.#known.get(key);

@@ -7,7 +7,6 @@ const CONSTRUCT = "heaptrack recording";
 const VERSIONS = [2, 3];
 const START = /^v [0-9a-f]+ [0-9a-f]+\s*$/m;
 
-/** Returns true if a text may be from heaptrack, judged by its first characters. */
 export function isHeaptrack(start: string): boolean {
   return START.test(start.slice(0, start.indexOf("\n") + 1));
 }
@@ -25,7 +24,6 @@ export function readHeaptrack(bytes: Uint8Array): HeapProfile {
   return new HeaptrackReader(bytes).read();
 }
 
-/** Blocks of one size and call path. */
 interface Allocation {
   readonly size: number;
   readonly trace: number;
@@ -70,7 +68,6 @@ class HeaptrackReader {
   #live = 0;
   #liveBlocks = 0;
   #peak = { blocks: 0, bytes: 0 };
-  /** Index of the allocation in the last line, −1 if that line was no allocation. */
   #last = -1;
   #isAtPeak = false;
 
@@ -165,7 +162,6 @@ class HeaptrackReader {
     return space < 0 ? "" : line.slice(space + 1);
   }
 
-  /** Parses the hexadecimal numbers after the key of a line. */
   #numbers(line: string): number[] {
     return line
       .slice(2)

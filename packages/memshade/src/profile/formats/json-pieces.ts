@@ -17,7 +17,6 @@ export function* jsonArray(values: Iterable<unknown>): Generator<string> {
   yield `${text}]`;
 }
 
-/** Writes a JSON array of values that are themselves written in pieces. */
 export function* jsonArrayOf(parts: Iterable<Generator<string>>): Generator<string> {
   let separator = "[";
   for (const part of parts) {

@@ -41,7 +41,6 @@ function required(name: string, type: StoreType, meaning: string): StoreColumn {
   return { name, type, meaning, isRequired: true };
 }
 
-/** Converts a field name to a column name: `allocCount` becomes `alloc_count`. */
 export function columnOfField(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
@@ -70,7 +69,6 @@ const PLACE = [
 /** Columns whose sums of squares are kept by build, to compute the spread of its runs. */
 export const SPREAD_COLUMNS = ["alloc_count", "total_size", "peak_bytes", "live_bytes"] as const;
 
-/** Histograms of blocks by powers of two. */
 export const POWER_COLUMNS = ["size_log2", "lifetime_log2"] as const;
 
 const BUCKETS =

@@ -41,7 +41,6 @@ function* speedscopeFrames({ frames }: SampleProfile): Generator<object> {
     yield { name, file, ...(line ? { line, ...(column ? { col: column } : {}) } : {}) };
 }
 
-/** Rows of one profile: stacks and their weights. */
 interface Rows {
   name: string;
   unit: string;

@@ -26,7 +26,6 @@ class Reader {
   readonly #file: string;
   readonly #lines: readonly Line[];
   #next = 0;
-  /** Comment lines directly before the current line. */
   #comment: string[] = [];
 
   constructor(text: string, file: string) {

@@ -1,7 +1,6 @@
 /** Bound on the nesting, above any profile or budget: the YAML parser recurses for each level. */
 const MOST_LEVELS = 100;
 
-/** Quoted texts within a line, and brackets. */
 const MARKS = /"(?:[^"\\]|\\.)*"|'[^']*'|[[\]{}]/g;
 /** Indentation of a line, including the dashes of nested lists. */
 const INDENTATION = /^ *(?:[-?] +)*/;

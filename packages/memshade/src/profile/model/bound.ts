@@ -8,7 +8,6 @@ export const FIGURES = [
   "left",
   "lost",
   "lives",
-  // Figures of block accesses, and blocks without accesses.
   "accesses",
   "unused",
   // Figures of the waste tool, the working set and garbage-collected objects.
@@ -37,7 +36,6 @@ export interface Bound {
   readonly are: "least" | "most" | "either";
   /** True if only figures of single sites are inexact and the total is exact. */
   readonly byPlace?: boolean | undefined;
-  /** Reason, as the end of a sentence. */
   readonly because: string;
 }
 
@@ -50,7 +48,6 @@ export const boundList: Check<Bound[]> = list(
   }),
 );
 
-/** Returns the member for a file, empty if there are no bounds. */
 export function boundsMember(bounds: Bound[]): { bounds?: Bound[] } {
   return bounds.length === 0 ? {} : { bounds };
 }

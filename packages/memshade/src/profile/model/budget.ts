@@ -12,7 +12,6 @@ export interface Budget {
 export interface BudgetLimit {
   /** Limit as text, `peak<8MiB`, or as a pair of measure and amount. */
   readonly limit: string | readonly [measure: string, amount: string | number];
-  /** Reason for the limit. */
   readonly reason?: string | undefined;
   readonly place: string;
 }

@@ -20,7 +20,6 @@ class Misfit extends UserError {
     this.#fault = fault;
   }
 
-  /** Returns the error as seen from the enclosing value. */
   within(place: string): Misfit {
     const separator = this.#place === "" || this.#place.startsWith("[") ? "" : ".";
     return new Misfit(`${place}${separator}${this.#place}`, this.#fault);
@@ -53,7 +52,6 @@ export const flag: Check<boolean> = (value) =>
 export const integer: Check<number> = (value) =>
   Number.isSafeInteger(value) ? (value as number) : fail("a whole number", value);
 
-/** Checks a whole number from 0. */
 export const count: Check<number> = (value) =>
   Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : fail("a count", value);
 
@@ -115,7 +113,6 @@ export function record<T extends object>(
   };
 }
 
-/** Checks an object of plain values under any names. */
 export const settings: Check<Record<string, string | number | boolean>> = (value) => {
   const entries = record<object>({})(value);
   for (const [key, entry] of Object.entries(entries))

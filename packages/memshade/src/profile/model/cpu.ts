@@ -13,9 +13,7 @@ export const CPU_VERSION = 1;
 export interface CpuSamples {
   schema: typeof CPU_SCHEMA;
   version: typeof CPU_VERSION;
-  /** Samples per second of CPU time, of each thread. */
   hz: number;
-  /** Threads in the order of their first samples. */
   threads: CpuThread[];
   /**
    * Call paths as a tree in which callers precede callees. `caller` is −1 for outermost frames; `site` is the code
@@ -38,7 +36,6 @@ export interface CpuSamples {
 }
 
 interface CpuThread {
-  /** Kernel's thread id. */
   id: number;
   /** Name at the time of the last sample. */
   name: string;
@@ -48,14 +45,12 @@ interface CpuThread {
 export interface CpuProfile {
   readonly program: string;
   readonly command: readonly string[];
-  /** Samples per second of CPU time, of each thread. */
   readonly hz: number;
   /** Value types: samples, including the lost ones before each, and their CPU time in nanoseconds. */
   readonly samples: SampleProfile;
   readonly lost: number;
   readonly own: number;
   readonly endedEarly: number;
-  /** Sentences about facts that the samples do not cover. */
   readonly notTracked: readonly string[];
 }
 

@@ -54,7 +54,6 @@ export function formatLifetime(lifetime: number, clock: Clock): string {
     : `${Number((lifetime / 60_000).toPrecision(3))} min`;
 }
 
-/** Formats `1 block`, `12,345 blocks`. */
 export function formatBlocks(blocks: number): string {
   return plural(blocks, "block");
 }

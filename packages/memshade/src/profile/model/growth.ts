@@ -27,7 +27,6 @@ export interface BlockGrowth {
 /** Use of large blocks: of blocks that were accessed and did not grow into a larger one. */
 export interface BlockCapacity {
   blocks: number;
-  /** Total size. */
   bytes: number;
   /** Bytes after the last one that was accessed or copied. */
   unusedBytes: number;

@@ -37,7 +37,6 @@ export class HeapProfileBuilder {
   readonly #frames = new Interner<FrameRow, IndexIntoFrameTable>((row) => Object.values(row).join(" "));
   /** Stacks as a tree. Number 0 is the empty stack, so a stack's number is its table row plus 1. */
   readonly #stacks: StackTree;
-  /** Columns of the contexts, allocated with spare capacity. */
   #stackIds = new BigUint64Array(16);
   #stackRows = new Int32Array(16);
   #contextCount = 0;

@@ -48,15 +48,12 @@ export interface HeapProfile {
   readonly overTime?: HeapIntervals | undefined;
 }
 
-/** Facts about the profile as a whole. */
 export interface ProfileDescription {
   /** Approximate memory use of the profiler. */
   readonly presence?: Presence | undefined;
   readonly program?: string | undefined;
   readonly command?: readonly string[] | undefined;
-  /** Child processes with runs of their own. */
   readonly children?: readonly RunChild[] | undefined;
-  /** Version of memshade that recorded the run. */
   readonly recordedBy?: string | undefined;
   readonly end?: RunEnd | undefined;
   readonly clock: Clock;
@@ -69,7 +66,6 @@ export interface ProfileDescription {
   readonly totals?: ProfileTotals | undefined;
   /** Callers of the modules in the host, if they were recorded. */
   readonly host?: Omit<RunHost, "frames" | "start"> | undefined;
-  /** Sentences about everything that the profile does not cover. */
   readonly notTracked: readonly string[];
   /** Limit at which the granule counters of a block saturate, if there is one. */
   readonly counterLimit?: number | undefined;
@@ -77,7 +73,6 @@ export interface ProfileDescription {
   readonly suppressed?: readonly Suppressed[] | undefined;
   /** Block fields that the file lacks: their columns are 0 and have no meaning. */
   readonly unknownFields?: readonly (keyof Mib)[] | undefined;
-  /** Site fields that the file lacks. */
   readonly unknownSiteFields?: readonly SiteField[] | undefined;
   /** Name of the tool that wrote the file, such as "DHAT"; absent for memshade's own profiles. */
   readonly importedFrom?: string | undefined;
@@ -115,7 +110,6 @@ export interface ProfileModule {
   readonly objectAddress?: number | undefined;
   /** True if the module ran without access counting although other modules had it. */
   readonly isUncounted?: boolean | undefined;
-  /** Debug information; only for modules of native programs. */
   readonly knows?: ModuleKnowledge | undefined;
 }
 
@@ -135,7 +129,6 @@ export interface FrameTable {
   /** Offset of the call in the module's code section; for a frame outside all modules, the PC itself. */
   readonly offset: Float64Array;
   readonly file: Column<IndexIntoStringTable | None>;
-  /** Line from 1; 0 if unknown. */
   readonly line: Uint32Array;
   readonly column: Uint32Array;
   /** First line of the function; 0 if unknown. Absent if it was not requested. */
@@ -202,17 +195,13 @@ export type SiteField = Exclude<
   "stackId" | "temporary" | "stage" | "entries" | "growth" | "capacity" | "keptAfterUse" | "collected"
 >;
 
-/** Fields of {@link RunSite}, one column each. */
 export type SiteColumns = { readonly [Field in SiteField]: Float64Array } & {
-  /** Temporary blocks; absent if the run did not count them. */
   readonly temporary?: Float64Array | undefined;
   /** Column of `RunSite.stage`, 0 for fully sampled contexts; absent if no context has a stage. */
   readonly stage?: Uint8Array | undefined;
   /** Column of `RunSite.entries`, 0 for fully sampled contexts; absent if no context has entries. */
   readonly entries?: Float64Array | undefined;
-  /** Growth; undefined for contexts whose blocks did not grow. */
   readonly growth: readonly (BlockGrowth | undefined)[];
-  /** Capacity; undefined for contexts without used large blocks. */
   readonly capacity: readonly (BlockCapacity | undefined)[];
   /** Drag; undefined for contexts without a block that was followed to its last access. */
   readonly keptAfterUse: readonly (BlockDrag | undefined)[];
@@ -269,7 +258,6 @@ export const SITE_FIELDS: readonly SiteField[] = [
  */
 export type HostCode = "script" | `glue: ${string}` | "left-out" | "unknown";
 
-/** Code position that a symbolizer returns for a PC. */
 export interface ResolvedFrame {
   readonly module?: IndexIntoModuleTable | undefined;
   readonly wasmIndex?: number | undefined;
@@ -280,9 +268,7 @@ export interface ResolvedFrame {
   readonly column?: number | undefined;
   readonly startLine?: number | undefined;
   readonly inlined?: boolean | undefined;
-  /** True if the function is declared to return untyped memory of a requested size. */
   readonly handsOutMemory?: boolean | undefined;
-  /** True if the line is that of the nearest earlier position in the function, because this one has none. */
   readonly approximate?: boolean | undefined;
   readonly fromHost?: boolean | undefined;
   readonly host?: HostCode | undefined;
@@ -291,7 +277,6 @@ export interface ResolvedFrame {
 /** Returns the frames at a PC, innermost first: at least one, several if functions were inlined there. */
 export type Symbolizer = (pc: bigint) => readonly ResolvedFrame[];
 
-/** MIBs of many contexts, one typed array per field. */
 export type MibColumns = {
   readonly [Field in U32Field]: Uint32Array;
 } & {
@@ -301,7 +286,6 @@ export type MibColumns = {
   readonly histogram: readonly (readonly bigint[] | undefined)[];
 };
 
-/** Fields whose sums reports show. */
 const TOTALS = MIB_FIELDS.filter(({ name }) =>
   ["allocCount", "totalSize", "totalAccessCount", "totalLifetime"].includes(name),
 );
@@ -365,7 +349,6 @@ function newColumn(bytes: 4 | 8, length: number): AnyColumn {
   return (bytes === 4 ? new Uint32Array(length) : new BigUint64Array(length)) as unknown as AnyColumn;
 }
 
-/** Returns one row of the columns as a MIB. */
 export function mibAt(columns: MibColumns, row: number): Mib {
   const mib = Object.fromEntries(MIB_FIELDS.map(({ name }) => [name, columns[name][row]])) as unknown as Mib;
   const histogram = columns.histogram[row];

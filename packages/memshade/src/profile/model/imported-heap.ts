@@ -16,16 +16,13 @@ export interface ImportedBlocks {
 
 /** Figures of one call path in another tool's file. All paths of a profile have the same members. */
 export interface ImportedContext {
-  /** Frames, innermost first. */
   readonly frames: readonly ResolvedFrame[];
   readonly allocated?: ImportedBlocks | undefined;
-  /** Sizes of the smallest and the largest block. */
   readonly sizes?: { readonly least: number; readonly most: number } | undefined;
   /** Sum over all blocks, in units of the profile's clock. */
   readonly totalLifetime?: number | undefined;
   /** Live blocks when the heap was largest. */
   readonly peak?: ImportedBlocks | undefined;
-  /** Live blocks at the end. */
   readonly live?: ImportedBlocks | undefined;
   /** Blocks that were freed immediately. */
   readonly temporary?: number | undefined;
@@ -48,7 +45,6 @@ export interface MappedPart {
  */
 export type PlaceNames = (part: MappedPart, address: bigint) => readonly ResolvedFrame[] | undefined;
 
-/** Profile of another tool. */
 export interface ImportedHeap {
   readonly contexts: readonly ImportedContext[];
   readonly modules?: readonly ProfileModule[] | undefined;
@@ -57,14 +53,11 @@ export interface ImportedHeap {
   readonly clock: Clock;
   /** Peak of the whole heap; by default the sum of the contexts' figures. */
   readonly peak?: ImportedBlocks | undefined;
-  /** Cause of the recording's end, if known. */
   readonly end?: RunEnd | undefined;
   /** True if the recorded reads include those of the host or the system. */
   readonly readsAreKnown?: boolean | undefined;
-  /** Name of the format: `DHAT`. */
   readonly format: string;
   readonly version: number;
-  /** Sentences about everything that the profile does not cover. */
   readonly notTracked: readonly string[];
 }
 
@@ -187,7 +180,6 @@ function partCount({ allocated }: ImportedContext): number {
   return Math.max(1, Math.ceil((allocated?.blocks ?? 0) / MOST_BLOCKS));
 }
 
-/** @throws FormatError if the block counts would create more rows than a machine can hold */
 function assertFew(contexts: readonly ImportedContext[]): void {
   const more = contexts.reduce((sum, context) => sum + partCount(context) - 1, 0);
   const blocks = contexts.reduce((sum, { allocated }) => sum + (allocated?.blocks ?? 0), 0);

@@ -50,7 +50,6 @@ const ZERO_MIB = Object.fromEntries(
   MIB_FIELDS.map(({ name, bytes }) => [name, bytes === 4 ? 0 : 0n]),
 ) as unknown as Mib;
 
-/** Returns a MIB whose fields are all 0, without a histogram. */
 export function zeroMib(): Mib {
   return { ...ZERO_MIB };
 }

@@ -1,13 +1,11 @@
 import { type Check, count, list, misfit, optional, record, text } from "./check.ts";
 
-/** Module in the files of tools. */
 export interface NamedModule {
   /** Index into `modules` of run.json, which is also the part above 2^32 of addresses in the module. */
   index: number;
   name: string;
   /** Hexadecimal build id, or the beginning of the SHA-256 of a module without one. */
   buildId: string;
-  /** Size of the original module. */
   bytes?: number | undefined;
   /** Some functions that the module exports, if no file is known to contain it. */
   exports?: string[] | undefined;
@@ -29,7 +27,6 @@ export const namedModule = record<NamedModule>({
   exports: optional(list(text)),
 });
 
-/** Returns the members of a module that go into the files of tools. */
 export function namedModuleOf({ index, name, buildId, bytes, exports }: NamedModule): NamedModule {
   return {
     index,

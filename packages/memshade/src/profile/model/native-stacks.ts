@@ -6,11 +6,9 @@ export interface NativeFunction {
   readonly function: string | undefined;
   readonly file?: string | undefined;
   readonly line?: number | undefined;
-  /** True if inlined into the next function. */
   readonly inlined: boolean;
 }
 
-/** Symbol, and the distance of an address from it in bytes. */
 export interface SymbolOffset {
   readonly name: string;
   readonly offset: number;
@@ -30,7 +28,6 @@ export type FrameOrigin = "context" | "cfi" | "plt" | "signal" | "call" | "frame
 /** Reason for a stack's end; the unwinder documents the values. */
 export type StackEnd = "outermost" | "zero" | "memory" | "no-rule" | "loop" | "limit";
 
-/** Frame of a stopped thread. */
 export interface NativeFrame {
   /** Address in the process: the return address, for callers. */
   readonly pc: number;
@@ -51,17 +48,14 @@ export interface NativeFrame {
 export interface NativeThread {
   readonly lwp: number;
   readonly name: string | undefined;
-  /** Frames, innermost first. */
   readonly frames: readonly NativeFrame[];
   readonly end: StackEnd;
 }
 
-/** Threads of a stopped process. */
 export interface NativeStacks {
   readonly architecture: string;
   readonly command: string | undefined;
   readonly pid: number | undefined;
-  /** Signal that ended the process. */
   readonly signal: number | undefined;
   /** Exception that ended the process, on other systems than Linux: `EXC_BAD_ACCESS`. */
   readonly exception?: string | undefined;
@@ -85,7 +79,6 @@ export interface SampledPlace {
   readonly fileOffset: number | undefined;
   /** Demangled symbol that perf would show. */
   readonly shownSymbol: SymbolOffset | undefined;
-  /** Linker's symbol. */
   readonly symbol: SymbolOffset | undefined;
   /** Functions, innermost first, so that an inlined function precedes its enclosing one; empty outside of all files. */
   readonly functions: readonly NativeFunction[];
@@ -93,9 +86,7 @@ export interface SampledPlace {
   text: string | undefined;
 }
 
-/** Address in the kernel. */
 export interface KernelPlace {
-  /** Hexadecimal. */
   readonly address: string;
   /** Symbol; undefined if the kernel's symbols are not available. */
   readonly symbol: SymbolOffset | undefined;
@@ -105,16 +96,13 @@ export interface KernelPlace {
   text: string | undefined;
 }
 
-/** Symbolized sample of a recording. */
 export interface NamedSample {
   readonly threadName: string;
   readonly pid: number;
   readonly tid: number;
   /** Nanoseconds of the recording's clock. */
   readonly time: number;
-  /** Index into the events of the recording. */
   readonly event: number;
-  /** Number of events that the sample represents. */
   readonly period: number;
   /** Kernel frames, innermost first; their callers are the program's frames. */
   readonly kernel: readonly KernelPlace[];
@@ -128,9 +116,7 @@ export interface NamedSample {
 export interface NativeRecording {
   readonly architecture: string | undefined;
   readonly command: readonly string[];
-  /** Names of the events. */
   readonly events: readonly string[];
-  /** Samples that were lost while recording. */
   readonly lost: number;
   /** Sentences about missing parts of the file. */
   readonly notes: readonly string[];

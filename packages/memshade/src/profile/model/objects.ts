@@ -25,10 +25,8 @@ export const OBJECTS_VERSION = 1;
 export interface ObjectsProfile {
   schema: typeof OBJECTS_SCHEMA;
   version: typeof OBJECTS_VERSION;
-  /** Version of memshade that recorded the run. */
   memshade: string;
   command: string[];
-  /** Short name of the program. */
   program: string;
   sizes: ObjectSizes;
   /** True if reads and writes were counted. */
@@ -52,9 +50,7 @@ interface ObjectSizes {
   arrayHeader: number;
 }
 
-/** Figures of the instances of one module. */
 export interface ModuleObjects {
-  /** Index into `modules`. */
   module: number;
   instances: number;
   /** Types that were allocated, or whose fields were used. */
@@ -105,24 +101,20 @@ export interface ObjectField {
   unwritten: boolean;
 }
 
-/** Instruction that creates objects. */
 export interface ObjectSite {
   /** Offset in the code section of the module; −1: constant expressions. */
   offset: number;
-  /** Index of the type. */
   type: number;
   /** Name such as `struct.new`. */
   instruction: string;
   objects: number;
   elements: number;
   bytes: number;
-  /** Source position. */
   frame?: StackFrame | undefined;
 }
 
 /** Call paths, as columns: each is a frame and the path of its caller. */
 export interface ObjectPaths {
-  /** Index into `frames`. */
   frame: number[];
   /** Index into these columns, lower than the path's own; −1: the path has no caller, or an unknown one. */
   caller: number[];
@@ -130,7 +122,6 @@ export interface ObjectPaths {
 
 /** Exact allocations of each site in each calling context, as columns. */
 interface ObjectContexts {
-  /** Index into `sites`. */
   site: number[];
   /** Index into `paths`, whose innermost frame is that of the site. */
   path: number[];
@@ -159,7 +150,6 @@ export interface ContextOverTime {
 
 /** Sampled objects, as columns, instance by instance in the order of their creation. */
 export interface ObjectSamples {
-  /** Index into `sites`. */
   site: number[];
   /** Size in bytes, and the number of objects that the sample represents. */
   size: number[];
@@ -170,7 +160,6 @@ export interface ObjectSamples {
   death: number[];
   /** True if it is unknown whether the object was collected. */
   unknown: boolean[];
-  /** Index into `contexts`. */
   context: number[];
   /** Index into `paths`: the JavaScript frames that entered the module; −1: not recorded. */
   host: number[];
@@ -318,7 +307,6 @@ export function readObjects(json: string): ObjectsProfile {
   return checked;
 }
 
-/** Checks that all indices in a part are valid. */
 function checkPart(
   { module, samples, sites, types, frames, paths, contexts, overTime }: ModuleObjects,
   modules: number,

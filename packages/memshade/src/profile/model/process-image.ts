@@ -1,6 +1,5 @@
 /** State of a stopped process, from a dump. */
 
-/** Machines whose dumps are supported. */
 export type ProcessArchitecture = "x86_64" | "aarch64";
 
 /**
@@ -19,7 +18,6 @@ export interface ProcessThread {
   readonly registers: RegisterWords;
 }
 
-/** Part of a file in the process's memory. */
 export interface MappedFile {
   /** Address range `[start, end)` in the process. */
   readonly start: number;
@@ -37,13 +35,11 @@ export interface ProcessImage {
   readonly pid?: number | undefined;
   /** Command line, possibly truncated. */
   readonly command?: string | undefined;
-  /** Signal that ended the process. */
   readonly signal?: number | undefined;
   /** Exception that ended the process, on systems without such signals: `EXC_BAD_ACCESS`. */
   readonly exception?: string | undefined;
   /** Threads; the one that caused the dump comes first. */
   readonly threads: readonly ProcessThread[];
-  /** Mapped files by address. */
   readonly files: readonly MappedFile[];
   /** Bits of an AArch64 code address that hold a signature, as two halves. */
   readonly pointerAuthenticationMask?: readonly [low: number, high: number] | undefined;

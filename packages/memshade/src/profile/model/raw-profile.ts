@@ -3,7 +3,6 @@ import type { Mib } from "./mib.ts";
 /** Versions of the raw format that can be read and written. */
 export type RawVersion = 3 | 4 | 5;
 
-/** Executable segment of a loaded module. */
 export interface RawSegment {
   /** Run-time address of the first byte. */
   start: bigint;
@@ -15,7 +14,6 @@ export interface RawSegment {
   buildId: Uint8Array;
 }
 
-/** Allocation context with its figures. */
 export interface RawContext {
   /** Key of the context, unique in a dump. */
   stackId: bigint;
@@ -32,7 +30,6 @@ export interface RawProfile {
   contexts: RawContext[];
 }
 
-/** Dump as stored in the file. */
 export interface RawDump {
   /** Offset of the dump in the file. */
   fileOffset: number;

@@ -1,6 +1,5 @@
 import type { RunReach } from "./run.ts";
 
-/** Fields of `RunReach`: bytes and blocks of each kind of live blocks, and further counts. */
 export const REACH_FIELDS = [
   "lostBytes",
   "lostBlocks",

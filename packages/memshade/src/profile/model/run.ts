@@ -15,7 +15,6 @@ export const RUN_VERSION = 1;
 /** Default folder of runs, below the current one. */
 export const DEFAULT_RUNS_FOLDER = "memshade.out";
 
-/** Name of the file in its folder. */
 export const RUN_FILE = "run.json";
 /**
  * Name of the file beside `run.json` with the names and lines of native programs, which are resolved after the run is
@@ -29,16 +28,13 @@ export const RUN_PAGES = { report: "report.html", diff: "diff.html" } as const;
 export interface Run {
   schema: typeof RUN_SCHEMA;
   version: typeof RUN_VERSION;
-  /** Version of memshade that recorded the run. */
   memshade: string;
   command: string[];
-  /** Short name of the program. */
   program: string;
   tools: {
     heap?: HeapTool | undefined;
     waste?: ToolDescription | undefined;
     workingset?: ToolDescription | undefined;
-    /** Objects of garbage-collected languages. */
     objects?: ToolDescription | undefined;
     /** Call paths by CPU time, of native programs. */
     cpu?: ToolDescription | undefined;
@@ -64,7 +60,6 @@ export interface Run {
     workingset?: string | undefined;
     objects?: string | undefined;
     cpu?: string | undefined;
-    /** Accesses to static data, recorded with the heap. */
     statics?: string | undefined;
     /** Cost of the process; present if a run folder was written. */
     measured?: string | undefined;
@@ -140,7 +135,6 @@ export interface AllocatorMemory {
   topBytes: number;
 }
 
-/** Settings of the heap measurement. */
 export interface HeapTool {
   clock: Clock;
   /**
@@ -168,7 +162,6 @@ export type ToolDescription = Readonly<Record<string, string | number | boolean>
 export interface Clock {
   /** Kind: "virtual" advances with the program's work, "wall" with real time. */
   kind: "virtual" | "wall";
-  /** Unit, such as "allocations" or "ms". */
   unit: string;
 }
 
@@ -185,7 +178,6 @@ export interface RunEnd {
   isLater?: boolean | undefined;
 }
 
-/** Child process of a native program. */
 export interface RunChild {
   program: string;
   command: string[];
@@ -235,7 +227,6 @@ export interface RunModule {
 
 /** Instances created by one stack of one thread. */
 export interface RunInstances {
-  /** Frames, innermost first. */
   frames: RunHostFrame[];
   /** Thread number; 0 is the main thread. */
   thread: number;
@@ -283,7 +274,6 @@ export interface RunPlace {
 }
 
 export interface RunPlaceFrame {
-  /** Linker's name. */
   function?: string | undefined;
   file?: string | undefined;
   line?: number | undefined;
@@ -329,7 +319,6 @@ export interface RunHeap {
   sites: RunSite[];
 }
 
-/** Allocations of all threads with the same name. */
 export interface RunThreads {
   name: string;
   threads: number;
@@ -459,7 +448,6 @@ export interface RunSite extends RunReach {
   collected?: BlockCollection | undefined;
 }
 
-/** Returns the figures of a context without any data. */
 export function emptySite(stackId: string): RunSite {
   return {
     stackId,

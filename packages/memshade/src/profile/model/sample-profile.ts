@@ -8,11 +8,9 @@ export interface ValueType {
   readonly says?: string | undefined;
 }
 
-/** Object file or module that contains frames. */
 export interface SampleModule {
   readonly name: string;
   readonly path?: string | undefined;
-  /** Hexadecimal. */
   readonly buildId?: string | undefined;
   /** Address range `[start, end)` of the module's frames. */
   readonly start: number;
@@ -73,7 +71,6 @@ export interface CounterTrack {
   readonly group: string;
   readonly name: string;
   readonly unit: "bytes" | "count";
-  /** Unit of the clock. */
   readonly clock: string;
   /** Readings of the clock, ascending. */
   readonly times: readonly number[];
@@ -95,7 +92,6 @@ export interface SampleColumns {
 export interface StackTrack {
   readonly name: string;
   readonly unit: "bytes" | "count";
-  /** Times, ascending. */
   readonly times: readonly number[];
   readonly stacks: readonly number[];
   readonly values: readonly number[];
@@ -126,7 +122,6 @@ class StackIndex {
     return number;
   }
 
-  /** Returns the slot of a stack, or the free slot for it. */
   #find(prefix: number, frame: number): number {
     const slots = this.#slots;
     const capacity = slots.length / 3;

@@ -12,7 +12,6 @@ export function framesOfContext(profile: HeapProfile, context: IndexIntoContextT
   return framesOfStack(profile, profile.contexts.stack[context]!);
 }
 
-/** Returns the frames of a call stack, innermost first. */
 export function framesOfStack(
   { stacks }: HeapProfile,
   innermost: IndexIntoStackTable | None,

@@ -7,7 +7,6 @@ import { type Check, count, integer, list, oneOf, optional, parseVersioned, reco
 export const STATICS_SCHEMA = "memshade-statics";
 export const STATICS_VERSION = 1;
 
-/** Name of the file in a run's folder. */
 export const STATICS_FILE = "statics.json";
 
 export interface StaticsFile {

@@ -283,7 +283,6 @@ export interface WasteBlocks {
   followed?: number | undefined;
 }
 
-/** Part of each element that is never read. */
 export interface WasteUnreadField {
   offset: number;
   size: number;

@@ -49,7 +49,6 @@ class BudgetReader {
     };
   }
 
-  /** Reads a list of limits, or a map from measures to amounts. */
   #limits(node: Node | undefined): BudgetLimit[] {
     if (isMap(node))
       return (node as YAMLMap).items.map((pair) => {

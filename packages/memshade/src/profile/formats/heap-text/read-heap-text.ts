@@ -28,7 +28,6 @@ const DELETED = / \(deleted\)$/;
 /** Comment line by which Go's runtime names the functions at an address of the stack above it, inlined ones first. */
 const NAMED = /^#\t(0x[0-9a-f]{1,16})\t(\S.*?)\+0x[0-9a-f]+\s+(\S.*?):(\d+)\s*$/;
 
-/** Returns true if a text may be a heap profile of jemalloc or gperftools, judged by its first characters. */
 export function isHeapText(start: string): boolean {
   const line = start.slice(0, Math.max(0, start.indexOf("\n")));
   return JEMALLOC.test(line) || GPERFTOOLS.test(line);
@@ -115,7 +114,6 @@ interface Counts {
   readonly bytes: number;
 }
 
-/** Sums of a call path, innermost frame first. */
 interface StackSums {
   readonly addresses: readonly bigint[];
   live: Counts;
@@ -133,7 +131,6 @@ interface HeapText {
 
 /** Names that the text itself gives to an address. */
 interface NamedAddress {
-  /** Frames, innermost first. */
   readonly frames: ResolvedFrame[];
   /** Offset of the stack line above these names. Names after other stacks with the same address repeat them. */
   readonly stackAt: number;
@@ -145,7 +142,6 @@ function readLines(bytes: Uint8Array): HeapText {
   let head: { isJemalloc: boolean; distance: number } | undefined;
   const names = new Map<bigint, NamedAddress>();
   let stackAt = 0;
-  /** Current stack of a jemalloc file, whose counts follow. */
   let stack: string | undefined;
   let isMapped = false;
   for (const { line, offset } of linesOf(bytes)) {
@@ -198,7 +194,6 @@ function readLines(bytes: Uint8Array): HeapText {
   return { ...head!, stacks, mapped, names };
 }
 
-/** Adds the name of an address if the comment line has one. */
 function addName(names: Map<bigint, NamedAddress>, line: string, stackAt: number): void {
   const [, digits, name, file, number] = NAMED.exec(line) ?? [];
   if (digits === undefined) return;

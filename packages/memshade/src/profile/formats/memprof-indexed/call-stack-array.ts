@@ -7,9 +7,7 @@ import {
 
 /** Frames and call stacks in the order of indexed versions 3 and 4. */
 export interface CallStackArray {
-  /** Used frames, in file order. */
   readonly frames: Uint32Array;
-  /** Elements of the array; jumps are negative numbers. */
   readonly elements: Int32Array;
   /** Index in `elements` by stack; undefined for unused stacks. */
   readonly positions: Uint32Array;
@@ -32,9 +30,7 @@ export function buildCallStackArray(
 }
 
 export interface FrameOrder {
-  /** Used frames, in file order. */
   readonly frames: Uint32Array;
-  /** Position in `frames`, by frame. */
   readonly linearIds: Uint32Array;
   /** Rank among siblings in the tree, by frame; unused frames come first. */
   readonly ranks: Uint32Array;

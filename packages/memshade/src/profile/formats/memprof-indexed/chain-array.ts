@@ -25,7 +25,6 @@ export class ChunkWriter {
     return this.#length >= CHUNK_BYTES;
   }
 
-  /** Yields the bytes written since the last call. */
   *take(): Chunks {
     yield this.#buffer.subarray(0, this.#length);
     this.#length = 0;
@@ -193,7 +192,6 @@ export class ChainArray {
 class SharingWalk {
   stack = 0;
   depth = 0;
-  /** The stack and its callers, by depth. */
   readonly path: number[] = [0];
   /** Number of frames at the root that the next stack has too. */
   shared = 0;
@@ -210,7 +208,6 @@ class SharingWalk {
     this.#isThere = this.#isAtRoot || this.#seek();
   }
 
-  /** Moves to the next stack. @returns false at the end */
   next(): boolean {
     if (!this.#isThere) return false;
     const { path } = this;

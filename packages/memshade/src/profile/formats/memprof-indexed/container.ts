@@ -5,14 +5,12 @@ import { containerHeaderBytes, HAS_MEMPROF, MAGIC, NEWEST_CONTAINER, OLDEST_CONT
 const LONGEST_HEADER_BYTES = 72;
 const CONSTRUCT = "indexed profile header";
 
-/** Header of an indexed instrumentation profile. */
 export interface Container {
   readonly version: number;
   /** Offset of the memprof section; undefined if the file has no memory profile. */
   readonly memprofOffset: number | undefined;
 }
 
-/** Returns true if the bytes begin like an indexed profile. */
 export function isIndexedProfile(bytes: Uint8Array): boolean {
   return bytes.length >= MAGIC.length && MAGIC.every((byte, index) => bytes[index] === byte);
 }

@@ -8,7 +8,6 @@ export class Cursor {
   position: number;
   readonly #end: number;
 
-  /** @param end offset in the file; the end of the file by default */
   constructor(window: Window, position: number, construct: string, end = window.size) {
     this.window = window;
     this.position = position;
@@ -31,7 +30,6 @@ export class Cursor {
       throw this.error(`${what} of ${count} bytes, but ${this.#end - this.position} are left`);
   }
 
-  /** Moves forward and returns the position before the move. */
   skip(count: number): number {
     this.need(count, "a field");
     const start = this.position;
@@ -64,7 +62,6 @@ export class Cursor {
     return this.window.view.getBigUint64(at, true);
   }
 
-  /** Reads a u64 that is an offset in the file. */
   offset(what: string): number {
     const value = this.u64();
     if (value > this.window.size) {

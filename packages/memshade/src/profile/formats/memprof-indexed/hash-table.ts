@@ -8,9 +8,7 @@ const NONE = -1;
 /** Lists of a chained hash table; an entry is the number of a key. */
 export interface Buckets {
   readonly length: number;
-  /** First entry of each bucket; -1 for an empty one. */
   readonly head: Int32Array;
-  /** Entry that follows each entry; -1 at the end. */
   readonly next: Int32Array;
 }
 
@@ -52,7 +50,6 @@ function insertAtHead({ length, head, next }: Buckets, keys: BigUint64Array, ent
   head[bucket] = entry;
 }
 
-/** @param buckets number of buckets, a power of two */
 function bucketOf(key: bigint, buckets: number): number {
   return Number(BigInt.asUintN(32, key)) & (buckets - 1);
 }
@@ -64,7 +61,6 @@ function finalBuckets(entries: number): number {
 /** Layout of a table in a file. All offsets are absolute. */
 export interface TablePlan {
   readonly buckets: Buckets;
-  /** Offset of each bucket's payload; 0 for an empty bucket. */
   readonly offsets: Float64Array;
   readonly payloadEnd: number;
   readonly bucketTable: number;
@@ -90,7 +86,6 @@ export function planTable(start: number, buckets: Buckets, entryBytes: (entry: n
   return { buckets, offsets, payloadEnd: position, bucketTable, end: bucketTable + 16 + 8 * buckets.length };
 }
 
-/** Yields the entries of each non-empty bucket, in file order. */
 export function* entriesByBucket({ head, next }: Buckets): Generator<number[]> {
   for (const first of head) {
     if (first === NONE) continue;

@@ -1,4 +1,3 @@
-/** First eight bytes of LLVM's indexed instrumentation profiles. */
 export const MAGIC = Uint8Array.of(0xff, 0x6c, 0x70, 0x72, 0x6f, 0x66, 0x69, 0x81);
 
 /** Bit 62 of the container's version: the file has a memory profile. */
@@ -11,7 +10,6 @@ export const NEWEST_CONTAINER = 13;
 export type MemprofVersion = 2 | 3 | 4;
 export const NEWEST_MEMPROF = 4;
 
-/** Returns the size of the container's header. */
 export function containerHeaderBytes(version: number): number {
   if (version < 8) return 40;
   return version === 8 ? 48 : version === 9 ? 56 : version < 12 ? 64 : 72;

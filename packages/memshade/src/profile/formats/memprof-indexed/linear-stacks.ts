@@ -11,7 +11,6 @@ const STEPS_PER_ELEMENT_BEFORE_ALL = 16;
 /** Initial number of elements whose stacks are remembered: a power of two. */
 const REMEMBERED = 1 << 16;
 
-/** Creates the stack of a frame, given by its number in the file, and its calling stack. */
 export type ChildStack = (parent: number, frame: number) => number;
 
 /** Decodes stacks of the call stack array (versions 3 and 4). A shared part is decoded once, or a few times. */
@@ -40,7 +39,6 @@ export class LinearStacks {
     this.#child = child;
   }
 
-  /** Returns the stack that begins at an element. */
   at(index: number): number {
     const count = this.#element(index) >>> 0;
     if (count > this.#length) throw this.#error(index, `a stack of ${count} frames`);

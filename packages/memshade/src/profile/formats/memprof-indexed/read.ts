@@ -24,9 +24,7 @@ import { type ChildStack, LinearStacks } from "./linear-stacks.ts";
 const CONSTRUCT = "memprof section";
 const MOST_SCHEMA_ENTRIES = 28;
 
-/** Contents of an indexed file. */
 export interface IndexedProfile {
-  /** Memprof version, 0 to 4. */
   readonly memprofVersion: number;
   /** Fields of a block, in stored order. */
   readonly schema: readonly MibField[];
@@ -142,7 +140,6 @@ function readVersion3Or4(cursor: Cursor, version: number): SectionContent {
 /** Memprof section of version 3 or 4 whose parts are read on demand. */
 export interface LinearSection {
   readonly version: number;
-  /** Summary, in version 4 only. */
   readonly summary: MemprofSummary | undefined;
   readonly schema: readonly MibField[];
   readonly frames: readonly MemprofFrame[];
@@ -155,7 +152,6 @@ export interface LinearSection {
   dataAccess(): DataAccessProfile | undefined;
 }
 
-/** @param cursor position after the section's version */
 export function readLinear(cursor: Cursor, version: number): LinearSection {
   const arrayStart = cursor.offset("call stack array");
   const recordPayload = cursor.offset("record payload");
@@ -238,7 +234,6 @@ function readFrame(cursor: Cursor): MemprofFrame {
   return { guid, lineOffset, column, inline };
 }
 
-/** Reads the frame table of versions 0 to 2. @returns a lookup from the table's keys to frames */
 function readFrameTable(
   file: Window,
   table: number,
@@ -304,7 +299,6 @@ export function addIndexed(source: ByteSource, merger: ProfileMerger, input: num
   merger.addDataAccess(dataAccess);
 }
 
-/** Reads the whole section to check it. @returns true if there is a block */
 function check(section: LinearSection): boolean {
   const stacks = section.stacksOf(() => 0);
   const blockBytes = schemaBytes(section.schema);
@@ -332,13 +326,11 @@ class SectionAdder {
   readonly #input: number;
   readonly #stacks: LinearStacks;
   readonly #blockBytes: number;
-  /** Offset in a block of each field of the merger; -1 for absent fields. */
   readonly #offsets: readonly number[];
   /**
    * Number (from 1) of the record that has the row's block, by row. A context in an inline chain is in several records.
    */
   readonly #owners = new Column();
-  /** Rows that occur several times in their record. */
   readonly #repeated = new Map<number, Mib | undefined>();
 
   constructor(section: LinearSection, merger: ProfileMerger, input: number) {
@@ -430,12 +422,10 @@ class SectionAdder {
   }
 }
 
-/** Returns the size of a block with these fields. */
 export function schemaBytes(schema: readonly MibField[]): number {
   return schema.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** Reads the targets of a call site; undefined in versions that do not have them. */
 export function readCallees(entry: Cursor, version: number): bigint[] | undefined {
   if (version < 4) return undefined;
   return Array.from({ length: entry.count(8, "callees") }, () => entry.u64());

@@ -54,7 +54,6 @@ interface WriteIndexedOptions {
   readonly stackOrder?: Iterable<number> | undefined;
 }
 
-/** Parts of version 4 besides the records. */
 interface Version4Extras {
   readonly dataAccess: DataAccessProfile | undefined;
   summary(): MemprofSummary;
@@ -71,7 +70,6 @@ function writeVersion2(profile: StackTreeView, options: WriteIndexedOptions): Ch
   return writeContainer((start) => planVersion2(profile, options, start), options);
 }
 
-/** Writes an indexed profile of version 3 or 4 from stacks that are already laid out. */
 function writeLinear(profile: LinearProfile, extras: Version4Extras, options: WriteIndexedOptions): Chunks {
   return writeContainer((start) => planVersion3Or4(profile, extras, options, start), options);
 }
@@ -144,7 +142,6 @@ function planVersion3Or4(
 /** Profile in the form in which versions 3 and 4 store it. */
 interface LinearProfile {
   readonly frames: MemprofFrames;
-  /** Used frames, in file order. */
   readonly frameOrder: Uint32Array;
   readonly elements: number;
   writeElements(writer: ChunkWriter): Chunks;
@@ -154,7 +151,6 @@ interface LinearProfile {
    */
   putPositions(stacks: Uint32Array, into: Uint32Array, first: number, step: number): void;
   readonly records: MemprofRecords;
-  /** Returns a field of the blocks; undefined if the profile lacks it. */
   field(field: MibField): BlockWords | undefined;
 }
 
@@ -184,7 +180,6 @@ function linearize(profile: MemprofProfile): LinearProfile {
   };
 }
 
-/** Merged profile as an indexed profile. */
 interface MergedIndexed {
   readonly contexts: number;
   readonly functions: number;
@@ -230,7 +225,6 @@ function linearizeMerged(merger: ProfileMerger): LinearProfile {
   // the file.
   const siblings = ranks.map((rank) => byCount.ranks[rank]!);
   const array = new ChainArray(stacks, used, branches);
-  /** Position by rank of the stack among the used ones. */
   const positions = new Column();
   const elements = array.layOut(new ChainOrder(stacks, siblings, branches), (stack, position) => {
     positions.set(used.rankOf(stack), position);
@@ -278,7 +272,6 @@ class RecordLayout {
   readonly #columns: readonly { bytes: number; values: BlockWords | undefined }[];
   readonly #blockBytes: number;
   readonly #stackBytes: number;
-  /** Buffer of allocation sites to be written. */
   readonly #words: Uint32Array;
 
   /** @param fields columns of the blocks for each entry of the schema; absent ones are written as 0 */
@@ -297,7 +290,6 @@ class RecordLayout {
     }));
     this.#blockBytes = schema.reduce((sum, { bytes }) => sum + bytes, 0);
     this.#stackBytes = version === 2 ? 8 : 4;
-    // Absent fields stay 0.
     this.#words = new Uint32Array((SITES_AT_ONCE * (this.#stackBytes + this.#blockBytes)) / 4);
   }
 
@@ -398,7 +390,6 @@ function planVersion2(profile: StackTreeView, options: WriteIndexedOptions, star
   return { end: stackTable.end, write };
 }
 
-/** Yields the stacks of one record after the other. */
 function* stacksByRecord({
   length,
   allocStart,
@@ -412,15 +403,12 @@ function* stacksByRecord({
   }
 }
 
-/** Used stacks in the order of first use. */
 class StacksInUse {
   readonly ids: BigUint64Array;
-  /** Used frames, in the order of first use. */
   readonly frames: readonly number[];
   /** Frames that `readFrames` has read, leaf first. */
   readonly path: number[] = [];
   readonly #profile: StackTreeView;
-  /** Numbers of the used stacks in the tree. */
   readonly #used = new RankedBits();
   /** Place in the order of use, by rank of the stack in `#used`. */
   readonly #places = new Column();
@@ -468,7 +456,6 @@ class StacksInUse {
   }
 }
 
-/** End of a memprof section, and its writer. */
 interface SectionPlan {
   readonly end: number;
   write(writer: ChunkWriter): Chunks;

@@ -19,7 +19,6 @@ export interface RawContext {
   readonly place: number;
 }
 
-/** Returns the contexts of a scanned file of which only pieces are in memory. */
 export function contextsOfScan(scan: RawScan): RawContexts {
   return {
     *stacks() {

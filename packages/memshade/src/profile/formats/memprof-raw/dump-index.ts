@@ -25,7 +25,6 @@ export class DumpIndex implements RawScan {
   readonly segments: readonly RawSegment[];
   readonly #source: ByteSource;
   readonly #ids = new IdTable();
-  /** Rows of ids, in the order of their first blocks. */
   readonly #order = new Column();
   #count = 0;
   /** First and last block of each row, plus 1. */
@@ -72,7 +71,6 @@ export class DumpIndex implements RawScan {
     return (row) => this.mibOf(row, window);
   }
 
-  /** Number of ids. */
   get rows(): number {
     return this.#ids.length;
   }
@@ -81,7 +79,6 @@ export class DumpIndex implements RawScan {
     return this.#firstBlock.get(row) !== 0;
   }
 
-  /** Returns the row at a position in the order of first blocks. */
   rowAt(index: number): number {
     return this.#order.get(index);
   }
@@ -94,7 +91,6 @@ export class DumpIndex implements RawScan {
     return this.#stackAt.get(row);
   }
 
-  /** Returns the blocks of a row in all dumps, merged. */
   mibOf(row: number, window: Window): Mib {
     let merged: Mib | undefined;
     for (let block = this.#firstBlock.get(row); block !== 0; block = this.#nextBlock.get(block - 1)) {
@@ -308,7 +304,6 @@ export class OffsetColumn {
   }
 }
 
-/** Reads the block at an offset of a file, with its histogram. */
 export function readMib(window: Window, offset: number, version: RawVersion): Mib {
   const bytes = mibBytesOf(version);
   const at = window.at(offset, bytes);
@@ -319,7 +314,6 @@ export function readMib(window: Window, offset: number, version: RawVersion): Mi
   return mib;
 }
 
-/** Reads the histogram at an offset of a file. */
 export function readHistogram(
   window: Window,
   offset: number,

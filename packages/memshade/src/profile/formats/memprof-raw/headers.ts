@@ -13,7 +13,6 @@ export interface DumpHeader {
   totalSize: number;
 }
 
-/** Returns the checked headers of all dumps. */
 export function walkDumps(window: Window): DumpHeader[] {
   const { size } = window;
   if (size < MAGIC.length || !hasMagic(window, 0))
@@ -56,12 +55,10 @@ function readHeader(window: Window, start: number): DumpHeader {
   return { fileOffset: start, version: Number(version) as RawVersion, totalSize: Number(totalSize) };
 }
 
-/** Returns the version of the last dump of a file. @throws FormatError as {@link walkDumps} */
 export function lastVersion(source: ByteSource): RawVersion {
   return walkDumps(new Window(source)).at(-1)!.version;
 }
 
-/** Returns the offsets of a dump's sections, relative to the dump. */
 export function readSectionOffsets(
   window: Window,
   { fileOffset, totalSize }: DumpHeader,

@@ -58,7 +58,6 @@ export function heapProfileFromRaw(
   return builder.build();
 }
 
-/** Returns a symbolizer that also resolves the frames of the host. */
 function withHost(symbolize: Symbolizer, host: RunHost | undefined): Symbolizer {
   if (host === undefined) return symbolize;
   const first = BigInt(host.start) + 1n;
@@ -125,7 +124,6 @@ function segmentOf({ start, codeBytes, buildId }: RunModule): RawSegment {
   };
 }
 
-/** Block fields that are derived from access counts. */
 const ACCESS_FIELDS = MIB_FIELDS.map(({ name }) => name).filter((name) => name.includes("Access"));
 
 function describe(

@@ -19,7 +19,6 @@ export function encodeHistogramCount(count: bigint): number {
   return (exponent << 12) | mantissa;
 }
 
-/** Decodes a u16 to its count. */
 export function decodeHistogramCount(encoded: number): bigint {
   return BigInt((encoded & LARGEST_MANTISSA) * 2 ** (encoded >> 12));
 }

@@ -1,7 +1,6 @@
 import { FIRST_HISTOGRAM_TAG, MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
 import type { RawVersion } from "../../model/raw-profile.ts";
 
-/** First eight bytes of every dump. */
 export const MAGIC = Uint8Array.of(0x81, 0x72, 0x66, 0x6f, 0x72, 0x70, 0x6d, 0xff);
 
 /** Header fields: Magic, Version, TotalSize, SegmentOffset, MIBOffset, StackOffset, eight bytes each. */
@@ -16,7 +15,6 @@ export const BUILD_ID_FIELD_BYTES = 32;
 
 const FIELDS_WITHOUT_HISTOGRAM = MIB_FIELDS.filter(({ tag }) => tag < FIRST_HISTOGRAM_TAG);
 
-/** Returns the MIB fields that a version stores, in file order. */
 export function mibFieldsOf(version: RawVersion): readonly MibField[] {
   return version === 3 ? FIELDS_WITHOUT_HISTOGRAM : MIB_FIELDS;
 }

@@ -48,7 +48,6 @@ function mergeDumps(dumps: readonly RawDump[]): RawProfile {
   return { version: dumps.at(-1)!.version, segments: first.segments, contexts };
 }
 
-/** @throws FormatError if a later dump of a file has other segments than the first */
 export function requireEqualSegments(
   first: readonly RawSegment[],
   later: readonly RawSegment[],

@@ -8,7 +8,6 @@ import type { RawSegment, RawVersion } from "../../model/raw-profile.ts";
 export interface RawScan {
   /** Version of the blocks that the cursors return. */
   readonly version: RawVersion;
-  /** Version of the last dump in the file. */
   readonly lastVersion: RawVersion;
   readonly segments: readonly RawSegment[];
   readonly length: number;
@@ -22,7 +21,6 @@ export interface RawScan {
 
 /** Cursor over stacks. Its data is valid until `next`. */
 export interface StackCursor {
-  /** Moves to the next stack (the first one initially). @returns false at the end */
   next(): boolean;
   /** View of the PCs, which begin at `pcsAt`, leaf first. */
   readonly pcs: DataView;
@@ -30,13 +28,11 @@ export interface StackCursor {
   readonly depth: number;
 }
 
-/** Cursor over contexts. Its data is valid until `next`. */
 export interface RawCursor extends StackCursor {
   /** View of the context's packed MIB, which begins at `mibAt`. */
   readonly mib: DataView;
   readonly mibAt: number;
   /** Key of the block for the scan's `blockReader`. */
   readonly place: number;
-  /** Returns the context's histogram; undefined if it has none. */
   histogram(): BigUint64Array | undefined;
 }

@@ -49,7 +49,6 @@ function scanPlainDump(source: ByteSource, header: DumpHeader): RawScan | undefi
   };
 }
 
-/** Window size for a block and a typical histogram. */
 const ONE_BLOCK_BYTES = 1 << 12;
 
 const NO_STACKS: StackCursor = {
@@ -114,7 +113,6 @@ class PlainCursor implements RawCursor {
     return this.#stacks.view;
   }
 
-  /** True once all contexts were read. */
   get isComplete(): boolean {
     return this.#left === 0;
   }

@@ -1,7 +1,6 @@
 import { FormatError } from "../../../ground/bytes/errors.ts";
 import type { Window } from "../../../ground/bytes/window.ts";
 
-/** Reads forward inside one section and never past its end. */
 export class SectionReader {
   readonly #window: Window;
   readonly #name: string;

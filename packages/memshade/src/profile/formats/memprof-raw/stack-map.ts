@@ -9,7 +9,6 @@ const FEWEST_BUCKETS = 64;
 interface Stack {
   readonly id: bigint;
   readonly hash: number;
-  /** Offset of the stack's PCs in the file. */
   readonly offset: number;
   readonly depth: number;
 }
@@ -60,10 +59,8 @@ function hashOf(id: bigint): number {
 /** Hash map with LLVM's layout: open addressing, probe steps that grow by one, at most three quarters full. */
 class StackMap implements Iterable<Stack> {
   readonly #stacks: Stack[] = [];
-  /** Stack numbers by bucket. */
   #buckets = new Int32Array(FEWEST_BUCKETS).fill(NONE);
 
-  /** Adds a stack, unless its id is already present. */
   add(stack: Stack): void {
     if (this.#buckets[this.#bucketOf(stack)] !== NONE) return;
     const number = this.#stacks.push(stack) - 1;

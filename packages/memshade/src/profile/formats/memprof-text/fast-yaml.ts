@@ -10,7 +10,6 @@ const PIECE_BYTES = 1 << 18;
 const LONGEST_LINE = 1 << 20;
 
 const CARRIAGE_RETURN = 0x0d;
-/** Indentation of frames and fields. */
 const INSIDE = " ".repeat(10);
 const CALLEES_KEY = "        CalleeGuids:";
 
@@ -38,7 +37,6 @@ export function readFastYaml(source: ByteSource): MemprofProfile | undefined {
   return reader.finish();
 }
 
-/** Returns the names of the fields that the blocks have. */
 function findFields(source: ByteSource): ReadonlySet<string> | undefined {
   const names = new Set<string>();
   for (const line of linesOf(source)) {
@@ -66,7 +64,6 @@ class FastYamlReader {
   readonly #builder: ProfileBuilder;
   #state: State = "head";
   #record: RecordRows | undefined;
-  /** Frame numbers by line. */
   readonly #frameNumbers = new Map<string, number>();
   readonly #frames: number[] = [];
   readonly #fields = new Map<string, bigint>();
@@ -95,7 +92,6 @@ class FastYamlReader {
     return true;
   }
 
-  /** Reads a frame or a field. */
   #readInside(line: string): boolean {
     if (this.#state === "callstack" || this.#state === "frames") {
       if (this.#callees.length > 0) return false;
@@ -172,7 +168,6 @@ class FastYamlReader {
     return ["records", "record", "allocSites", "callSites"].includes(this.#state);
   }
 
-  /** Adds the site whose lines end before this one. */
   #endSite(line: string): boolean {
     if (this.#state === "block") {
       if (this.#fields.size === 0) return false;

@@ -11,13 +11,11 @@ import type { RawSegment } from "../../model/raw-profile.ts";
 import { canonicalName } from "../memprof/guid.ts";
 import { summaryLines } from "./summary-lines.ts";
 
-/** Facts of the raw file for the head of the text. */
 export interface RawTextHead {
   readonly version: number;
   readonly segments: readonly RawSegment[];
   /** Number of stacks with at least one symbolized frame. */
   readonly stackCount: number;
-  /** Returns a block with all its fields, and its histogram. */
   blockOf(block: number): Mib;
 }
 

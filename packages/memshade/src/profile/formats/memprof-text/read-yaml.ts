@@ -125,7 +125,6 @@ function addRecord(
   for (const { frames, callees } of callSites) record.addCallSite(stackOf(frames), callees);
 }
 
-/** Parses a GUID in hexadecimal, or the name of a function. */
 function parseGuid(node: YamlNode): bigint {
   const text = node.text();
   if (/^0x[0-9a-f]+$/i.test(text)) return node.integer(U64);
@@ -200,7 +199,6 @@ const OCTAL = /^0(?=\d)|^0O/;
 const TRUE = /^(?:true|True|TRUE|yes|Yes|YES|y|Y|on|On|ON)$/;
 const FALSE = /^(?:false|False|FALSE|no|No|NO|n|N|off|Off|OFF)$/;
 
-/** Node of the document, with the checks that the reader needs. */
 class YamlNode {
   readonly #node: unknown;
   readonly #name: string;

@@ -15,7 +15,6 @@ export function sectionText(section: LinearSection): Generator<string> {
   return documentText(head, recordTexts(section));
 }
 
-/** Reads the whole section to check it. */
 function check(section: LinearSection) {
   const { schema, version } = section;
   const frames = new FrameTable(false);

@@ -78,7 +78,6 @@ export function indexedProfileText(profile: MemprofProfile): Generator<string> {
   return profileText(viewOf(profile));
 }
 
-/** Yields the same text as {@link indexedProfileText} for a view. */
 export function* profileText(profile: ProfileView): Generator<string> {
   const { records, dataAccess } = profile;
   yield* documentText(
@@ -87,15 +86,12 @@ export function* profileText(profile: ProfileView): Generator<string> {
   );
 }
 
-/** Parts of the text outside of the records. */
 export interface ProfileHead {
   readonly summary: MemprofSummary;
-  /** Number of records. */
   readonly records: number;
   readonly dataAccess: DataAccessProfile | undefined;
 }
 
-/** Yields the whole text, given the texts of all records. */
 export function* documentText(
   { summary, records, dataAccess }: ProfileHead,
   recordTexts: Iterable<string>,
@@ -117,7 +113,6 @@ export function* documentText(
   yield "...\n";
 }
 
-/** Line formats of a record. */
 export const LINES = {
   function: (guid: bigint) => `  - ${keyText("GUID")}${hex(guid)}\n`,
   allocSites: "    AllocSites:\n",
@@ -173,7 +168,6 @@ function valueText(words: BlockWords, block: number): string {
   return wordsText(words.low(block), words.high(block));
 }
 
-/** Formats a u64 that is given as two words. */
 export function wordsText(low: number, high: number): string {
   if (high === 0) return String(low);
   return high < LEAST_INEXACT_HIGH
@@ -181,7 +175,6 @@ export function wordsText(low: number, high: number): string {
     : String((BigInt(high) << 32n) | BigInt(low));
 }
 
-/** Formats the frame lines of a call stack. */
 function frameTexts({ frames }: ProfileView): string[] {
   return Array.from({ length: frames.length }, (_, index) => LINES.frame(frameAt(frames, index)));
 }

@@ -12,7 +12,6 @@ import {
 import { MIB_FIELDS } from "../../model/mib-fields.ts";
 
 export interface HeapProfileOptions {
-  /** Version of the raw or indexed format of the file. */
   readonly version: number;
   readonly program?: string | undefined;
   readonly modules?: readonly ProfileModule[];
@@ -22,7 +21,6 @@ export interface HeapProfileOptions {
   readonly functionOf?: (guid: bigint) => KnownFunction | undefined;
 }
 
-/** Function as described by debug information. */
 export interface KnownFunction {
   readonly name: string;
   readonly file?: string | undefined;
@@ -97,7 +95,6 @@ function copyStacks(
   return copies;
 }
 
-/** Returns the columns of some blocks, without a copy if these are all blocks. */
 function columnsOfBlocks(blocks: MemprofBlocks, rows: readonly number[]): MibColumns {
   const isAll = rows.length === blocks.length;
   const columns = MIB_FIELDS.map(({ name, bytes }) => {

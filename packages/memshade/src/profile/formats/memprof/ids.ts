@@ -3,13 +3,11 @@ import type { MemprofFrames } from "../../model/memprof/index.ts";
 
 const FRAME_BYTES = 17;
 
-/** Returns the first eight bytes of the BLAKE3 hash as a little-endian u64. */
 export function blake3Of64Bits(bytes: Uint8Array): bigint {
   const digest = blake3(bytes, { dkLen: 8 });
   return new DataView(digest.buffer, digest.byteOffset).getBigUint64(0, true);
 }
 
-/** Returns the ids of frames: hashes of their stored form. */
 export function frameIds(frames: MemprofFrames): BigUint64Array {
   const stored = new Uint8Array(FRAME_BYTES);
   const view = new DataView(stored.buffer);

@@ -20,7 +20,6 @@ export class PcCache {
     this.#count = 0;
   }
 
-  /** Returns the location of a PC, or -1. */
   find(low: number, high: number): number {
     const lows = this.#lows;
     const highs = this.#highs;
@@ -33,7 +32,6 @@ export class PcCache {
     }
   }
 
-  /** Adds a PC that the table does not have. */
   add(low: number, high: number, location: number): void {
     if (2 * ++this.#count > this.#values.length) this.#enlarge();
     this.#put(low, high, location + 1);
@@ -65,7 +63,6 @@ function hashOf(low: number, high: number): number {
   return hash ^ (hash >>> 15);
 }
 
-/** Result of adding a raw profile. */
 export interface AddedRaw {
   readonly contexts: number;
   /** Contexts without a frame in the given modules. */
@@ -236,7 +233,6 @@ class LocationTable {
     this.#merger = merger;
   }
 
-  /** Continues with another merger, which has the frames and the call sites of the previous one. */
   moveTo(merger: ProfileMerger): void {
     this.#merger = merger;
   }

@@ -1,7 +1,6 @@
 import type { MemprofFrame } from "../../model/memprof/index.ts";
 import { functionGuid } from "./guid.ts";
 
-/** Function of an inline chain, from debug information. */
 export interface SourceFrame {
   readonly linkageName?: string | undefined;
   readonly file?: string | undefined;
@@ -20,7 +19,6 @@ const RUNTIME_FILES = new Set([
   "memprof_new_delete.cpp",
 ]);
 
-/** Returns true if a frame is in MemProf's own allocation functions. */
 export function isInRuntime({ file }: Pick<SourceFrame, "file">): boolean {
   return file !== undefined && RUNTIME_FILES.has(file.slice(file.lastIndexOf("/") + 1));
 }

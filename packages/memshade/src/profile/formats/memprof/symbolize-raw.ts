@@ -26,7 +26,6 @@ export interface SymbolizedRaw {
   readonly stackCount: number;
   /** Returns the stacks of the records in LLVM's order: stacks of blocks, then stacks of calls. */
   stackOrder(): Iterable<number>;
-  /** Reads a block from the file, with its histogram. */
   blockOf(block: number): Mib;
 }
 
@@ -81,7 +80,6 @@ function countStacksLeft(raw: RawContexts, locations: Locations): number {
   return count;
 }
 
-/** PC with its frames, innermost first. */
 interface Location {
   readonly frames: readonly number[];
   readonly guids: readonly bigint[];

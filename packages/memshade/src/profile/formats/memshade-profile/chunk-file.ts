@@ -8,7 +8,6 @@ import type { RecordChunks } from "./record-chunks.ts";
 /** Size of a directory entry: kind and packing take a byte each, the two sizes five. */
 const ENTRY_BYTES = 12;
 
-/** Chunk in its stored form. */
 export interface PackedChunk {
   readonly packing: number;
   readonly storedBytes: number;
@@ -32,7 +31,6 @@ export class ChunkFile {
     this.#directory = new ByteWriter(ENTRY_BYTES * chunks);
   }
 
-  /** Yields the bytes before the chunks. */
   *begin(): Generator<Uint8Array, void, undefined> {
     const head = new ByteWriter(1 << 8).bytes(MAGIC).u32Leb(VERSION).u32Leb(this.#chunks);
     this.#directoryAt = head.length;
@@ -40,7 +38,6 @@ export class ChunkFile {
     yield new Uint8Array(ENTRY_BYTES * this.#chunks);
   }
 
-  /** Yields the next chunk, whose content `write` writes. */
   *chunk(
     kind: number,
     write: (writer: ByteWriter) => Iterable<void>,
@@ -57,7 +54,6 @@ export class ChunkFile {
     for (const size of [storedBytes, plainBytes]) directory.patchU32Leb(directory.reserveU32Leb(), size);
   }
 
-  /** Returns the content of the directory. */
   end(): Patch {
     return { at: this.#directoryAt, bytes: this.#directory.finish() };
   }

@@ -14,7 +14,6 @@ export const ENCODING = {
   plain: 0,
   /** Signed (zigzag) difference to the mean, which is a total divided by AllocCount and rounded down. */
   fromMean: 1,
-  /** Length of a list, then its values. */
   list: 2,
 } as const;
 
@@ -37,7 +36,6 @@ const TOTALS: Readonly<Record<string, MibField["name"]>> = {
   LifetimeAccessDensity: "totalLifetimeAccessDensity",
 };
 
-/** Returns the total whose mean a field is stored against, if any. */
 export function totalOf({ name }: MibField): MibField | undefined {
   const measure = /^m(?:in|ax)(.*)$/.exec(name)?.[1];
   const total = measure === undefined ? undefined : TOTALS[measure];

@@ -24,7 +24,6 @@ export class MemshadeProfile {
   readonly #tables: StoredTables;
   readonly #deflate: Deflate;
 
-  /** @throws FormatError of kind bad-magic, unsupported-version or malformed */
   constructor(bytes: Uint8Array, deflate: Deflate = pakoDeflate) {
     this.#deflate = deflate;
     this.#chunks = readDirectory(bytes);
@@ -48,13 +47,11 @@ export class MemshadeProfile {
     return this.#tables.stacks;
   }
 
-  /** Unpacks the whole profile. */
   whole(): MemprofProfile {
     const { contexts, fields } = this;
     return { ...this.outline(), blocks: joinBlocks(contexts, fields, this.blocks()) };
   }
 
-  /** Unpacks the profile without its blocks. */
   outline(): Omit<MemprofProfile, "blocks"> {
     const { frames, stacks } = this.#tables;
     const [dataAccess] = this.#chunksOf(CHUNK.dataAccess);
@@ -66,7 +63,6 @@ export class MemshadeProfile {
     };
   }
 
-  /** Number of contexts, and of their blocks. */
   get contexts(): number {
     return this.#schema.contexts;
   }
@@ -81,7 +77,6 @@ export class MemshadeProfile {
     );
   }
 
-  /** Yields the blocks in order, a chunk at a time. */
   *blocks(): Generator<MemprofBlocks, void, undefined> {
     const { contexts, columns } = this.#schema;
     const { fields } = this;
@@ -156,12 +151,10 @@ export class MemshadeProfile {
   }
 }
 
-/** Returns true if the bytes begin like a memshade profile. */
 export function isMemshadeProfile(bytes: Uint8Array): boolean {
   return bytes.length >= MAGIC.length && MAGIC.every((byte, index) => bytes[index] === byte);
 }
 
-/** Chunk as stored in the file. */
 interface Chunk {
   readonly kind: number;
   readonly packing: number;
@@ -170,7 +163,6 @@ interface Chunk {
   readonly bytes: Uint8Array;
 }
 
-/** @throws FormatError of kind bad-magic, unsupported-version or malformed */
 function readDirectory(bytes: Uint8Array): Chunk[] {
   if (!isMemshadeProfile(bytes))
     throw new FormatError("bad-magic", 0, "memshade profile", "not a memshade profile (bad magic)");
@@ -196,13 +188,11 @@ function readDirectory(bytes: Uint8Array): Chunk[] {
   });
 }
 
-/** Receiver of the sites of a record. */
 interface SiteReceiver {
   addAllocSite(stack: number, block: number): void;
   addCallSite(stack: number, callees: readonly bigint[]): void;
 }
 
-/** Collects records that arrive one after the other. */
 class RecordColumns implements SiteReceiver {
   readonly #guid: BigUint64Array;
   readonly #allocStart: Uint32Array;
@@ -215,7 +205,6 @@ class RecordColumns implements SiteReceiver {
   #allocs = 0;
   #calls = 0;
 
-  /** @param length number of records */
   constructor(length: number) {
     this.#guid = new BigUint64Array(length);
     this.#allocStart = new Uint32Array(length + 1);
@@ -257,7 +246,6 @@ class RecordColumns implements SiteReceiver {
   }
 }
 
-/** Copies a column into an array and releases it. */
 function arrayOf(column: Column, length: number): Uint32Array {
   const array = new Uint32Array(length);
   for (let row = 0; row < length; row++) array[row] = column.get(row);
@@ -265,7 +253,6 @@ function arrayOf(column: Column, length: number): Uint32Array {
   return array;
 }
 
-/** Joins the pieces of a block table. */
 function joinBlocks(
   length: number,
   fields: readonly MibField[],

@@ -1,7 +1,6 @@
 import { ByteWriter } from "../../../ground/bytes/writer.ts";
 import { PIECE_BYTES, RECORD_CHUNK_BYTES } from "./layout.ts";
 
-/** Position of a function's record. */
 export interface RecordPlace {
   readonly guid: bigint;
   /** Number of the record chunk, and offset in it. */
@@ -22,7 +21,6 @@ export interface RecordSource {
  */
 export class RecordChunks {
   readonly #source: RecordSource;
-  /** Rows, ascending by GUID. */
   readonly #order: Uint32Array;
   /** First index in `#order` of each chunk, then the length of `#order`. */
   readonly #starts: number[] = [0];
@@ -64,20 +62,17 @@ export class RecordChunks {
         yield { guid: guids[this.#order[place]!]!, chunk, offset: this.#offsets[place]! };
   }
 
-  /** Writes a chunk. Yields whenever the writer holds enough to be passed on. */
   *write(writer: ByteWriter, chunk: number): Generator<void, void, undefined> {
     for (let place = this.#starts[chunk]!; place < this.#starts[chunk + 1]!; place++)
       yield* this.#source.write(writer, this.#order[place]!);
   }
 }
 
-/** Call site of a record: its stack, and the functions that it may call. */
 export interface StoredCallSite {
   readonly stack: number;
   readonly callees: readonly bigint[];
 }
 
-/** Writes the call sites of a record. Yields whenever the writer holds enough to be passed on. */
 export function* writeCallSites(
   writer: ByteWriter,
   sites: readonly StoredCallSite[],

@@ -13,7 +13,6 @@ import { RecordChunks, type RecordSource, type StoredCallSite, writeCallSites } 
 import { type BlocksView, writeContexts, writeSchema, writeTables } from "./tables.ts";
 import type { ProfileOrigin } from "./types.ts";
 
-/** Sizes of a written file. */
 export interface WrittenSizes {
   readonly contexts: number;
   readonly functions: number;
@@ -100,7 +99,6 @@ function walkThrough(
   };
   const records = new SpilledRecords(profile, recordFile);
   const stackWriter = new ByteWriter(READ_BYTES + (READ_BYTES >> 3));
-  /** Number and frame of the current stack and its callers, by depth. */
   const numbers = [0];
   const frames = [0];
   let stackCount = 0;
@@ -150,7 +148,6 @@ function* copyAll(file: SpillFile, writer: ByteWriter): Generator<void, void, un
 /** Bytes of a record that stay in memory; earlier ones go to a file. */
 const PART_BYTES = 1 << 13;
 
-/** Allocation sites of one function, in stored form. */
 interface Sites {
   readonly writer: ByteWriter;
   count: number;

@@ -16,7 +16,6 @@ import type { RecordPlace } from "./record-chunks.ts";
 import type { ProfileOrigin } from "./types.ts";
 import type { VarintReader } from "./varint-reader.ts";
 
-/** Column as the file's schema describes it. */
 interface StoredColumn {
   readonly tag: number;
   readonly encoding: number;
@@ -31,7 +30,6 @@ export type BlocksView = Pick<ProfileView, "fields" | "field" | "hasHistograms" 
 /** Fields that are derived from other values, or are meaningless in a file. */
 const LEFT_OUT: readonly MibField["name"][] = ["accessHistogramSize", "accessHistogram"];
 
-/** Returns the columns in file order. */
 function schemaOf({ fields, hasHistograms }: BlocksView): StoredColumn[] {
   const columns: StoredColumn[] = [];
   const knows = (field: MibField | undefined) => field !== undefined && fields.includes(field);
@@ -79,7 +77,6 @@ export function readSchema(reader: VarintReader): StoredSchema {
   return { contexts, columns };
 }
 
-/** Writes the blocks from `first` to before `end`, column by column. */
 export function writeContexts(writer: ByteWriter, profile: BlocksView, first: number, end: number): void {
   const counts = profile.field(MIB_FIELDS[0]!);
   for (const { encoding, total, field } of schemaOf(profile)) {
@@ -131,7 +128,6 @@ function wideOf(low: number, high: number): bigint {
   return (BigInt(high) << 32n) | BigInt(low);
 }
 
-/** Reads a chunk of `count` blocks and keeps the requested fields. */
 export function readContexts(
   reader: VarintReader,
   columns: readonly StoredColumn[],
@@ -230,7 +226,6 @@ function unzigzag(value: bigint): bigint {
 
 const NOT_KNOWN = 0;
 
-/** Data of the tables to be written. */
 export interface TablesSource {
   readonly frames: MemprofFrames;
   /** Number of stacks, without the empty one. */

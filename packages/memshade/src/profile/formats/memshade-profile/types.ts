@@ -1,6 +1,5 @@
 /** Origin of a profile. */
 export interface ProfileOrigin {
-  /** Number of merged profiles. */
   readonly inputs: number;
   /** Binaries whose addresses were symbolized. */
   readonly binaries: readonly { readonly buildId: string; readonly name: string }[];

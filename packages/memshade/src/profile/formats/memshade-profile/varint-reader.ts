@@ -25,14 +25,12 @@ export class VarintReader {
     return new FormatError("malformed", this.#fileOffset, this.#construct, detail);
   }
 
-  /** Reads a u64. */
   wide(): bigint {
     if (this.position < this.#bytes.length && this.#bytes[this.position]! < 0x80)
       return BigInt(this.#bytes[this.position++]!);
     return this.#guard(() => readU64Leb(this.#bytes, this.position));
   }
 
-  /** Reads a u64 into `low` and `high`. */
   words(): void {
     const bytes = this.#bytes;
     let position = this.position;
@@ -53,7 +51,6 @@ export class VarintReader {
     this.high = Number(value >> 32n);
   }
 
-  /** Reads a number from 0 below 2^53. */
   number(what: string): number {
     this.words();
     const value = this.high * 2 ** 32 + this.low;
@@ -61,7 +58,6 @@ export class VarintReader {
     return value;
   }
 
-  /** Reads a signed number within ±2^53. */
   signed(what: string): number {
     const { position } = this;
     const bytes = this.#bytes;
@@ -83,7 +79,6 @@ export class VarintReader {
     return value;
   }
 
-  /** Reads a number below `limit`. */
   index(limit: number, what: string): number {
     const value = this.number(what);
     if (value >= limit) throw this.error(`${what} ${value} of ${limit}`);

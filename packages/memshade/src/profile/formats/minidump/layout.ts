@@ -26,7 +26,6 @@ export const PROCESSOR_AMD64 = 9;
 export const PROCESSOR_ARM64 = 12;
 export const PROCESSOR_ARM64_BREAKPAD = 0x8003;
 
-/** First word of a CodeView record with an ELF build id. */
 export const CV_ELF = 0x4270454c;
 /** First word of a CodeView record with a GUID, age and file name ("RSDS"). */
 export const CV_PDB70 = 0x53445352;

@@ -25,7 +25,6 @@ import {
   THREAD_BYTES,
 } from "./layout.ts";
 
-/** Returns true if a file starts like a minidump. */
 export function isMinidump(source: ByteSource): boolean {
   if (isBigEndianMinidump(source)) return true;
   const start = source.read(0, 4);
@@ -89,7 +88,6 @@ function processorOf(file: MinidumpFile): ProcessArchitecture {
   throw new FormatError("unsupported", 0, "minidump", detail);
 }
 
-/** Offset of the platform id in the SystemInfo stream. */
 const PLATFORM_AT = 20;
 
 function crashOf(
@@ -282,7 +280,6 @@ const OTHER_PROCESSORS: Readonly<Record<number, string>> = {
   32774: "64-bit RISC-V",
 };
 
-/** Returns true if a file starts like a minidump of a big-endian machine. */
 function isBigEndianMinidump(source: ByteSource): boolean {
   return String.fromCharCode(...source.read(0, 4)) === "PMDM";
 }
@@ -292,12 +289,10 @@ interface Location {
   readonly offset: number;
 }
 
-/** Streams of a minidump by type, and reads of its pieces. */
 class MinidumpFile {
   readonly source: ByteSource;
   readonly #streams = new Map<number, Location>();
 
-  /** @throws FormatError if the file is no minidump */
   constructor(source: ByteSource) {
     this.source = source;
     const header = this.view({ offset: 0, size: HEADER_BYTES });
@@ -351,7 +346,6 @@ class MinidumpFile {
   }
 }
 
-/** Reads a size and an offset, 32 bits each. */
 function locationAt(view: DataView, at: number): Location {
   return { size: view.getUint32(at, true), offset: view.getUint32(at + 4, true) };
 }
@@ -367,7 +361,6 @@ interface MemoryPiece extends Location {
 /** Memory in a minidump: the stacks of threads and the memory lists. */
 class MinidumpMemory {
   readonly #file: MinidumpFile;
-  /** Pieces by address, without overlaps. */
   readonly #pieces: readonly MemoryPiece[];
 
   constructor(file: MinidumpFile) {

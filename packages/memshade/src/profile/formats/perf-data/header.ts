@@ -18,7 +18,6 @@ export function getU64(view: DataView, at: number): number {
   return view.getUint32(at + 4, true) * 2 ** 32 + view.getUint32(at, true);
 }
 
-/** Reads an unsigned 64-bit value as 16 hexadecimal digits, for comparing. */
 function getId(view: DataView, at: number): string {
   return hex(view.getUint32(at + 4, true)) + hex(view.getUint32(at, true));
 }
@@ -33,7 +32,6 @@ function viewOf(bytes: Uint8Array): DataView {
 
 const utf8 = new TextDecoder();
 
-/** Returns the text in a view up to its first NUL, or up to `end`. */
 export function textAt(view: DataView, start: number, end = view.byteLength): string {
   let length = 0;
   const limit = Math.max(0, Math.min(end, view.byteLength) - start);
@@ -88,7 +86,6 @@ export interface GrowingHeader extends PerfHeader {
 
 export interface PerfFileHeader {
   readonly header: GrowingHeader;
-  /** Range of the records in the file. */
   readonly start: number;
   readonly end: number;
 }
@@ -102,7 +99,6 @@ export function isPerfData(source: ByteSource): boolean {
   );
 }
 
-/** @throws FormatError if the file is not perf.data of version 2, or its header is damaged */
 export function readPerfHeader(source: ByteSource): PerfFileHeader {
   if (!isPerfData(source)) {
     const detail = "the file is not perf.data of a little-endian machine";
@@ -237,7 +233,6 @@ function readEventNames(view: DataView, header: GrowingHeader): void {
   }
 }
 
-/** Reads a string that follows its padded length. */
 function stringAt(view: DataView, at: number): { text: string; end: number } | undefined {
   if (at + 4 > view.byteLength) return undefined;
   const end = at + 4 + view.getUint32(at, true);

@@ -29,7 +29,6 @@ export const RecordType = {
   Compressed2: 83,
 } as const;
 
-/** Bits of `misc` in a record's header. */
 export const MISC_MMAP_BUILD_ID = 1 << 14;
 export const MISC_BUILD_ID_SIZE = 1 << 15;
 

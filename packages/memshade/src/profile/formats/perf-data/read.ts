@@ -18,7 +18,6 @@ import {
 import { MISC_MMAP_BUILD_ID, RECORD_HEADER_BYTES, RecordType, SampleBit } from "./layout.ts";
 import type { PerfEvent, PerfHeader, PerfRecord, PerfSample } from "./types.ts";
 
-/** Progress of a step of decompression. */
 export interface Decompressed {
   /** Consumed bytes of the input. */
   readonly read: number;
@@ -36,9 +35,7 @@ export type Decompressor = (input: Uint8Array, room: Uint8Array) => Decompressed
 export interface SampleTaker {
   /** Replacement of `PerfRecordsWasm.next`; may skip records that need no callback. */
   readonly wasm: { nextRecord(): number; readonly damagedSamples: WebAssembly.Global<"i32"> };
-  /** Called after the header's events have changed. */
   setEvents(): void;
-  /** Called after the header's build ids have changed. */
   setBuildIds(): void;
 }
 
@@ -66,12 +63,10 @@ const PIECE_BYTES = 2 ** 19;
 const ROOM_BYTES = 2 ** 19;
 const LONGEST_RECORD = 2 ** 16;
 
-/** Piece that is filled step by step. */
 interface DecompressionRoom {
   readonly piece: number;
   /** Offset of the first record that was not taken yet. */
   taken: number;
-  /** Number of filled bytes. */
   filled: number;
 }
 
@@ -106,7 +101,6 @@ class RecordReader {
   readonly #next: () => number;
   #records: RecordDecoder;
   #zstd: Decompressor | undefined;
-  /** Current piece for decompressed records; undefined before the first one. */
   #room: DecompressionRoom | undefined;
   #damagedSamples = 0;
 
@@ -289,7 +283,6 @@ class RecordReader {
     }
   }
 
-  /** Handles PERF_EVENT_UPDATE__NAME: renames the event with an id. */
   #renameEvent(body: DataView): void {
     if (getU64(body, 0) !== 2) return;
     const [id] = idsOf(new DataView(body.buffer, body.byteOffset + 8, 8));
@@ -318,7 +311,6 @@ function payloadBytes(record: DataView, type: number): number {
   return 0;
 }
 
-/** Exports of `assembly/`. Addresses are in its memory. */
 export interface PerfRecordsWasm {
   readonly memory: WebAssembly.Memory;
   readonly SAMPLE: WebAssembly.Global<"i32">;
@@ -340,12 +332,10 @@ export interface PerfRecordsWasm {
   setPlaces(id: number, time: number, timeFromEnd: number): void;
 }
 
-/** Bits for the present fields of a sample. */
 const HAS = { registers: 4, stack: 8 } as const;
 
 let compiled: WebAssembly.Module | undefined;
 
-/** Records of one file in WebAssembly memory. */
 export class PerfRecords {
   readonly wasm: PerfRecordsWasm;
   #view: DataView;
@@ -436,11 +426,9 @@ function bitCount(word: number): number {
   return count;
 }
 
-/** Offset of the path in the two kinds of mapping records. */
 const MMAP_PATH = 40;
 const MMAP2_PATH = 72;
 
-/** Returns the size of the sample id at the end of a record that is no sample. */
 function sampleIdBytes({ sampleType, hasSampleIds }: PerfEvent): number {
   if (!hasSampleIds) return 0;
   const { Tid, Time, Id, StreamId, Cpu, Identifier } = SampleBit;

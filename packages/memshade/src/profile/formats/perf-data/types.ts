@@ -1,6 +1,5 @@
 import type { ProcessArchitecture } from "../../model/process-image.ts";
 
-/** Kind of sampled event. */
 export interface PerfEvent {
   /** Name as perf prints it: `cycles:u`. */
   readonly name: string;
@@ -10,11 +9,9 @@ export interface PerfEvent {
   readonly hasSampleIds: boolean;
   /** Bit per register of perf's numbering, low and high half. */
   readonly userRegisters: readonly [low: number, high: number];
-  /** Ids of the event in samples, as 64-bit hexadecimal text. */
   readonly ids: readonly string[];
 }
 
-/** Header data that is known before the first sample. */
 export interface PerfHeader {
   readonly events: readonly PerfEvent[];
   readonly architecture: ProcessArchitecture | undefined;
@@ -31,7 +28,6 @@ export interface PerfMapping {
   readonly length: number;
   readonly fileOffset: number;
   readonly path: string;
-  /** Hexadecimal. */
   readonly buildId: string | undefined;
 }
 

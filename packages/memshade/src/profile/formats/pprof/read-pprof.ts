@@ -29,10 +29,8 @@ interface DecodedPprof {
 }
 
 interface DecodedSample {
-  /** Locations, leaf first. */
   readonly locations: readonly bigint[];
   readonly values: readonly bigint[];
-  /** Numeric labels by key. */
   readonly numbers: ReadonlyMap<string, bigint>;
   readonly offset: number;
 }
@@ -40,7 +38,6 @@ interface DecodedSample {
 interface DecodedLocation {
   readonly mapping: bigint;
   readonly address: bigint;
-  /** Lines, innermost first. */
   readonly lines: readonly { readonly function: bigint; readonly line: number; readonly column: number }[];
 }
 
@@ -154,7 +151,6 @@ function byId<T>(rows: readonly Fields[], make: (fields: Fields) => T): Map<bigi
   return new Map(rows.map((fields) => [numberIn(fields, 1), make(fields)]));
 }
 
-/** Returns the fields of a message, repeated ones in their order. */
 function messageOf(value: Value, offset: number): Fields {
   const fields = new Map<number, Value[]>();
   for (const { field, value: part } of fieldsOf(bytesOf(value, offset))) {
@@ -216,7 +212,6 @@ function viewOf({ bytes, position, end }: ByteReader): Uint8Array {
   return bytes.subarray(position, end);
 }
 
-/** Returns repeated numbers, packed or not. */
 function numbersOf(values: readonly Value[]): bigint[] {
   return values.flatMap((value) => {
     if ("number" in value) return [value.number];
@@ -356,7 +351,6 @@ type Columns = {
     | undefined;
 };
 
-/** Sums of the samples of one call path. */
 interface PathSums {
   readonly sample: DecodedSample;
   sums: bigint[];
@@ -366,7 +360,6 @@ interface PathSums {
   sized: boolean;
 }
 
-/** Returns the columns of a heap profile's values. */
 function columnsOf({ sampleTypes }: DecodedPprof): Columns {
   const entries = KINDS.map((what) => {
     const blocks = sampleTypes.findIndex(({ type }) => COLUMNS[what].blocks.includes(type));
@@ -384,7 +377,6 @@ function columnsOf({ sampleTypes }: DecodedPprof): Columns {
   throw new FormatError("unsupported", 0, CONSTRUCT, `it is no profile of a heap: its values are ${types}`);
 }
 
-/** Returns the bytes of a unit; undefined for other units. */
 function bytesOfUnit(unit: string): bigint | undefined {
   const one = unit.toLowerCase().replace(/s$/, "");
   const power = UNITS.findIndex((names) => names.includes(one));

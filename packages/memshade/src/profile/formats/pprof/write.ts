@@ -95,7 +95,6 @@ class LocationTables {
     this.#text = text;
   }
 
-  /** Returns the ids of a stack's locations, leaf first. */
   locationsOf(stack: number): number[] {
     const ids: number[] = [];
     let inlined: number[] = [];

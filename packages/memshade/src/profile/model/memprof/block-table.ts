@@ -35,7 +35,6 @@ export class BlockTable {
     return this.#words[field]!;
   }
 
-  /** Releases a field's column. */
   release(field: number): void {
     this.#words[field] = new Uint32Array(0);
   }

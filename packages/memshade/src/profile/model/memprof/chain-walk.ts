@@ -13,10 +13,6 @@ export class ChainOrder {
   /** Start of the next sibling by chain; 0 for none. */
   readonly #next = new Column();
 
-  /**
-   * @param ranks of the frames, all different, from 0
-   * @param branches stacks that call a chain
-   */
   constructor(stacks: StackChains, ranks: Uint32Array, branches: RankedBits) {
     this.stacks = stacks;
     this.ranks = ranks;
@@ -44,12 +40,10 @@ export class ChainOrder {
     return this.ranks[this.stacks.frameOf(stack)]!;
   }
 
-  /** Returns the start of the first chain that a stack calls; 0 if there is none. */
   firstOf(stack: number): number {
     return this.#branches.has(stack) ? this.#first.get(this.#branches.rankOf(stack)) : 0;
   }
 
-  /** Returns the start of the next chain of the same caller; 0 if there is none. */
   nextOf(start: number): number {
     return this.#next.get(this.stacks.chainOf(start));
   }
@@ -62,7 +56,6 @@ export class ChainOrder {
 
 /** Walk through all stacks but the empty one: callers first, siblings in ascending order of frames. */
 export class ChainWalk {
-  /** Current stack. */
   stack = 0;
   depth = 0;
   /** The stack and its callers, by depth; deeper entries are stale. */
@@ -77,7 +70,6 @@ export class ChainWalk {
     this.#chain = [order.firstOf(0)];
   }
 
-  /** Moves to the next stack. @returns false at the end */
   next(): boolean {
     const { path } = this;
     const order = this.#order;

@@ -58,7 +58,6 @@ export class NarrowColumn {
   readonly #words = new Column();
   #width: 1 | 2 | 4;
 
-  /** @param least initial bytes per number */
   constructor(least: 1 | 2) {
     this.#width = least;
   }
@@ -84,14 +83,12 @@ export class NarrowColumn {
     else if (value !== 0) this.#makeRoom(row)[at] = value;
   }
 
-  /** See {@link Column.gather}. */
   gather(rows: Uint32Array, into: Uint32Array, first: number, step: number): void {
     if (this.#width === 4) this.#words.gather(rows, into, first, step);
     else if (this.#width === 2) gatherPages(this.#halves, rows, into, first, step);
     else gatherBytes(this.#bytes, rows, into, first, step);
   }
 
-  /** See {@link Column.release}. */
   release(): void {
     for (const page of [...this.#bytes, ...this.#halves]) freeArray(page);
     this.#bytes = [];
@@ -157,7 +154,6 @@ function gatherBytes(
   }
 }
 
-/** Returns the size of the page that a row needs. */
 function rowsOf(row: number): number {
   return row >= PAGE_ROWS ? PAGE_ROWS : Math.max(FIRST_ROWS, 2 ** Math.ceil(Math.log2(row + 1)));
 }

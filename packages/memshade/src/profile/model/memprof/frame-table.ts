@@ -1,6 +1,5 @@
 import type { MemprofFrames, MemprofSources } from "./profile.ts";
 
-/** Frame with its source position, as far as known. */
 export interface MemprofFrame {
   readonly guid: bigint;
   readonly lineOffset: number;
@@ -51,7 +50,6 @@ export class FrameTable {
   }
 }
 
-/** Converts a list of frames to columns. */
 export function framesOf(rows: readonly MemprofFrame[], keepsSources: boolean): MemprofFrames {
   return {
     length: rows.length,
@@ -63,7 +61,6 @@ export function framesOf(rows: readonly MemprofFrame[], keepsSources: boolean): 
   };
 }
 
-/** Returns one row of the columns. */
 export function frameAt(frames: MemprofFrames, index: number): MemprofFrame {
   const { source } = frames;
   const frame = {

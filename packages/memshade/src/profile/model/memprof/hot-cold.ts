@@ -1,4 +1,3 @@
-/** LLVM's classification of an allocation context. */
 export type AllocationType = "cold" | "hot" | "notcold";
 
 /** Limits of the classification, in the units of LLVM's corresponding options. */

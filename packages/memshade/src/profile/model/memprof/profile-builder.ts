@@ -4,7 +4,6 @@ import { FrameTable } from "./frame-table.ts";
 import type { DataAccessProfile, MemprofProfile, MemprofRecords } from "./profile.ts";
 import { StackTree } from "./stack-tree.ts";
 
-/** Sites of one function while a profile is built. */
 export class RecordRows {
   readonly guid: bigint;
   /** Stack and block of each site, alternating. */
@@ -48,7 +47,6 @@ export class ProfileBuilder {
     return this.#records.has(guid);
   }
 
-  /** Returns the record of a function and creates it if necessary. */
   record(guid: bigint): RecordRows {
     let record = this.#records.get(guid);
     if (record === undefined) {
@@ -58,7 +56,6 @@ export class ProfileBuilder {
     return record;
   }
 
-  /** Returns the stack of these frames, leaf first. */
   stackOf(frames: readonly number[]): number {
     let stack = 0;
     for (let index = frames.length - 1; index >= 0; index--) stack = this.stacks.child(stack, frames[index]!);

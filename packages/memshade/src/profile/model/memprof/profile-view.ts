@@ -46,7 +46,6 @@ export function summarize(
   return summary.build();
 }
 
-/** Builds a summary context by context. */
 export class SummaryBuilder {
   readonly #thresholds: HotColdThresholds;
   readonly #contexts = { cold: 0n, hot: 0n, notcold: 0n };
@@ -102,9 +101,7 @@ export interface ProfileView {
   /** Stores the frames of a stack into an array, leaf first. @returns the number of frames */
   framesOf(stack: number, into: number[]): number;
   readonly blockCount: number;
-  /** Fields of the blocks that the profile has, in tag order. */
   readonly fields: readonly MibField[];
-  /** Returns a field; undefined if the profile lacks it. */
   field(field: MibField): BlockWords | undefined;
   readonly hasHistograms: boolean;
   histogramOf(block: number): BigUint64Array | undefined;
@@ -113,26 +110,20 @@ export interface ProfileView {
 
 /** View that also provides all stacks as a tree. */
 export interface StackTreeView extends ProfileView {
-  /** Number of stacks in the tree, including the empty one. */
   readonly treeLength: number;
   /** Returns a cursor over all stacks but the empty one, in the order of their numbers in the tree, from 1. */
   stacks(): TreeCursor;
   /** Returns the number in the tree of a stack as the records name it. */
   numberOf(stack: number): number;
-  /** See {@link MemprofProfile.metStacks}. */
   readonly metStacks?: readonly number[] | undefined;
 }
 
-/** Cursor over the stacks of a tree. */
 export interface TreeCursor {
-  /** Moves to the next stack (the first one initially). @returns false at the end */
   next(): boolean;
-  /** Number of the calling stack. */
   readonly parent: number;
   readonly frame: number;
 }
 
-/** Returns a view of a built profile. */
 export function viewOf(profile: MemprofProfile): StackTreeView {
   const { frames, stacks, blocks, records, dataAccess } = profile;
   return {
@@ -175,7 +166,6 @@ class ColumnCursor implements TreeCursor {
   }
 }
 
-/** Returns a column as words; undefined without a column. */
 function wordsOf(column: Uint32Array | BigUint64Array | undefined): BlockWords | undefined {
   if (column === undefined) return undefined;
   const isWide = !(column instanceof Uint32Array);

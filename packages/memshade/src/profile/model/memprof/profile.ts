@@ -23,7 +23,6 @@ export interface MemprofProfile {
 /** Frames in LLVM's terms: equal in all four columns means the same frame. */
 export interface MemprofFrames {
   readonly length: number;
-  /** GUID of the function. */
   readonly guid: BigUint64Array;
   /** Line minus the function's first line, modulo 2^32. */
   readonly lineOffset: Uint32Array;
@@ -37,11 +36,9 @@ export interface MemprofFrames {
 /** Source positions of frames. Indices into `strings`; -1 if unknown. */
 export interface MemprofSources {
   readonly strings: readonly string[];
-  /** Linkage name of the function. */
   readonly name: Int32Array;
   /** Path of the file, with slashes. */
   readonly file: Int32Array;
-  /** Line from 1; 0 if unknown. */
   readonly line: Uint32Array;
   readonly discriminator: Uint32Array;
 }
@@ -59,9 +56,7 @@ export interface MemprofStacks {
 /** MIB fields of a profile, one column each: u32 fields as Uint32Array, u64 fields as BigUint64Array. */
 export interface MemprofBlocks {
   readonly length: number;
-  /** Fields in tag order. */
   readonly fields: readonly MibField[];
-  /** Columns, one per entry of `fields`. */
   readonly columns: readonly (Uint32Array | BigUint64Array)[];
   /** Accesses per 8-byte granule, by row; only raw profiles have them. */
   readonly histograms: ReadonlyMap<number, BigUint64Array>;
@@ -95,7 +90,6 @@ export interface DataAccessRecord {
   readonly locations: readonly { readonly file: string; readonly line: number }[];
 }
 
-/** Returns the frames of a stack, leaf first. */
 export function framesOfStack(stacks: MemprofStacks, stack: number): number[] {
   const frames: number[] = [];
   for (let at = stack; at !== 0; at = stacks.parent[at]!) frames.push(stacks.frame[at]!);

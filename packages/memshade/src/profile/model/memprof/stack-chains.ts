@@ -34,7 +34,6 @@ export class SlotTable {
     return slot + 1 === this.#size ? 0 : slot + 1;
   }
 
-  /** Returns the content of a slot; 0 for an empty one. */
   get(slot: number): number {
     return this.#slots.get(slot);
   }
@@ -44,7 +43,6 @@ export class SlotTable {
     return ((content ^ (hash << TAG_SHIFT)) & this.#tagMask) === 0;
   }
 
-  /** Returns the number in a slot's content. */
   numberIn(content: number): number {
     return (content & ~this.#tagMask) >>> 0;
   }
@@ -59,14 +57,12 @@ export class SlotTable {
     return ++this.#used > this.#size * FULLEST;
   }
 
-  /** Adds a number that is not in the table. */
   add(hash: number, value: number): void {
     let slot = this.first(hash);
     while (this.#slots.get(slot) !== 0) slot = this.next(slot);
     this.fill(slot, value, hash);
   }
 
-  /** Empties the table and adds slots. */
   enlarge(): void {
     this.release();
     this.#size = Math.ceil(this.#size * GROWTH);
@@ -141,17 +137,14 @@ export class StackChains {
     return stack !== 0 && stack + 1 < this.#count && !this.#isStart(stack + 1);
   }
 
-  /** Returns the number of the chain that a stack begins. */
   chainOf(start: number): number {
     return this.#starts.rankOf(start);
   }
 
-  /** Calls `see` for the stacks that begin a chain, ascending. */
   forEachStart(see: (start: number) => void): void {
     this.#starts.forEach(see);
   }
 
-  /** Returns the stacks that call a chain. */
   branches(): RankedBits {
     const branches = new RankedBits();
     for (let chain = 0; chain < this.#starts.count; chain++) branches.set(this.#callers.get(chain));

@@ -1,7 +1,6 @@
 import type { MemprofStacks } from "./profile.ts";
 
 const EMPTY_SLOT = 0;
-/** Maximum share of used slots. */
 const FULLEST = 0.7;
 
 /**
@@ -26,7 +25,6 @@ export class StackTree {
     return this.#count;
   }
 
-  /** Returns the stack of `frame` called from the stack `parent`. */
   child(parent: number, frame: number): number {
     const parents = this.#parents;
     const frames = this.#frames;

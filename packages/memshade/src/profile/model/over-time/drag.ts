@@ -65,7 +65,6 @@ export function addDrag(one: BlockDrag, other: BlockDrag): BlockDrag {
   ) as unknown as BlockDrag;
 }
 
-/** Work of the program during a block's life. */
 export interface WorkMeanwhile {
   /** Upper bound of the work. */
   all: number;

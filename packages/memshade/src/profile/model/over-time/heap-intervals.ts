@@ -4,13 +4,11 @@
  */
 export const HEAP_INTERVALS_SCHEMA = "memshade-heap-intervals";
 export const HEAP_INTERVALS_VERSION = 1;
-/** Name of the file in a run folder. */
 export const HEAP_INTERVALS_FILE = "heapintervals.json";
 
 export interface HeapIntervals {
   schema: typeof HEAP_INTERVALS_SCHEMA;
   version: typeof HEAP_INTERVALS_VERSION;
-  /** Version of memshade that recorded the run. */
   memshade: string;
   /** Unit of the intervals' `start` and `end`. */
   unit: "allocations";
@@ -23,9 +21,7 @@ export interface HeapIntervals {
 export interface InstanceHeap {
   /** Index among the run's modules. */
   module: number;
-  /** Number of the instance, from 0. */
   instance: number;
-  /** Allocations of a full interval. */
   period: number;
   /** Live bytes and blocks when the first interval began. 0 unless earlier records were dropped. */
   startBytes: number;

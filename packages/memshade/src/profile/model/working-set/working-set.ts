@@ -59,7 +59,6 @@ export interface LocalityOptionsRecord {
   method: "exact" | "shards";
   /** Sampled share of all lines. */
   rate: number;
-  /** Size of the cache whose misses are counted per instruction. */
   cacheBytes: number;
 }
 
@@ -79,11 +78,9 @@ export interface WorkingSetLevel {
 }
 
 export interface InstanceWorkingSet {
-  /** Index into `modules`. */
   module: number;
   /** Number over all instances of the run, from 0. */
   instance: number;
-  /** Units that passed. */
   duration: number;
   /**
    * True if code of the program was interrupted in the middle; absent: false. The affected interval of each scale (the

@@ -13,7 +13,6 @@ const FIRST_USER: u32 = 64;
 const FINISHED_ROUND: u32 = 68;
 const HEADER_BYTES: u32 = 8;
 
-/** Current piece, the address of its next record, and its end. */
 export let piece: u32 = 0;
 export let position: u32 = 0;
 export let end: u32 = 0;
@@ -31,7 +30,6 @@ export function resume(entered: u32, from: u32, to: u32): void {
   end = to;
 }
 
-/** Releases a piece. */
 export function leave(left: u32): void {
   release(left);
   position = 0;

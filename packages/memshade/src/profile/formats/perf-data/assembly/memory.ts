@@ -8,7 +8,6 @@ const HEAP: u32 = 4096;
 
 let top: u32 = HEAP;
 
-/** Returns the address of new memory, aligned to 16 bytes. */
 export function allocate(bytes: u32): u32 {
   const at = top;
   if (bytes > 0x7fff_0000 - top) unreachable();
@@ -33,7 +32,6 @@ let capacity: u32 = 0;
 /** Bytes of the pieces that cannot be reused yet. */
 export let heldBytes: u32 = 0;
 
-/** Returns a free piece with room for the given bytes. */
 export function takePiece(bytes: u32): u32 {
   for (let piece: u32 = 0; piece < count; piece++) {
     const at = pieces + piece * PIECE_BYTES;

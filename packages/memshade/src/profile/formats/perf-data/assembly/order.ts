@@ -19,7 +19,6 @@ let length: u32 = 0;
 let number: u64 = 0;
 let newest: u64 = 0;
 let newestBefore: u64 = 0;
-/** Records up to this time may be passed on. */
 let limit: u64 = 0;
 let isFlushing: bool = false;
 /** Piece of the record that was passed on last, and may be in use. */
@@ -48,7 +47,6 @@ function grow(): void {
   capacity = larger;
 }
 
-/** Adds a pending record. */
 export function add(time: u64, address: u32, piece: u32): void {
   hold(piece);
   if (time > newest) newest = time;
@@ -81,13 +79,11 @@ export function finishRound(): void {
   isFlushing = true;
 }
 
-/** Marks the end of the input. */
 export function finish(): void {
   limit = u64.MAX_VALUE;
   isFlushing = true;
 }
 
-/** Returns true if the oldest record may be passed on. */
 export function isReady(): bool {
   if (lastPiece !== NONE) {
     release(lastPiece);

@@ -52,7 +52,6 @@ let timeAt: u32 = 0;
 /** Distance of the time from the end of other records. 0: absent. */
 let timeFromEnd: u32 = 0;
 
-/** Allocates the tables of the header's events and ids. */
 export function beginEvents(count: u32, countOfIds: u32): void {
   eventCount = count;
   idCount = countOfIds;
@@ -67,12 +66,10 @@ export function setPlaces(id: u32, time: u32, fromEnd: u32): void {
   timeFromEnd = fromEnd;
 }
 
-/** Returns the address of a sample's time; 0 if it has none. */
 export function timeOfSample(record: u32, size: u32): u32 {
   return timeAt !== 0 && timeAt + 8 <= size ? record + timeAt : 0;
 }
 
-/** Returns the address of the time of a record that is no sample; 0 if it has none. */
 export function timeOfRecord(record: u32, size: u32): u32 {
   return timeFromEnd !== 0 && timeFromEnd + HEADER_BYTES <= size ? record + size - timeFromEnd : 0;
 }
@@ -93,7 +90,6 @@ function bytesOf(count: u64, each: u64): u32 {
   return count < 0x10000 ? <u32>(count * each) : 0x10_0000;
 }
 
-/** Returns the size of the counter values in a sample. */
 function readBytes(at: u32, format: u32): u32 {
   const perValue: u64 = 8 * (1 + u64((format & READ_ID) !== 0) + u64((format & READ_LOST) !== 0));
   const times: u32 = 8 * (u32((format & READ_ENABLED) !== 0) + u32((format & READ_RUNNING) !== 0));

@@ -3,7 +3,6 @@ import { MIB_FIELDS, type MibField, zeroMib } from "../../mib-fields.ts";
 import { NarrowColumn } from "../column.ts";
 import type { BlockWords } from "../profile-view.ts";
 
-/** Rule that combines a field of two blocks of different processes. */
 export type MergeRule = "sum" | "min" | "max" | "last" | "none";
 
 export function ruleOf({ name }: MibField): MergeRule {
@@ -18,7 +17,6 @@ export function ruleOf({ name }: MibField): MergeRule {
       : "sum";
 }
 
-/** Offset of each field in a MIB, by tag. */
 const OFFSETS = new Map<number, number>();
 {
   let offset = 0;
@@ -61,7 +59,6 @@ export class BlockMerge {
     this.dependsOnOrder = fields.some((field) => ruleOf(field) === "last" || field.name.startsWith("num"));
   }
 
-  /** Returns the number of the input of a row's "last" fields. Only valid if `dependsOnOrder`. */
   lastInputOf(row: number): number {
     return this.#lastInput.get(row) - 1;
   }
@@ -74,7 +71,6 @@ export class BlockMerge {
     return this.#steps[field]!.high.get(row);
   }
 
-  /** Returns a field of the rows as words. */
   words(field: number): BlockWords {
     return {
       low: (row) => this.lowOf(field, row),
@@ -90,7 +86,6 @@ export class BlockMerge {
     if (isWide) high.gather(rows, into, first + 1, step);
   }
 
-  /** Releases a field's column. */
   release(field: number): void {
     this.#steps[field]!.low.release();
     this.#steps[field]!.high.release();
@@ -148,7 +143,6 @@ export class BlockMerge {
     }
   }
 
-  /** Adds a block given as two words for each of `fields`. */
   addWide(words: Uint32Array, row: number, isNew: boolean, input: number): void {
     const isLast = this.#noteInput(row, isNew, input);
     for (let field = 0; field < this.#steps.length; field++) {
@@ -208,7 +202,6 @@ function combine(step: Step, row: number, low: number, high: number, isNew: bool
   }
 }
 
-/** Reads the MIB at an offset of a raw file, without its histogram. */
 export function mibFromPacked(view: DataView, at: number, present: number): Mib {
   const mib = zeroMib();
   for (const field of MIB_FIELDS) {
@@ -241,7 +234,6 @@ export function packMib(mib: Mib, view: DataView): void {
   }
 }
 
-/** Merges the blocks of one process in order. */
 export function mergeInOrder(mibs: readonly Mib[]): Mib {
   const [first, ...others] = mibs;
   const merged = { ...first! };

@@ -17,7 +17,6 @@ export class CallSiteSet {
     else for (const callee of callees) known.add(callee);
   }
 
-  /** Returns a copy with other stack numbers. */
   renumbered(numberOf: (stack: number) => number): CallSiteSet {
     const copy = new CallSiteSet();
     for (const [guid, sites] of this.#byFunction)

@@ -5,11 +5,8 @@ import { makeRecords } from "./merged-records.ts";
 import { type ProfileMerger, sortFrames } from "./merger.ts";
 import { RankedBits } from "./ranked-bits.ts";
 
-/** Final order of contexts and call sites. */
 export interface Arrangement {
-  /** Rows of the contexts, in order. */
   readonly order: Uint32Array;
-  /** Stacks of call sites, in order. */
   readonly calls: Uint32Array;
 }
 
@@ -22,9 +19,7 @@ export class MergedOrder {
   readonly frames: MemprofFrames;
   /** Rank in `frames` of each of the merger's frames. */
   readonly ranks: Uint32Array;
-  /** Merger's stacks that belong to a context or a call site. */
   readonly used = new RankedBits();
-  /** Merger's stacks that call a chain. */
   readonly branches: RankedBits;
   readonly #callStacks = new Map<number, number>();
 
@@ -47,17 +42,14 @@ export class MergedOrder {
     this.branches = stacks.branches();
   }
 
-  /** Returns the tree of the merger's stacks, with siblings in the order of their frames. */
   makeTree(): ChainOrder {
     return new ChainOrder(this.merger.stacks, this.ranks, this.branches);
   }
 
-  /** Returns true if a stack of the merger belongs to a call site. */
   isCallSite(stack: number): boolean {
     return this.#callStacks.has(stack);
   }
 
-  /** Releases `used` and `branches`. */
   release(): void {
     this.used.release();
     this.branches.release();
@@ -70,7 +62,6 @@ export class MergedOrder {
     const callStacks = this.#callStacks;
     const order = new Uint32Array(contexts.length);
     const calls = new Uint32Array(callStacks.size);
-    /** Row plus 1 by rank of the stack in `used`. */
     const rows = new Column();
     for (let row = 0; row < contexts.length; row++) rows.set(used.rankOf(contexts.keyOf(row)), row + 1);
     let next = 0;

@@ -121,7 +121,6 @@ function sitesOf({ callSites }: MergeTables, guid: bigint, contexts: OrderedCont
     .sort((a, b) => a.stack - b.stack);
 }
 
-/** Numbers of functions, ascending by GUID. */
 class FunctionNumbers {
   readonly #frameGuids: BigUint64Array;
   readonly #guids: Set<bigint>;

@@ -19,7 +19,6 @@ export function viewMerged(merger: ProfileMerger): StackTreeView {
   const merged = new MergedOrder(merger);
   const { frames, ranks, used } = merged;
   const tree = merged.makeTree();
-  /** Number in the tree by rank of the stack in `used`. */
   const numbers = new Uint32Array(used.count);
   const arranged = merged.arrange(tree, (stack, number) => {
     numbers[used.rankOf(stack)] = number;
@@ -65,7 +64,6 @@ export function viewMerged(merger: ProfileMerger): StackTreeView {
   };
 }
 
-/** Summarizes the merged contexts; each counts once. */
 export function summaryOfMerged({ contexts, blocks, knownFields }: ProfileMerger): MemprofSummary {
   const words = HOT_COLD_FIELDS.map((wanted) =>
     knownFields.includes(wanted) ? blocks.words(blocks.fields.indexOf(wanted)) : undefined,
@@ -85,7 +83,6 @@ class WalkCursor implements TreeCursor {
   frame = 0;
   readonly #tree: ChainOrder;
   readonly #walk: ChainWalk;
-  /** Numbers of the stack and its callers, by depth. */
   readonly #path: number[] = [0];
   #count = 0;
 

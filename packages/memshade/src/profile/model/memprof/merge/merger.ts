@@ -21,7 +21,6 @@ import { type MergedProfile, type MergeTables, RowIndex } from "./row-index.ts";
 
 /** Blocks of a profile in pieces, so that the table need not be in memory as a whole. */
 interface BlockPieces {
-  /** Number of all blocks. */
   readonly length: number;
   readonly fields: readonly MibField[];
   readonly pieces: Iterable<MemprofBlocks>;
@@ -42,7 +41,6 @@ class BlockAdder {
   readonly #lastInput: Float64Array | undefined;
   /** Row of the block's context plus 1, by block; 0 for blocks that do not count. */
   readonly #rows: Uint32Array;
-  /** Further rows of blocks that several contexts share. */
   readonly #moreRows = new Map<number, number[]>();
   /** Group with which the block is merged, and its place there, by block. */
   readonly #repeated = new Map<number, { readonly group: Repeated; readonly place: number }>();
@@ -59,7 +57,6 @@ class BlockAdder {
     this.#firstNew = merger.contexts.length;
   }
 
-  /** Assigns a block to the context of a row. */
   place(block: number, row: number): void {
     if (this.#rows[block] === 0) {
       this.#rows[block] = row + 1;
@@ -70,7 +67,6 @@ class BlockAdder {
     else known.push(row);
   }
 
-  /** Assigns another block to the context of a block that was placed. */
   placeAgain(first: number, block: number): void {
     let group = this.#repeated.get(first)?.group;
     if (group === undefined) {
@@ -192,7 +188,6 @@ export class ProfileMerger implements MergeTables {
       before?.callSites.renumbered((stack) => this.#copyStack(before.stacks, stack)) ?? new CallSiteSet();
   }
 
-  /** Releases stacks, contexts and blocks. */
   release(): void {
     this.stacks.release();
     this.contexts.release();
@@ -229,7 +224,6 @@ export class ProfileMerger implements MergeTables {
     return this.addPieces(profile, pieces, input, lastInput, resolve);
   }
 
-  /** Adds a profile like {@link addProfile}, with the blocks in pieces. */
   addPieces(
     profile: Omit<MemprofProfile, "blocks">,
     blocks: BlockPieces,
@@ -268,12 +262,10 @@ export class ProfileMerger implements MergeTables {
     this.#noteOtherFunction(row, guid);
   }
 
-  /** Returns the merged profile in its canonical order. The merger is consumed. */
   build(): MergedProfile {
     return buildMerged(this);
   }
 
-  /** Copies a stack of another tree. */
   #copyStack(from: StackChains, stack: number): number {
     const frames: number[] = [];
     for (let at = stack; at !== 0; at = from.parentOf(at)) frames.push(from.frameOf(at));
@@ -345,7 +337,6 @@ type ProfileStacks = Pick<MemprofProfile, "frames" | "stacks">;
 
 /** Copies the stacks of a profile into a merger. Module offsets are resolved, kept or dropped. */
 class StackCopier {
-  /** Merger's stack, by stack of the profile. */
   readonly copies: Uint32Array;
   readonly #merger: MergeTables;
   readonly #profile: ProfileStacks;
@@ -417,7 +408,6 @@ class StackCopier {
   }
 }
 
-/** Merges two profiles: adds the counts of equal symbols, and unites their locations and the cold names. */
 export function mergeDataAccess(
   a: DataAccessProfile | undefined,
   b: DataAccessProfile | undefined,
@@ -523,7 +513,6 @@ function sortStacks(
   return { stacks: { length: old.length, parent, frame }, renumbered };
 }
 
-/** Sorts the blocks in the order of their stacks. */
 function sortBlocks(
   { contexts, blocks: merged, histograms, knownFields }: MergeTables,
   renumbered: Uint32Array,

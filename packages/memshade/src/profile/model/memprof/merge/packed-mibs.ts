@@ -5,7 +5,6 @@ import { mibFromPacked, packMib } from "./block-merge.ts";
 const MIB_BYTES = MIB_FIELDS.reduce((sum, { bytes }) => sum + bytes, 0);
 const PAGE_BITS = 10;
 const PAGE_ROWS = 1 << PAGE_BITS;
-/** Slot of a row without a MIB. */
 const NONE = -1;
 
 /** MIBs of one process by row, each merged in order. As objects they would take five times the memory. */
@@ -22,7 +21,6 @@ export class PackedMibs {
     return this.#slots.has(row);
   }
 
-  /** Registers a row. */
   expect(row: number): void {
     this.#slots.set(row, NONE);
   }

@@ -45,12 +45,10 @@ export class RankedBits {
     return this.#words.get(word + 1) + bitsOf(this.#words.get(word) & ((1 << (index & 31)) - 1));
   }
 
-  /** Replaces all numbers of an array by their ranks. */
   ranksOf(numbers: Uint32Array): void {
     for (let at = 0; at < numbers.length; at++) numbers[at] = this.rankOf(numbers[at]!);
   }
 
-  /** Calls `see` for all members, ascending. */
   forEach(see: (index: number) => void): void {
     for (let word = 0; word * 32 < this.#length; word++)
       for (let bits = this.#words.get(2 * word); bits !== 0; bits &= bits - 1)

@@ -56,7 +56,6 @@ function hashOf(key: number): number {
   return hash ^ (hash >>> 16);
 }
 
-/** Tables into which a merger collects. */
 export interface MergeTables {
   readonly frames: FrameTable;
   readonly stacks: StackChains;

@@ -6,10 +6,8 @@ export interface RunSink {
   append(bytes: Uint8Array): void;
 }
 
-/** Flags of a stack in a run. */
 const STACK = { context: 1, callSite: 2, flagBits: 2 } as const;
 
-/** Block of a context with its further data. */
 interface RunContext {
   readonly blocks: BlockMerge;
   readonly row: number;
@@ -60,10 +58,8 @@ export class RunWriter {
   }
 }
 
-/** Source of a run's bytes. */
 export interface RunSource {
   readonly size: number;
-  /** Fills an array with the bytes from an offset on. */
   read(at: number, into: Uint8Array): void;
 }
 
@@ -90,7 +86,6 @@ export class RunReader {
   readonly #window: Uint8Array;
   #windowEnd = 0;
   #position = 0;
-  /** Bytes of the source that were copied into the window. */
   #taken = 0;
   #low = 0;
   #high = 0;
@@ -102,7 +97,6 @@ export class RunReader {
     this.next();
   }
 
-  /** Moves to the next stack. @returns false at the end */
   next(): boolean {
     this.#need(STACK_BYTES);
     if (this.#position === this.#windowEnd) return false;
@@ -140,7 +134,6 @@ export class RunReader {
     return (BigInt(this.#high) << 32n) | BigInt(this.#low);
   }
 
-  /** Reads a number into `#low` and `#high`. */
   #number(): void {
     const window = this.#window;
     let byte = window[this.#position++]!;
@@ -185,7 +178,6 @@ export class RunReader {
 /** Bound above the depth of any stack. */
 const DEEPEST = 2 ** 20;
 
-/** See {@link RunMerge.take}. */
 interface TakenContext {
   readonly histogram: BigUint64Array | undefined;
   readonly otherFunctions: ReadonlySet<bigint>;
@@ -200,17 +192,14 @@ const NO_FUNCTIONS: ReadonlySet<bigint> = new Set();
 export class RunMerge {
   /** Number of frames of the current stack; initially the empty stack. */
   depth = 0;
-  /** Innermost frame of the current stack, in the numbering of the runs. */
   frame = 0;
   hasContext = false;
   readonly #readers: readonly RunReader[];
   readonly #ranks: Uint32Array;
   /** Sort key of the run's stack, by run; infinite at the end of the run. */
   readonly #keys: Float64Array;
-  /** Runs that have the current stack, ascending. */
   readonly #here: number[];
 
-  /** @param ranks of the frames, all different, from 0 */
   constructor(readers: readonly RunReader[], ranks: Uint32Array) {
     this.#readers = readers;
     this.#ranks = ranks;
@@ -225,7 +214,6 @@ export class RunMerge {
     return this.#here.at(-1) === last && this.#readers[last]!.isCallSite;
   }
 
-  /** Moves to the next stack. @returns false at the end */
   next(): boolean {
     const readers = this.#readers;
     const keys = this.#keys;

@@ -8,7 +8,6 @@ import { ProfileMerger, sortFrames } from "../merge/merger.ts";
 import type { DataAccessProfile, MemprofFrames } from "../profile.ts";
 import { RunMerge, RunReader, type RunSink, type RunSource, RunWriter } from "./run-bytes.ts";
 
-/** Bytes outside of memory. */
 export interface SpillFile extends RunSink, RunSource {
   /** Frees the space. */
   release(): void;
@@ -18,14 +17,12 @@ export type CreateSpillFile = () => SpillFile;
 
 interface Run {
   readonly file: SpillFile;
-  /** Number of its contexts. */
   readonly contexts: number;
 }
 
 /** Number of runs that are combined into one. */
 const MOST_RUNS = 16;
 
-/** Content of the runs, for a single walk. */
 export interface SpilledProfile {
   readonly frames: MemprofFrames;
   /** Rank in `frames` of each frame of the walk. */
@@ -34,15 +31,12 @@ export interface SpilledProfile {
   readonly callSites: CallSiteSet;
   /** Stacks of the call sites, as `callSites` numbers them, in the order of the walk. */
   readonly callStacks: readonly number[];
-  /** Fields that are known for all contexts. */
   readonly fields: readonly MibField[];
-  /** Fields of the runs. */
   readonly allFields: readonly MibField[];
   readonly hasHistograms: boolean;
   readonly dataAccess: DataAccessProfile | undefined;
 }
 
-/** Runs of one merge. */
 export class SpilledRuns {
   readonly #create: CreateSpillFile;
   #runs: Run[] = [];
@@ -57,7 +51,6 @@ export class SpilledRuns {
     return this.#runs.length === 0;
   }
 
-  /** Number of written contexts; contexts in several runs count several times. */
   get contexts(): number {
     return this.#written;
   }
@@ -97,7 +90,6 @@ export class SpilledRuns {
     };
   }
 
-  /** Frees the space of all runs. */
   release(): void {
     for (const { file } of this.#runs) file.release();
     this.#runs = [];
@@ -110,13 +102,11 @@ export class SpilledRuns {
     );
   }
 
-  /** Writes a run. @returns the stacks of call sites in the order of the walk */
   #write(merger: ProfileMerger): number[] {
     const { stacks, contexts, blocks, histograms, otherFunctions } = merger;
     const count = contexts.length;
     const order = new MergedOrder(merger);
     const tree = order.makeTree();
-    /** Row plus 1 by rank of the stack in `order.used`. */
     const rows = new Column();
     for (let row = 0; row < count; row++) rows.set(order.used.rankOf(contexts.keyOf(row)), row + 1);
     const file = this.#create();
@@ -145,7 +135,6 @@ export class SpilledRuns {
     return callStacks;
   }
 
-  /** Combines all runs into one. */
   #compact(merger: ProfileMerger): void {
     const { fields } = merger.blocks;
     const walk = this.#walk(sortFrames(merger).ranks, fields);
