@@ -17,7 +17,6 @@ export interface DeadstoresIp {
   readonly address: number | bigint;
   readonly function?: string | undefined;
   readonly file?: string | undefined;
-  /** Line from 1; present whenever `file` is. */
   readonly line?: number | undefined;
 }
 

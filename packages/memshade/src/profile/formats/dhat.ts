@@ -28,7 +28,6 @@ interface DhatAccesses {
 
 export interface DhatLives {
   readonly tl: readonly number[];
-  /** Most bytes and blocks at one time. */
   readonly mb: readonly number[];
   readonly mbk: readonly number[];
   /** Bytes and blocks at the peak of all points together. */

@@ -45,7 +45,6 @@ export function columnOfField(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** Fields that a store keeps: all but histograms. */
 export const STORED_FIELDS = MIB_FIELDS.filter(({ tag }) => tag <= 25);
 
 /** Counts of memshade beyond MemProf's fields, under the names of `RunSite`. */

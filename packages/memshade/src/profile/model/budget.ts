@@ -16,7 +16,6 @@ export interface BudgetLimit {
   readonly place: string;
 }
 
-/** Suppression with one of `from`, `leak` and `places`. */
 export interface BudgetSuppression {
   /** Path of a memcheck or LeakSanitizer file, relative to the folder of the budget file. */
   readonly from?: string | undefined;

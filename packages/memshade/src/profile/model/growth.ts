@@ -7,7 +7,6 @@ export interface BlockGrowth {
   /** Number of copies to a larger block, in all chains together. */
   copies: number;
   copiedBytes: number;
-  /** Most copies in one chain. */
   mostCopies: number;
   /** Total size of the last blocks of chains. */
   finalBytes: number;

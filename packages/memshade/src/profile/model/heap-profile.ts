@@ -49,7 +49,6 @@ export interface HeapProfile {
 }
 
 export interface ProfileDescription {
-  /** Approximate memory use of the profiler. */
   readonly presence?: Presence | undefined;
   readonly program?: string | undefined;
   readonly command?: readonly string[] | undefined;

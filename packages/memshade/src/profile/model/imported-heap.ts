@@ -21,10 +21,8 @@ export interface ImportedContext {
   readonly sizes?: { readonly least: number; readonly most: number } | undefined;
   /** Sum over all blocks, in units of the profile's clock. */
   readonly totalLifetime?: number | undefined;
-  /** Live blocks when the heap was largest. */
   readonly peak?: ImportedBlocks | undefined;
   readonly live?: ImportedBlocks | undefined;
-  /** Blocks that were freed immediately. */
   readonly temporary?: number | undefined;
   /** Bytes read from the blocks, and written to them. */
   readonly accessed?: { readonly read: number; readonly written: number } | undefined;

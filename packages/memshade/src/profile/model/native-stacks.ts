@@ -1,4 +1,3 @@
-/** Symbolized stacks of native programs, for display. */
 
 /** Function at a source position, as far as known. */
 export interface NativeFunction {
@@ -59,7 +58,6 @@ export interface NativeStacks {
   readonly signal: number | undefined;
   /** Exception that ended the process, on other systems than Linux: `EXC_BAD_ACCESS`. */
   readonly exception?: string | undefined;
-  /** Sentences about missing parts of the dump. */
   readonly notes: readonly string[];
   readonly threads: readonly NativeThread[];
   readonly missing: readonly MissingFile[];
@@ -73,11 +71,8 @@ export interface SampledPlace {
   readonly shownAddress: number;
   /** Path of the file that holds the code; undefined outside of all files, empty for files without a name. */
   readonly module: string | undefined;
-  /** Module name that perf shows. */
   readonly object: string | undefined;
-  /** Offset of the address in the file. */
   readonly fileOffset: number | undefined;
-  /** Demangled symbol that perf would show. */
   readonly shownSymbol: SymbolOffset | undefined;
   readonly symbol: SymbolOffset | undefined;
   /** Functions, innermost first, so that an inlined function precedes its enclosing one; empty outside of all files. */
@@ -90,7 +85,6 @@ export interface KernelPlace {
   readonly address: string;
   /** Symbol; undefined if the kernel's symbols are not available. */
   readonly symbol: SymbolOffset | undefined;
-  /** Kernel module; undefined for the kernel itself. */
   readonly module: string | undefined;
   /** Cached text of a printer, as in {@link SampledPlace}. */
   text: string | undefined;
@@ -100,13 +94,11 @@ export interface NamedSample {
   readonly threadName: string;
   readonly pid: number;
   readonly tid: number;
-  /** Nanoseconds of the recording's clock. */
   readonly time: number;
   readonly event: number;
   readonly period: number;
   /** Kernel frames, innermost first; their callers are the program's frames. */
   readonly kernel: readonly KernelPlace[];
-  /** Program's frames, innermost first. */
   readonly frames: readonly SampledPlace[];
   /** Reason for an unwound stack's end; undefined if the kernel recorded the calls, or nothing did. */
   readonly end: StackEnd | undefined;
@@ -118,7 +110,6 @@ export interface NativeRecording {
   readonly command: readonly string[];
   readonly events: readonly string[];
   readonly lost: number;
-  /** Sentences about missing parts of the file. */
   readonly notes: readonly string[];
   readonly missing: readonly MissingFile[];
 }

@@ -29,7 +29,6 @@ export interface ObjectsProfile {
   command: string[];
   program: string;
   sizes: ObjectSizes;
-  /** True if reads and writes were counted. */
   fields: boolean;
   /**
    * True if allocations were counted by their calling context; otherwise each site has one context, without callers.
@@ -42,7 +41,6 @@ export interface ObjectsProfile {
   notTracked: string[];
 }
 
-/** Model of object sizes, bytes. */
 interface ObjectSizes {
   engine: string;
   references: number;
@@ -57,7 +55,6 @@ export interface ModuleObjects {
   types: ObjectType[];
   /** Instructions that allocated, by their offset. */
   sites: ObjectSite[];
-  /** Distinct frames of the call paths. */
   frames: StackFrame[];
   paths: ObjectPaths;
   contexts: ObjectContexts;
@@ -76,7 +73,6 @@ export interface ObjectType {
   objects: number;
   /** Objects created by constant expressions, when instances were created. */
   constant: number;
-  /** Elements of arrays. */
   elements: number;
   bytes: number;
   /** Fields of a struct, in their order; for an array one entry, which describes its elements. */
@@ -85,7 +81,6 @@ export interface ObjectType {
 
 export interface ObjectField {
   name?: string | undefined;
-  /** Type in the syntax of the text format. */
   type: string;
   /** Size in an object, without padding. */
   bytes: number;
@@ -105,7 +100,6 @@ export interface ObjectSite {
   /** Offset in the code section of the module; −1: constant expressions. */
   offset: number;
   type: number;
-  /** Name such as `struct.new`. */
   instruction: string;
   objects: number;
   elements: number;
@@ -130,19 +124,15 @@ interface ObjectContexts {
   bytes: number[];
 }
 
-/** Exact allocations of one instance in each interval. */
 export interface ObjectsOverTime {
   /** Columns: bytes allocated up to the end of each interval, and objects created in it. */
   intervals: { end: number[]; objects: number[] };
-  /** Contexts that allocated most. */
   contexts: ContextOverTime[];
 }
 
 /** Allocations of one context in each interval with allocations. */
 export interface ContextOverTime {
-  /** Index into `contexts` of the module. */
   context: number;
-  /** Indices of intervals, ascending. */
   intervals: number[];
   objects: number[];
   bytes: number[];

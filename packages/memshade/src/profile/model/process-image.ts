@@ -1,4 +1,3 @@
-/** State of a stopped process, from a dump. */
 
 export type ProcessArchitecture = "x86_64" | "aarch64";
 
@@ -33,7 +32,6 @@ export interface MappedFile {
 export interface ProcessImage {
   readonly architecture: ProcessArchitecture;
   readonly pid?: number | undefined;
-  /** Command line, possibly truncated. */
   readonly command?: string | undefined;
   readonly signal?: number | undefined;
   /** Exception that ended the process, on systems without such signals: `EXC_BAD_ACCESS`. */
@@ -45,6 +43,5 @@ export interface ProcessImage {
   readonly pointerAuthenticationMask?: readonly [low: number, high: number] | undefined;
   /** Returns the memory at an address, as far as the dump has it without a gap: possibly shorter, or empty. */
   readMemory(address: number, length: number): Uint8Array;
-  /** Sentences about missing parts of the dump. */
   readonly gaps: readonly string[];
 }

@@ -31,7 +31,6 @@ export interface RawProfile {
 }
 
 export interface RawDump {
-  /** Offset of the dump in the file. */
   fileOffset: number;
   version: RawVersion;
   totalSize: number;

@@ -36,7 +36,6 @@ export interface Run {
     waste?: ToolDescription | undefined;
     workingset?: ToolDescription | undefined;
     objects?: ToolDescription | undefined;
-    /** Call paths by CPU time, of native programs. */
     cpu?: ToolDescription | undefined;
   };
   end: RunEnd;
@@ -77,9 +76,7 @@ export interface Presence {
    * counts.
    */
   modules: number;
-  /** Touched shadow memory and tables. */
   shadow: number;
-  /** Recorded data, in its written form. */
   recorded: number;
   /** Limit of shadow memory and tables, for native programs, whose recording ends at the limit. */
   limit?: number | undefined;
@@ -158,7 +155,6 @@ export interface HeapTool {
 /** Settings of another tool, by name. */
 export type ToolDescription = Readonly<Record<string, string | number | boolean>>;
 
-/** Clock of timestamps and lifetimes. */
 export interface Clock {
   /** Kind: "virtual" advances with the program's work, "wall" with real time. */
   kind: "virtual" | "wall";
@@ -167,7 +163,6 @@ export interface Clock {
 
 export type CounterMode = "merged" | "exact" | "none";
 
-/** Cause of the run's end. */
 export interface RunEnd {
   /** Kind of the end; "ended" means that the cause is unknown, as for a process that another one waits for. */
   kind: "exit" | "trap" | "exception" | "signal" | "dump" | "ended";
@@ -192,7 +187,6 @@ export interface RunModule {
   path?: string | null | undefined;
   /** Script that compiled the module, if no file is known to contain it. */
   script?: string | undefined;
-  /** Lower-case hexadecimal digits. */
   buildId: string;
   bytes: number;
   codeBytes: number;
@@ -210,7 +204,6 @@ export interface RunModule {
    */
   object?: { kind: "elf"; address: number; isUncounted?: boolean | undefined } | undefined;
   allocator: RunAllocator;
-  /** Functions that occur on recorded stacks. */
   functions: RunFunction[];
   /** Source positions of the code on recorded stacks, from the module's own debug information. Absent without such. */
   places?: RunPlace[] | undefined;
@@ -225,7 +218,6 @@ export interface RunModule {
   notTracked: string[];
 }
 
-/** Instances created by one stack of one thread. */
 export interface RunInstances {
   frames: RunHostFrame[];
   /** Thread number; 0 is the main thread. */
@@ -265,7 +257,6 @@ export interface RunFunction {
   end: number;
 }
 
-/** Code position in a module. */
 export interface RunPlace {
   /** Offset in the code section payload. */
   offset: number;
@@ -344,7 +335,6 @@ export interface RunHost {
   frames: RunHostFrame[];
 }
 
-/** Call in the code that called a module. */
 export interface RunHostFrame {
   name: string;
   /** Path or address of the executed script; absent for the engine's own functions. Lines and columns count from 1. */

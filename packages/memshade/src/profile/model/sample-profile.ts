@@ -4,7 +4,6 @@ import { NONE } from "./indices.ts";
 export interface ValueType {
   readonly type: string;
   readonly unit: "count" | "bytes" | "nanoseconds";
-  /** Description in words. */
   readonly says?: string | undefined;
 }
 
@@ -21,10 +20,8 @@ export interface SampleModule {
 export interface SampleFrame {
   /** Readable name; a hexadecimal address if unknown. */
   readonly function: string;
-  /** Linker's name, if different. */
   readonly linkageName?: string | undefined;
   readonly file?: string | undefined;
-  /** Line from 1. */
   readonly line?: number | undefined;
   readonly column?: number | undefined;
   readonly startLine?: number | undefined;
@@ -61,7 +58,6 @@ export interface SampleProfile {
   /** Amounts over time beside the samples; all by one clock. */
   readonly counters?: readonly CounterTrack[] | undefined;
   readonly history?: StackTrack | undefined;
-  /** Sentences that explain the numbers. */
   readonly notes: readonly string[];
 }
 
@@ -214,7 +210,6 @@ export class SampleProfileBuilder {
     return index;
   }
 
-  /** Returns the stack of frames given innermost first. */
   stackOf(frames: readonly SampleFrame[]): number {
     let stack: number = NONE;
     for (let i = frames.length - 1; i >= 0; i--) stack = this.stack(stack, this.frame(frames[i]!));

@@ -23,7 +23,6 @@ export interface StaticsFile {
 }
 
 export interface StaticsOfModule {
-  /** Index in `run.json`. */
   module: number;
   /** Possible range of static data: from the first segment to the heap, or to the first block of an allocator. */
   start: number;
@@ -56,7 +55,6 @@ export interface StaticSymbol {
   /** Linker's name, if `name` is a different one. */
   linkageName?: string | undefined;
   address: number;
-  /** Size; absent if unknown. */
   bytes?: number | undefined;
 }
 
@@ -77,10 +75,8 @@ export interface StaticVariable {
   readonly bytes: number | undefined;
   /** Name in the source, with its namespaces or enclosing function; undefined for literals. */
   readonly name: string | undefined;
-  /** Linker's name, if different. */
   readonly linkageName: string | undefined;
   readonly file: string | undefined;
-  /** Line; 0 if unknown. */
   readonly line: number;
 }
 
@@ -89,7 +85,6 @@ export interface NamedStatics {
   readonly file: StaticsFile;
   /** Variables by index of the module; modules without debug information have none. */
   readonly variables: ReadonlyMap<number, readonly StaticVariable[]>;
-  /** Names of the run's modules, by index. */
   readonly modules: readonly string[];
 }
 

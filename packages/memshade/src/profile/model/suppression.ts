@@ -7,10 +7,8 @@ export type FramePattern =
   | { readonly kind: "function"; readonly glob: string }
   | { readonly kind: "object"; readonly glob: string }
   | { readonly kind: "source"; readonly glob: string; readonly line?: number | undefined }
-  /** Matches any number of frames. */
   | { readonly kind: "any" };
 
-/** Suppression of reports about lost blocks. */
 export interface Suppression {
   readonly name: string;
   /** Reason, in the words of its author. */
@@ -25,7 +23,6 @@ export interface Suppression {
   readonly path: readonly FramePattern[] | string;
 }
 
-/** Leaks that a suppression removed from a profile. */
 export interface Suppressed {
   readonly suppression: Suppression;
   readonly paths: number;

@@ -27,7 +27,6 @@ export interface WasteFile {
   version: typeof WASTE_VERSION;
   /** Profiled command, quoted for a shell. */
   command: string;
-  /** Recorded modules. */
   modules?: NamedModule[] | undefined;
   /** Other modules of the run, and the reason as a sentence. */
   notRecorded?: { module: number; name: string; reason: string }[] | undefined;
@@ -87,7 +86,6 @@ export interface WasteIp {
   module?: string | undefined;
   file?: string | undefined;
   line?: number | undefined;
-  /** First line of the function, if known. */
   startLine?: number | undefined;
   /** True if the function passes on memory that it requests from the allocator. */
   layer?: boolean | undefined;
@@ -111,9 +109,7 @@ export interface WasteFrame {
   function?: string | undefined;
   file?: string | undefined;
   line?: number | undefined;
-  /** See `WasteIp`. */
   startLine?: number | undefined;
-  /** See `WasteIp`. */
   library?: string | undefined;
   handsOutMemory?: boolean | undefined;
   approximate?: boolean | undefined;
@@ -207,11 +203,9 @@ export interface WasteEnd {
   ips: WasteIp[];
 }
 
-/** Cost of the reallocations at one code position. */
 export interface WasteReallocations {
   ips: WasteIp[];
   calls: number;
-  /** Bytes by which blocks grew. */
   grown: number;
   /** Number of moves to another address, and bytes copied by them. */
   moves: number;
@@ -219,7 +213,6 @@ export interface WasteReallocations {
 }
 
 export interface WasteObjects {
-  /** Call of the allocator. */
   ips: WasteIp[];
   objects: number;
   bytes: number;
@@ -231,7 +224,6 @@ export interface WasteObjects {
   bytesDead: number;
   /** Type of the blocks' content, if debug information gives it. */
   type?: WasteType | undefined;
-  /** Mean lifetime of the blocks, in accesses. */
   meanLifetime?: number | undefined;
   /** Mean over blocks of the time between first and last access, as a part of the lifetime. */
   usefulLifetime?: number | undefined;
@@ -261,7 +253,6 @@ export interface WasteObjects {
 
 /** Blocks of one allocation site, and their unread parts. */
 export interface WasteBlocks {
-  /** Calls that requested them, innermost first. */
   ips: WasteIp[];
   blocks: number;
   bytes: number;
@@ -286,7 +277,6 @@ export interface WasteBlocks {
 export interface WasteUnreadField {
   offset: number;
   size: number;
-  /** True if some store writes it. */
   written: boolean;
   /** Name and type of the member; absent if the type is unknown. */
   name?: string | undefined;
@@ -328,7 +318,6 @@ export interface WasteField {
   type?: string | undefined;
 }
 
-/** Returns all code positions of a file. */
 export function placesOf(file: WasteFile): WasteIp[] {
   const sites = [
     ...file.stores,

@@ -109,7 +109,6 @@ export class ChainArray {
   readonly #shared = new NarrowColumn(1);
   #elements = new Uint32Array(ELEMENTS_AT_ONCE);
 
-  /** @param branches stacks at which the tree branches */
   constructor(stacks: StackChains, used: RankedBits, branches: RankedBits) {
     this.#stacks = stacks;
     this.#used = used;

@@ -24,7 +24,6 @@ export class Cursor {
     return this.#end - this.position;
   }
 
-  /** Throws unless `count` more bytes remain. */
   need(count: number, what: string): void {
     if (count > this.#end - this.position)
       throw this.error(`${what} of ${count} bytes, but ${this.#end - this.position} are left`);

@@ -26,7 +26,6 @@ export const SUMMARY_BYTES = 16 + 8 * SUMMARY_FIELDS + 24 * SUMMARY_CUTOFFS.leng
 /** Layout: Function u64, LineOffset u32, Column u32, IsInlineFrame u8. */
 export const FRAME_BYTES = 17;
 
-/** Six fields before a version 4 profile. */
 export const MEMPROF_SUMMARY_FIELDS = 6;
 
 export function padTo8(size: number): number {

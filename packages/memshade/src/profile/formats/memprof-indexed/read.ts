@@ -26,7 +26,6 @@ const MOST_SCHEMA_ENTRIES = 28;
 
 export interface IndexedProfile {
   readonly memprofVersion: number;
-  /** Fields of a block, in stored order. */
   readonly schema: readonly MibField[];
   readonly profile: MemprofProfile;
 }

@@ -406,13 +406,11 @@ function* stacksByRecord({
 class StacksInUse {
   readonly ids: BigUint64Array;
   readonly frames: readonly number[];
-  /** Frames that `readFrames` has read, leaf first. */
   readonly path: number[] = [];
   readonly #profile: StackTreeView;
   readonly #used = new RankedBits();
   /** Place in the order of use, by rank of the stack in `#used`. */
   readonly #places = new Column();
-  /** Stack by place, as the records name it. */
   readonly #stacks = new Column();
 
   constructor(profile: StackTreeView, frameIds: BigUint64Array, order: Iterable<number>) {

@@ -6,7 +6,6 @@ import type { RawSegment, RawVersion } from "../../model/raw-profile.ts";
  * object per context nor the file in memory. All dumps are merged.
  */
 export interface RawScan {
-  /** Version of the blocks that the cursors return. */
   readonly version: RawVersion;
   readonly lastVersion: RawVersion;
   readonly segments: readonly RawSegment[];

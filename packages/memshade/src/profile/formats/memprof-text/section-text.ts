@@ -23,7 +23,6 @@ function check(section: LinearSection) {
   const stacks = section.stacksOf((parent, frame) => chains.child(parent, ids[frame]!));
   const blockBytes = schemaBytes(schema);
   const known = new Set<bigint>();
-  /** Stacks of allocation sites that are already counted. */
   const seen = new RankedBits();
   const summary = new SummaryBuilder();
   for (const { guid, entry } of section.records()) {

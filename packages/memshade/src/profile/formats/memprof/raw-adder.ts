@@ -65,7 +65,6 @@ function hashOf(low: number, high: number): number {
 
 export interface AddedRaw {
   readonly contexts: number;
-  /** Contexts without a frame in the given modules. */
   readonly dropped: number;
   /** Contexts without any function name: all of their frames are module offsets, or they were dropped. */
   readonly unnamed: number;

@@ -8,7 +8,6 @@ export interface SourceFrame {
   readonly line: number;
   readonly column: number;
   readonly discriminator?: number | undefined;
-  /** Line of the function's declaration; 0 if unknown. */
   readonly startLine: number;
 }
 

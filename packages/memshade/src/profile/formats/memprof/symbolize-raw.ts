@@ -83,7 +83,6 @@ function countStacksLeft(raw: RawContexts, locations: Locations): number {
 interface Location {
   readonly frames: readonly number[];
   readonly guids: readonly bigint[];
-  /** Call stack that consists of these frames alone. */
   readonly stack: number;
 }
 

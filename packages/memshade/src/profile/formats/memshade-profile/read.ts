@@ -67,7 +67,6 @@ export class MemshadeProfile {
     return this.#schema.contexts;
   }
 
-  /** Fields of the blocks that this reader supports. */
   get fields(): readonly MibField[] {
     const { columns } = this.#schema;
     const tags = new Set(columns.map(({ tag }) => tag));

@@ -9,7 +9,6 @@ export interface RecordPlace {
 }
 
 export interface RecordSource {
-  /** GUIDs of the records' functions, all different. */
   readonly guids: ArrayLike<bigint>;
   /** Writes a record. Yields whenever the writer holds enough to be passed on. */
   write(writer: ByteWriter, row: number): Iterable<void>;
@@ -24,7 +23,6 @@ export class RecordChunks {
   readonly #order: Uint32Array;
   /** First index in `#order` of each chunk, then the length of `#order`. */
   readonly #starts: number[] = [0];
-  /** Offset in the chunk, by index in `#order`. */
   readonly #offsets: Float64Array;
 
   constructor(source: RecordSource) {

@@ -163,7 +163,6 @@ class SpilledRecords implements RecordSource {
   readonly #file: SpillFile;
   readonly #isPlace: Uint8Array;
   readonly #byFunction = new Map<bigint, Sites>();
-  /** Sites of the frame's function, by frame. */
   readonly #byFrame: (Sites | undefined)[] = [];
   readonly #numbers = new Map<number, number>();
   #guidsOfRows: readonly bigint[] | undefined;

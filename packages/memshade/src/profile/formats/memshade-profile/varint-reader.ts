@@ -4,7 +4,6 @@ import { readS64Leb, readU64Leb, skipLeb64 } from "../../../ground/bytes/leb128.
 /** Reads LEB128 integers forward in an unpacked chunk. Errors give the chunk's offset in the file. */
 export class VarintReader {
   position = 0;
-  /** Words of the u64 that `words` has read. */
   low = 0;
   high = 0;
   readonly #bytes: Uint8Array;

@@ -31,7 +31,6 @@ export interface Decompressed {
  */
 export type Decompressor = (input: Uint8Array, room: Uint8Array) => Decompressed | Promise<Decompressed>;
 
-/** Consumer of samples inside WebAssembly. */
 export interface SampleTaker {
   /** Replacement of `PerfRecordsWasm.next`; may skip records that need no callback. */
   readonly wasm: { nextRecord(): number; readonly damagedSamples: WebAssembly.Global<"i32"> };
@@ -53,7 +52,6 @@ export interface PerfReadOptions {
 
 export interface PerfDataSummary {
   readonly header: PerfHeader;
-  /** Sentences about damaged or missing parts. */
   readonly gaps: readonly string[];
 }
 

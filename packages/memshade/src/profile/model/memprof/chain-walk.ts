@@ -6,7 +6,6 @@ import type { StackChains } from "./stack-chains.ts";
 export class ChainOrder {
   readonly stacks: StackChains;
   readonly ranks: Uint32Array;
-  /** Stacks that call a chain. */
   readonly #branches: RankedBits;
   /** First chain's start by rank of the stack in `#branches`. */
   readonly #first = new Column();

@@ -37,7 +37,6 @@ export interface MemprofFrames {
 export interface MemprofSources {
   readonly strings: readonly string[];
   readonly name: Int32Array;
-  /** Path of the file, with slashes. */
   readonly file: Int32Array;
   readonly line: Uint32Array;
   readonly discriminator: Uint32Array;

@@ -86,7 +86,6 @@ export class StackChains {
   readonly #frames = new NarrowColumn(2);
   /** Stacks that begin a chain; their ranks are the numbers of the chains. */
   readonly #starts = new RankedBits();
-  /** Caller of the chain's first stack, by chain. */
   readonly #callers = new Column();
   readonly #slots = new SlotTable();
   #count = 1;

@@ -26,7 +26,6 @@ export interface BlockDrag {
   bytes: number;
   /** Sum of size times life, in units of the profile's clock. */
   byteTime: number;
-  /** Sum of size times drag. */
   draggedByteTime: number;
   /** Sum of size times the work during the life. */
   byteWork: number;

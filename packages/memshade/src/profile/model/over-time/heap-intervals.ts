@@ -10,7 +10,6 @@ export interface HeapIntervals {
   schema: typeof HEAP_INTERVALS_SCHEMA;
   version: typeof HEAP_INTERVALS_VERSION;
   memshade: string;
-  /** Unit of the intervals' `start` and `end`. */
   unit: "allocations";
   instances: InstanceHeap[];
   /** Number of left-out instances, which allocated less. */
@@ -19,7 +18,6 @@ export interface HeapIntervals {
 
 /** Heap of one instance, or of all instances that share a memory. */
 export interface InstanceHeap {
-  /** Index among the run's modules. */
   module: number;
   instance: number;
   period: number;
@@ -31,7 +29,6 @@ export interface InstanceHeap {
   lastIsPartial: boolean;
   /** Most relevant contexts; the remainder is the difference to the whole. */
   contexts: ContextHeap[];
-  /** Number of left-out contexts. */
   otherContexts: number;
 }
 

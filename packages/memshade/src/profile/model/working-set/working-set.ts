@@ -42,7 +42,6 @@ export interface WorkingSetProfile {
   notTracked: string[];
 }
 
-/** Options that change the meaning of the numbers. */
 export interface WorkingSetOptionsRecord {
   /** Length of the shortest interval at the start, in units. */
   interval: number;
@@ -57,7 +56,6 @@ export interface WorkingSetOptionsRecord {
 
 export interface LocalityOptionsRecord {
   method: "exact" | "shards";
-  /** Sampled share of all lines. */
   rate: number;
   cacheBytes: number;
 }
@@ -73,7 +71,6 @@ export interface WorkingSetLevel {
   lastIsPartial: boolean;
   /** Distinct lines or pages touched in each interval. Measures that were not recorded are missing. */
   counts: Partial<Record<Measure, number[]>>;
-  /** Lines that had never been touched before. */
   fresh: number[];
 }
 
@@ -93,9 +90,7 @@ export interface InstanceWorkingSet {
   snapshots: number;
   /** Size of the program's memory at the end, bytes. */
   memoryBytes: number;
-  /** Touched memory of the profiler, bytes. */
   profilerBytes: number;
-  /** Distinct lines and pages of the whole run. */
   total: Partial<Record<Measure, number>>;
   levels: WorkingSetLevel[];
   /** Call stack at the end of each level-0 interval: index into `stacks`, −1 if unknown. */
@@ -115,19 +110,15 @@ export interface InstanceWorkingSet {
   locality?: LocalityRecord | undefined;
 }
 
-/** Code position on a call stack, innermost first. */
 export interface StackFrame {
   /** Index of the function in the original module. Functions of the host are numbered from 2^31 on. */
   function: number;
-  /** Kind of host code; undefined for modules. */
   host?: HostCode | undefined;
   /** Offset of the call in the original code section payload, if known. */
   offset?: number | undefined;
   name?: string | undefined;
-  /** Source position of the call, if known. */
   file?: string | undefined;
   line?: number | undefined;
-  /** First line of the function, if known. */
   startLine?: number | undefined;
   /** Function inlined at the position, to which the line belongs; undefined for the function itself. */
   inlined?: string | undefined;
@@ -211,7 +202,6 @@ export interface LocalityRecord {
   lasts: [position: number, weight: number][];
   /** Sites with most misses at `sitesAtLines` lines of cache. */
   sites: LocalitySite[];
-  /** Sites that are not listed, and their misses. */
   otherSites: { sites: number; misses: number };
   sitesAtLines: number;
 }

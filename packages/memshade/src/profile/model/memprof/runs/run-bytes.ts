@@ -175,7 +175,6 @@ export class RunReader {
   }
 }
 
-/** Bound above the depth of any stack. */
 const DEEPEST = 2 ** 20;
 
 interface TakenContext {

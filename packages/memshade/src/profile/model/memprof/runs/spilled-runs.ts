@@ -9,7 +9,6 @@ import type { DataAccessProfile, MemprofFrames } from "../profile.ts";
 import { RunMerge, RunReader, type RunSink, type RunSource, RunWriter } from "./run-bytes.ts";
 
 export interface SpillFile extends RunSink, RunSource {
-  /** Frees the space. */
   release(): void;
 }
 
