@@ -4,7 +4,7 @@ import { ambiguousNames } from "../../profile/model/named-module.ts";
 
 const known = new WeakMap<HeapProfile, ReadonlySet<string>>();
 
-/** Names that functions of several modules of a profile have. */
+/** Returns the function names that occur in several modules of a profile. */
 export function ambiguousFunctions(profile: HeapProfile): ReadonlySet<string> {
   let ambiguous = known.get(profile);
   if (ambiguous === undefined) {

@@ -2,19 +2,19 @@ import { NONE } from "../../profile/model/indices.ts";
 import { framesOfSampleStack, type SampleProfile, sumByStack } from "../../profile/model/sample-profile.ts";
 import { ownDepth } from "./frames/own-place.ts";
 
-/** A line of the program's own code, with all samples that were taken there and in what it called of libraries. */
+/** Line of the program's own code, with all samples taken there and in the libraries that it called. */
 export interface HotPlace {
-  /** Index of the frame; {@link NONE}: of samples without a stack. */
+  /** Index of the frame; {@link NONE} for samples without a stack. */
   readonly frame: number;
   readonly value: number;
-  /** Call paths that lead here, and the one with the most samples: frames from here outwards. */
+  /** Number of call paths to the line, and the one with the most samples: frames from the line outwards. */
   readonly paths: number;
   readonly path: readonly number[];
-  /** The function of a library that most of the samples went into from here; {@link NONE}: they are of the place itself. */
+  /** Library function with most of the samples below the line; {@link NONE} if most samples are in the line itself. */
   readonly via: number;
 }
 
-/** Samples by the program's own innermost line, the hottest first. `column`: of the values that are added up. */
+/** Returns samples by the program's own innermost line, the hottest first. @param column value column to add up */
 export function hotPlaces(profile: SampleProfile, column: number): HotPlace[] {
   const libraries = profile.frames.map(({ library }) => library);
   const places = new Map<
@@ -60,14 +60,14 @@ function most<T extends { readonly value: number }>(all: readonly T[]): T {
   return all.reduce((best, one) => (one.value > best.value ? one : best));
 }
 
-/** Places on one line of one function are one. */
+/** Returns an equal key for places on one line of one function. */
 function placeKey({ frames }: SampleProfile, index: number): string {
   if (index === NONE) return "";
   const { function: name, file, line, module } = frames[index]!;
   return `${name}\n${file}\n${line}\n${module}`;
 }
 
-/** Samples by the names of threads, those with the most first. */
+/** Returns samples by thread name, those with the most first. */
 export function threadShares(
   { threads, samples }: SampleProfile,
   column: number,

@@ -1,6 +1,6 @@
 const known = new Map<string, RegExp>();
 
-/** What a text has to look like that a glob with `*` (anything, `/` too) and `?` accepts as a whole. */
+/** Converts a glob with `*` (any characters, including `/`) and `?` to a pattern for the whole text. */
 export function globPattern(glob: string): RegExp {
   let pattern = known.get(glob);
   if (pattern === undefined) {

@@ -11,11 +11,12 @@ import { type IndexIntoContextTable, NONE } from "../../profile/model/indices.ts
 import type { Mib } from "../../profile/model/mib.ts";
 
 /*
- * Of frequent entries a sample was asked who made them. What the others did is spread over the callers of those that did the same in
- * the same stage of sampling, in proportion to what these did: a context's cell is its path inside the module, and the stage.
+ * Attribution of unsampled entries. The callers of frequent host entries are sampled. Unsampled entries are attributed
+ * to the sampled callers with the same path and stage, in proportion to their amounts. A context's cell is its path
+ * inside the module, and the stage.
  */
 
-/** Fields of MIBs that are sums over blocks. The others, of single blocks, stay as they are. */
+/** Fields of MIBs that are sums over blocks. The others describe single blocks and are copied. */
 const MIB_SUMS = [
   "allocCount",
   "totalAccessCount",
@@ -29,30 +30,30 @@ const MIB_SUMS = [
   "totalLifetimeAccessDensity",
 ] as const satisfies readonly (keyof Mib)[];
 
-/** A context's call path as numbers of frames, innermost first. */
+/** Call path of a context as frame numbers, innermost first. */
 interface Path {
-  /** Up to the innermost entry. */
+  /** Frames up to the innermost entry. */
   inner: number[];
-  /** In the host, up to the next call of a module. */
+  /** Frames in the host, up to the next call of a module. */
   host: number[];
-  /** Further out. */
+  /** Outer frames. */
   outer: number[];
 }
 
-/** A context of the profile with figures for some of its blocks, or all. */
+/** Context of the profile with figures for some or all of its blocks. */
 interface Row {
-  /** Its number in the profile that was read. */
+  /** Number of the context in the original profile. */
   context: number;
   path: Path;
   mib: Mib;
   /** Columns of the site by name. */
   site: Record<string, number | Figures | undefined>;
   isEstimated: boolean;
-  /** Margins of estimated figures, by field. */
+  /** Variances of estimated figures, by field. */
   variances?: ReadonlyMap<string, number>;
 }
 
-/** Bytes, and the blocks that they are of. The whole stands before its parts. */
+/** Block count field of each byte field. Whole figures precede their parts. */
 const BLOCKS_OF: Readonly<Record<string, string>> = {
   peakBytes: "peakBlocks",
   neverAccessedBytes: "neverAccessed",
@@ -61,7 +62,7 @@ const BLOCKS_OF: Readonly<Record<string, string>> = {
   suppressedBytes: "suppressedBlocks",
 };
 
-/** Figures that are some of others. */
+/** Field that includes each partial field. */
 const WHOLE_OF: Readonly<Record<string, string>> = {
   ...each("allocCount", ["peakBlocks", "neverAccessed", "writtenNeverRead", "temporary"]),
   ...each("allocCount", ["numMigratedCpu", "numLifetimeOverlaps", "numSameAllocCpu", "numSameDeallocCpu"]),
@@ -86,15 +87,20 @@ const WHOLE_OF: Readonly<Record<string, string>> = {
   "keptAfterUse.lateUsedByteWork": "keptAfterUse.lateByteWork",
 };
 
-/** Of blocks that were followed to their last access: a sample of their own, few of which were made by calls of one stage that were asked. */
+/**
+ * Prefix of the drag figures. Followed blocks are a separate sample, of which few come from the sampled calls of one
+ * stage.
+ */
 const FOLLOWED = "keptAfterUse.";
-/** What the followed blocks stand for. */
+/** Fields that the followed blocks represent. */
 const STANDING_FOR: Readonly<Record<string, string>> = {
   [`${FOLLOWED}blocks`]: "allocCount",
   [`${FOLLOWED}bytes`]: "totalSize",
 };
 
-/** Figures that have no block in common: what one of them takes of the whole is none of the others'. */
+/**
+ * Groups of disjoint figures: a block counts in at most one figure of a group, so their sum is limited by the whole.
+ */
 const APART: readonly (readonly string[])[] = [
   ["neverAccessed", "writtenNeverRead"],
   ["neverAccessedBytes", "writtenNeverReadBytes"],
@@ -102,13 +108,13 @@ const APART: readonly (readonly string[])[] = [
   [...Object.values(REACH_OF_KIND).map(([bytes]) => bytes), "suppressedBytes"],
 ];
 
-/** How far they may be off is told. */
+/** Fields whose variances are computed. */
 const ESTIMATED_FIELDS: readonly string[] = [
   ...["allocCount", "totalSize", "temporary", ...SITE_FIELDS],
   ...[`${FOLLOWED}lateBlocks`, `${FOLLOWED}lateBytes`],
 ];
 
-/** What was met of them: blocks, where the field is not a number of those itself. */
+/** Block count field that gives the sample size of a field, if the field is no number of blocks. */
 const SAMPLED_BLOCKS: Readonly<Record<string, string>> = {
   ...BLOCKS_OF,
   totalSize: "allocCount",
@@ -122,15 +128,14 @@ function each(whole: string, parts: readonly string[]): Record<string, string> {
   return Object.fromEntries(parts.map((part) => [part, whole]));
 }
 
-/** Figures that columns have together. */
 type Figures = Readonly<Record<string, number>>;
 
-/** Of figures, those that are of a single block or chain. */
+/** Names of figures that describe a single block or chain. */
 const EXTREMES = /^(most|largest|smallest|min|max|longest|shortest)/;
 
 /**
- * A profile in which entries that were left out have the callers of those that were asked. Their contexts become several of one stack
- * id, that with most bytes last.
+ * Returns a profile in which unsampled entries have the callers of sampled ones. Their contexts become several with one
+ * stack id; the one with most bytes is last.
  */
 export function withEstimatedCallers(profile: HeapProfile): HeapProfile {
   const { frames, contexts } = profile;
@@ -153,9 +158,10 @@ export function withEstimatedCallers(profile: HeapProfile): HeapProfile {
 }
 
 /**
- * How far the sum of a column in some contexts may be off, as those who made the calls were sampled: 19 times of 20 by no more. Undefined
- * where it was counted, and for columns of which nothing is known. `whole`: the column is of some of those blocks or bytes, as an analysis
- * picked them out. The fewer they are, the fewer were in the sample.
+ * Returns the 95 % margin of error of a column's sum in some contexts, caused by the sampling of callers. Undefined if
+ * the figures were counted, and for columns without known variances.
+ *
+ * @param whole field of which the column is a part selected by an analysis; smaller parts have fewer samples
  */
 export function marginOf(
   { contexts }: HeapProfile,
@@ -165,10 +171,10 @@ export function marginOf(
 ): number | undefined {
   const varianceIn = variancesIn(contexts, column, whole);
   if (varianceIn === undefined) return undefined;
-  // What one call allocates on several paths is asked for but once: such figures are off together.
+  // Figures of one call on several paths come from the same sample, so their errors are added before squaring.
   const deviations = new Map<number, number>();
   for (const row of rows) {
-    // So is what an analysis makes of figures that say something of other stages too.
+    // Columns with their own variances combine several stages, so all of their contexts are treated as correlated.
     const sample = variancesOfColumns.has(column) ? 0 : (contexts.samples?.[row] ?? 0);
     deviations.set(sample, (deviations.get(sample) ?? 0) + Math.sqrt(varianceIn(row)));
   }
@@ -176,7 +182,10 @@ export function marginOf(
   return variance === 0 ? undefined : 2 * Math.sqrt(variance);
 }
 
-/** The variance of a column's figure in each context; undefined where all was counted. `column`, `whole`: as for `marginOf`. */
+/**
+ * Returns the variance of a column's figure per context; undefined if all was counted. Parameters are as for {@link
+ * marginOf}.
+ */
 export function variancesIn(
   { variances, mibs, site }: ContextTable,
   column: ArrayLike<number> | ArrayLike<bigint>,
@@ -196,7 +205,7 @@ export function variancesIn(
 
 const variancesOfColumns = new WeakMap<object, ArrayLike<number>>();
 
-/** A column that an analysis has made, with the variances of its figures. */
+/** Registers the variances of a column that an analysis computed. */
 export function withVariances<Column extends object>(column: Column, variances: ArrayLike<number>): Column {
   variancesOfColumns.set(column, variances);
   return column;
@@ -223,18 +232,17 @@ function rowAt({ frames, stacks, contexts }: HeapProfile, context: number, colum
   };
 }
 
-/** A caller of a path. */
 interface Caller {
   host: number[];
-  /** The contexts in which it was asked, in one stage. */
+  /** Sampled contexts of the caller in one stage. */
   rows: Row[];
-  /** And in all stages. */
+  /** Sampled contexts of the caller in all stages. */
   all: Row[];
 }
 
-/** What the asked entries of a path did, by their caller. */
+/** Amounts of sampled entries by path and caller. */
 class Cells {
-  /** Contexts by the frames of their callers, of cells by path and stage; without a stage, those of all stages. */
+  /** Contexts by host frames, by cell key; a key without a stage combines all stages. */
   readonly #cells = new Map<string, Map<string, Row[]>>();
 
   add(row: Row, stage: number): void {
@@ -246,7 +254,7 @@ class Cells {
     }
   }
 
-  /** Undefined: nobody was asked on this path. */
+  /** Returns the sampled callers of a row's path; undefined if none was sampled. */
   callersOf(row: Row, stage: number): Caller[] | undefined {
     const all = this.#cells.get(keyOf(row));
     if (all === undefined) return undefined;
@@ -263,7 +271,7 @@ function keyOf({ path }: Row, stage?: number): string {
   return `${stage ?? ""}:${path.inner.join()}`;
 }
 
-/** The parts of a row that its callers have made. */
+/** Divides a row into the parts of its callers. */
 function spread(row: Row, callers: readonly Caller[]): Row[] {
   const given = new Shares(row, callers).all();
   const parts = callers.map(({ host }, i): Row => {
@@ -287,7 +295,7 @@ function spread(row: Row, callers: readonly Caller[]): Row[] {
   return parts.filter(hasFigures).sort((a, b) => Number(a.mib.totalSize - b.mib.totalSize));
 }
 
-/** How the figures of a row are divided among its callers. */
+/** Division of a row's figures among its callers. */
 class Shares {
   readonly #row: Row;
   readonly #callers: readonly Caller[];
@@ -299,8 +307,8 @@ class Shares {
   }
 
   /**
-   * By field, one amount per caller. What is live and what has ended is divided by what those who were asked have of it, each for itself: so
-   * nobody has more live blocks than were allocated. Other parts find their room in their whole.
+   * Returns one amount per caller, by field. Live and ended amounts are divided separately by the sampled callers'
+   * shares, so that live blocks never exceed allocated ones. Other parts are limited by their whole.
    */
   all(): ReadonlyMap<string, readonly bigint[]> {
     this.#giveWithEnded("allocCount", "liveBlocks");
@@ -309,10 +317,10 @@ class Shares {
     return this.#given;
   }
 
-  /** Live ones, those that have ended, and both together. */
+  /** Divides the live amount, the ended amount, and their sum. */
   #giveWithEnded(all: string, live: string, blocks?: readonly [string, string]): void {
     const ended = (one: Row): bigint => endedOf(one, all, live);
-    // A file may say otherwise.
+    // An inconsistent file may have more live than allocated.
     if (figureOf(this.#row, all) < figureOf(this.#row, live)) return;
     if (blocks?.some((field) => !this.#given.has(field)) === true) return;
     const endedBlocks = blocks && {
@@ -348,7 +356,7 @@ class Shares {
       room = room?.map((left, i) => left - (this.#given.get(other)?.[i] ?? 0n));
     const isFollowed = field.startsWith(FOLLOWED);
     if (isFollowed) this.#give(`${FOLLOWED}blocks`);
-    // Nobody has lifetimes, accesses or granules without blocks.
+    // A caller without blocks has no lifetimes, accesses or granules.
     const blocks = isFollowed
       ? this.#blocks(`${FOLLOWED}blocks`, false)
       : bytesOf !== undefined
@@ -363,8 +371,8 @@ class Shares {
   }
 
   /**
-   * A figure in proportion to what the callers were found to have of it: in the row's stage, or in all of them where it is none in that
-   * one, or to their blocks where nobody has any. Nobody has more than there is room for.
+   * Divides a figure in proportion to the callers' sampled amounts. The amounts of the row's stage are used, or of all
+   * stages if there are none, or else the block counts. No caller gets more than `room` allows.
    */
   #divided(
     figure: (row: Row) => bigint,
@@ -394,37 +402,39 @@ class Shares {
   }
 }
 
-/** How the blocks are divided that a figure is of, and how many each row has. */
+/** Division of the blocks that a figure describes. */
 interface BlockShares {
   given: readonly bigint[];
   of: (row: Row) => bigint;
-  /** The figure is their bytes: so much is between the sizes of the row's smallest block and its largest one. */
+  /**
+   * True if the figure is the size of the blocks: each share is bounded by the row's smallest and largest block size.
+   */
   hasSizes: boolean;
 }
 
-/** Parts of a block that weights tell apart. */
+/** Fixed-point scale of weights, per block. */
 const PRECISION = 2n ** 20n;
 
 function atMost(amount: bigint, limit: bigint | undefined): bigint {
   return limit === undefined || amount < limit ? amount : limit;
 }
 
-/** Contexts of each caller that tell how a figure is divided. */
+/** Returns each caller's contexts that determine the division of a figure. */
 function sampleOf(callers: readonly Caller[], figure: (row: Row) => bigint): Row[][] {
   const isKnown = callers.some(({ rows }) => rows.some((row) => figure(row) > 0n));
   return callers.map(({ rows, all }) => (isKnown ? rows : all));
 }
 
 /**
- * How far the parts of a row's amounts may be off. The callers of a cell are a sample of as many as there were entries, but no more than
- * blocks that have the amount: those of one entry come together. One of each kind more, as if it had been met, stands for what a
- * small sample does not show (Agresti and Coull).
+ * Computes the variances of the parts of a row's amounts. The sample size of a caller is the number of its entries, but
+ * at most its number of blocks with the amount, because blocks of one entry are correlated. One additional success and
+ * failure correct for small samples (Agresti and Coull).
  */
 function variancesOf(row: Row, callers: readonly Caller[]): Map<string, number>[] {
   const found = callers.map(() => new Map<string, number>());
   for (const field of ESTIMATED_FIELDS.filter((one) => figureOf(row, one) > 0n)) {
     const amount = Number(figureOf(row, field));
-    // How long blocks are kept may change from one stage to the next.
+    // The retention of blocks may change between stages.
     const rows = field.startsWith(FOLLOWED)
       ? callers.map((caller) => caller.rows)
       : sampleOf(callers, (one) => figureOf(one, field));
@@ -436,14 +446,14 @@ function variancesOf(row: Row, callers: readonly Caller[]): Map<string, number>[
       return met.reduce((sum, count) => sum + count, 0);
     });
     const size = sizes.reduce((sum, count) => sum + count, 0) + 2;
-    // Whose blocks are larger than those of others is off by more: the share of bytes is a ratio of two sums.
+    // Callers with larger blocks have larger errors: the share of bytes is a ratio of two sums.
     const amounts = rows.map((of) => Number(sumBy(of, (one) => figureOf(one, field))));
     const all = amounts.reduce((sum, one) => sum + one, 0);
     const squares = amounts.map((one, i) => (sizes[i] === 0 ? 0 : one ** 2 / sizes[i]!));
     const allSquares = squares.reduce((sum, one) => sum + one, 0);
     sizes.forEach((met, i) => {
       const share = (met + 1) / size;
-      // Of a sample of none, half of the amount is a deviation: it may be anybody's.
+      // An empty sample gives a deviation of half the amount.
       const ofBlocks = (share * (1 - share)) / (size - 1);
       const part = all === 0 ? 0 : amounts[i]! / all;
       const others = allSquares - squares[i]!;
@@ -454,7 +464,7 @@ function variancesOf(row: Row, callers: readonly Caller[]): Map<string, number>[
   return found;
 }
 
-/** Fields that are sums, of a row. */
+/** Returns the fields of a row that are sums. */
 function fieldsOf({ site }: Row): string[] {
   const ofSite = Object.entries(site).flatMap(([name, value]) => {
     if (typeof value === "number") return [name];
@@ -464,7 +474,7 @@ function fieldsOf({ site }: Row): string[] {
   return [...MIB_SUMS, ...ofSite];
 }
 
-/** `field`: of the MIB, of the site, or `column.figure`. */
+/** Returns a figure; `field` is a field of the MIB or site, or `column.figure`. */
 function figureOf({ mib, site }: Row, field: string): bigint {
   if (field in mib) return BigInt(mib[field as (typeof MIB_SUMS)[number]]);
   const [name, figure] = field.split(".");
@@ -505,8 +515,8 @@ function setFigure({ mib, site }: Row, field: string, value: bigint): void {
 }
 
 /**
- * An amount in whole parts in proportion to weights, or to others where all of them are 0. What is left over goes to those that
- * lost most.
+ * Divides an amount into whole parts in proportion to weights, or to `others` if all weights are 0. The rest goes to
+ * the parts with the largest remainders.
  */
 export function divided(amount: bigint, weights: readonly bigint[], others: readonly bigint[]): bigint[] {
   const by = [weights, others].find((all) => sumOf(all) > 0n) ?? weights.map(() => 1n);
@@ -523,7 +533,9 @@ export function divided(amount: bigint, weights: readonly bigint[], others: read
   return parts;
 }
 
-/** The same with at least and at most so much for each; undefined where the amount is not between their sums. */
+/**
+ * Divides an amount with a lower and an upper limit per part; undefined if the amount is outside of the limits' sums.
+ */
 export function dividedWithin(
   amount: bigint,
   weights: readonly bigint[],
@@ -538,7 +550,7 @@ export function dividedWithin(
   for (let left = amount - sumOf(parts); left !== 0n; left = amount - sumOf(parts)) {
     const sign = left < 0n ? -1n : 1n;
     const limits = left < 0n ? least : most;
-    // Each time some come to their limits, or all is given.
+    // Each pass either fills some parts to their limits, or distributes the whole rest.
     const room = parts.map((part, i) => sign * (limits[i]! - part));
     const open = weights.map((weight, i) => (room[i] === 0n ? 0n : weight));
     const more = divided(sign * left, open, room);
@@ -547,7 +559,7 @@ export function dividedWithin(
   return parts;
 }
 
-/** The profile with these rows in place of its contexts. */
+/** Returns the profile with these rows as its contexts. */
 function rebuilt(profile: HeapProfile, rows: readonly Row[]): HeapProfile {
   const { contexts } = profile;
   const stacks = new Stacks(profile);
@@ -588,7 +600,7 @@ function rebuilt(profile: HeapProfile, rows: readonly Row[]): HeapProfile {
   };
 }
 
-/** The stacks of a profile, and those that are added: they stand behind the ones that call them. */
+/** Stacks of a profile and added ones; callers precede callees. */
 class Stacks {
   readonly #prefix: number[];
   readonly #frame: number[];
@@ -601,7 +613,7 @@ class Stacks {
       this.#rows.set(`${stacks.prefix[row]} ${stacks.frame[row]}`, row);
   }
 
-  /** `frames`: innermost first. */
+  /** @param frames innermost first */
   rowOf(frames: readonly number[]): number {
     let row: number = NONE;
     for (let depth = frames.length - 1; depth >= 0; depth--) {

@@ -6,7 +6,7 @@ import type { WorkingSetProfile } from "../../profile/model/working-set/working-
 import type { StaticsReport } from "./statics.ts";
 import { heapTotals } from "./totals.ts";
 
-/** Profiles that the tools recorded of one run. Their frames say whose code they are. */
+/** Profiles of all tools in one run, with libraries marked in their frames. */
 export interface RecordedTools {
   readonly heap?: HeapProfile | undefined;
   readonly waste?: WasteFile | undefined;
@@ -15,11 +15,14 @@ export interface RecordedTools {
   readonly objects?: ObjectsProfile | undefined;
   /** Call paths by CPU time. */
   readonly cpu?: CpuProfile | undefined;
-  /** Recorded with the heap. */
+  /** Static data, recorded with the heap. */
   readonly statics?: StaticsReport | undefined;
 }
 
-/** Whether anything was recorded that may be wrong by itself: blocks, instances, or stores and loads; a working set is not. */
+/**
+ * Returns true if the run recorded something that can be faulty by itself: blocks, instances, or stores and loads. A
+ * working set cannot.
+ */
 export function findsAnything({ heap, waste, objects }: RecordedTools): boolean {
   const hasBlocks = heap !== undefined && (heap.contexts.length > 0 || heapTotals(heap).allocations > 0);
   const hasObjects = objects?.fields === true && objects.parts.some(({ sites }) => sites.length > 0);

@@ -11,7 +11,7 @@ import type { FramePattern, Suppressed, Suppression } from "../../profile/model/
 import { bareName, mainName } from "./frames/function-names.ts";
 import { globPattern } from "./glob.ts";
 
-/** A frame of a call path, by all that patterns may name it. */
+/** Frame of a call path, with all names that patterns may match. */
 interface NamedFrame {
   readonly functions: readonly string[];
   readonly objects: readonly string[];
@@ -20,8 +20,8 @@ interface NamedFrame {
 }
 
 /**
- * The profile without what suppressions say of its lost blocks: those are live in it, and nothing else. Of several suppressions
- * that fit a call path the first one counts.
+ * Returns the profile with suppressed blocks removed from its lost blocks; they stay live. The first suppression that
+ * fits a call path counts.
  */
 export function suppressLeaks(profile: HeapProfile, suppressions: readonly Suppression[]): HeapProfile {
   const { site } = profile.contexts;
@@ -86,7 +86,7 @@ function fits({ path: pattern }: Suppression, path: readonly NamedFrame[]): bool
   );
 }
 
-/** Whether the frames from `frame` on begin with what the patterns from `at` on say. */
+/** Returns true if the path from `frame` on matches the patterns from `at` on. */
 function fitsFrames(
   patterns: readonly FramePattern[],
   at: number,
@@ -113,7 +113,7 @@ function fitsFrame(pattern: Exclude<FramePattern, { kind: "any" }>, frame: Named
   );
 }
 
-/** The call paths of a profile's contexts, with the allocation function in front. */
+/** Call paths of a profile's contexts, including the allocation function. */
 class Frames {
   readonly #profile: HeapProfile;
   readonly #known = new Map<IndexIntoFrameTable, NamedFrame>();

@@ -3,16 +3,19 @@ import type { Finding } from "../findings/index.ts";
 import { functionName } from "./path-keys.ts";
 import type { RenamedFunctions } from "./renamed-functions.ts";
 
-/** Findings that only one of two runs has, and how many both have. */
+/** Findings that only one of two runs has, and the number of common ones. */
 export interface FindingDiff {
   readonly new: readonly Finding[];
   readonly gone: readonly Finding[];
   readonly kept: number;
-  /** Functions that have another name now; findings in them are no new ones. */
+  /** Functions with a new name; findings in them are not new. */
   readonly renamed: RenamedFunctions;
 }
 
-/** What most of some runs found: as often as they did, from the first run that did. */
+/**
+ * Returns the findings of most of some runs, each taken from the first run that has it. Repeated equal findings count
+ * separately.
+ */
 export function commonFindings(runs: readonly (readonly Finding[])[]): readonly Finding[] {
   const found = new Map<string, { finding: Finding; runs: number }>();
   for (const findings of runs) {
@@ -28,7 +31,7 @@ export function commonFindings(runs: readonly (readonly Finding[])[]): readonly 
   return [...found.values()].filter((one) => 2 * one.runs > runs.length).map(({ finding }) => finding);
 }
 
-/** Compares what a person can act on: findings are the same if kind and function are, as often as there are such. */
+/** Compares findings. Findings of the same kind and function are equal; repeated ones are paired one to one. */
 export function diffFindings(
   older: readonly Finding[],
   newer: readonly Finding[],

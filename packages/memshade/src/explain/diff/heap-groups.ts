@@ -7,7 +7,7 @@ import { frameName } from "../analyses/frames/frame-name.ts";
 import { type ContextGroups, type GroupBy, groupContexts } from "../analyses/groups.ts";
 import { exactKey, type KeyFrame, type PathKey, withSigns } from "./path-keys.ts";
 
-/** The groups of a profile, those with the same names and places in one, with what they are called in other profiles. */
+/** Returns the groups of a profile, with equal names and places combined, and their keys for other profiles. */
 export function keyedGroups(
   profile: HeapProfile,
   by: GroupBy,
@@ -48,7 +48,7 @@ function framesOf(profile: HeapProfile, context: IndexIntoContextTable, by: Grou
   return frame === undefined ? [] : [frame];
 }
 
-/** A frame as it is found again in other profiles. */
+/** Returns the key of a frame for finding it in other profiles. */
 export function keyFrame(profile: HeapProfile, frame: IndexIntoFrameTable): KeyFrame {
   const { frames, strings } = profile;
   const file = frames.file[frame]!;
@@ -62,7 +62,10 @@ export function keyFrame(profile: HeapProfile, frame: IndexIntoFrameTable): KeyF
   };
 }
 
-/** A function's name, with its module where others have that too; without one its number there, or as exports call it. */
+/**
+ * Returns a function's name, with its module if the name is ambiguous. An unnamed function has its number in the
+ * module, or its export's name.
+ */
 function nameOf(profile: HeapProfile, frame: IndexIntoFrameTable): string {
   const { frames, functions, modules, strings } = profile;
   const row = frames.function[frame]!;
@@ -74,6 +77,6 @@ function nameOf(profile: HeapProfile, frame: IndexIntoFrameTable): string {
       ? frameName(profile, frame)
       : `${of ?? ""} ${frameName(profile, frame)}`;
   const text = strings[name]!;
-  // A file that was renamed is no other program.
+  // A unique function keeps its key if its module's file is renamed.
   return of === undefined || !ambiguousFunctions(profile).has(text) ? text : `${text} of ${of}`;
 }

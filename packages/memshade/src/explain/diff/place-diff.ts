@@ -16,17 +16,20 @@ import { pairRows } from "./pair-rows.ts";
 import { exactKey, type KeyFrame, type PathKey, withSigns } from "./path-keys.ts";
 import type { RenamedFunctions } from "./renamed-functions.ts";
 
-/** A measure that places are compared by. `combine` says whether amounts of a row, or of all places, add up or the largest counts. */
+/**
+ * Measure for the comparison of places. `combine` determines whether amounts of a row, or of all places, are summed or
+ * their maximum counts.
+ */
 export type PlaceMeasure = Pick<Measure, "id" | "combine">;
 
-/** A row of a comparison: where it is, and a value per measure of its table. */
+/** Row of a comparison: its path, and a value per measure of its table. */
 export interface ComparedPlace {
-  /** Innermost first; empty for what is no code. */
+  /** Innermost first; empty for other memory than code's. */
   readonly path: readonly StackFrame[];
   readonly values: number[];
 }
 
-/** What a tool tells of places in one run. */
+/** Places of a tool in one run. */
 export interface PlaceTable {
   readonly measures: readonly PlaceMeasure[];
   readonly group: GroupBy;
@@ -35,19 +38,19 @@ export interface PlaceTable {
 
 export type PlaceChange = Change<PlaceMeasure>;
 
-/** What changed from one run of a program to another, or from some runs to others. */
+/** Difference between runs of a program, or between two sets of runs. */
 export interface PlaceDiff {
   readonly group: GroupBy;
-  /** The places of all runs of a side, one run after the other. */
+  /** Places of all runs of a side, one run after the other. */
   readonly old: readonly ComparedPlace[];
   readonly new: readonly ComparedPlace[];
-  /** Indices into these; of a side with several runs, the place of the first one that has it. */
+  /** Indices into these; on a side with several runs, the place of the first run that has it. */
   readonly pairs: readonly GroupPair[];
-  /** What all runs know. */
+  /** Changes of the measures that all runs have. */
   readonly changes: readonly PlaceChange[];
 }
 
-/** Collects the places of one run, those of one row together. */
+/** Collects the places of one run and sums equal ones. */
 export class PlaceSums {
   readonly #measures: readonly PlaceMeasure[];
   readonly #group: GroupBy;
@@ -58,7 +61,7 @@ export class PlaceSums {
     this.#group = group;
   }
 
-  /** Adds a value per measure. `path`: the program's own frame first. */
+  /** Adds a value per measure. @param path from the program's own frame outwards */
   add(path: readonly StackFrame[], values: readonly number[]): void {
     const shown = this.#group === "path" ? path : path.slice(0, 1);
     const key = exactKey(keyOf(shown, this.#group));
@@ -80,7 +83,7 @@ export class PlaceSums {
   }
 }
 
-/** The places of a tool in each of some runs, by all that these can be compared by. */
+/** Returns the places of a tool in each run, by all measures in which the runs are comparable. */
 export function placeTables(
   tool: MeasuredTool,
   runs: readonly MeasuredProfiles[],
@@ -93,7 +96,7 @@ export function placeTables(
       runs.every((run) => column(run) !== undefined && column(run)!.isUnplaced !== true) &&
       others.every((other) => differs?.(first!, other) === undefined),
   );
-  // Runs without calling contexts have no callers to compare.
+  // Callers are compared only if all runs have calling contexts.
   const haveCallers = runs.every(({ waste }) => waste?.options.contexts !== false);
   return runs.map((run) => {
     const stacks = stacksOf(tool, run)!;
@@ -107,20 +110,20 @@ export function placeTables(
     const rest = columns.map((column) => Math.max(0, column.rest ?? 0));
     if (rest.some((value) => value !== 0)) sums.add([], rest);
     const table = sums.table();
-    // Call paths have parts of what their context made, which are whole numbers together alone.
+    // Call paths have shares of their context's amounts, of which only the sums are whole numbers.
     const places = table.places.map((place) => ({ ...place, values: place.values.map(Math.round) }));
     return { ...table, places };
   });
 }
 
-/** The program's own place in a row's innermost call, with what that is inlined into. */
+/** Returns the program's own place in a row's innermost call, with its inlining functions. */
 function innermostCall({ stacks, rows }: MeasuredStacks, row: number): readonly MeasuredFrame[] {
   const path = framesOf(stacks, rows[row]!);
   const call = path.slice(0, path.findIndex(({ isInlined }) => isInlined !== true) + 1);
   return fromOwn(call).stack;
 }
 
-/** Compares runs, place by place. Each side has at least one. */
+/** Compares runs, place by place. Each side has at least one run. */
 export function diffPlaces(
   older: readonly PlaceTable[],
   newer: readonly PlaceTable[],
@@ -181,12 +184,12 @@ function valuesOf(
   };
 }
 
-/** What a place is called in any run of the program. */
+/** Returns the key of a place in any run of the program. */
 function keyOf(path: readonly StackFrame[], group: GroupBy): PathKey {
   return { frames: path.map(keyFrame), withPlaces: group !== "function" };
 }
 
-/** A frame as it is found again in other runs. */
+/** Returns the key of a frame for finding it in other runs. */
 export function keyFrame({
   function: name = "",
   inlined,
@@ -196,7 +199,7 @@ export function keyFrame({
 }: StackFrame): KeyFrame {
   const { file, line, startLine } = place;
   return {
-    // Where functions are inlined into others, the line says which one it is of.
+    // The line belongs to the inlined function, so the name includes it.
     name: `${inlined === undefined ? "" : `${inlined} in `}${name}${module === undefined ? "" : ` of ${module}`}`,
     file,
     line,

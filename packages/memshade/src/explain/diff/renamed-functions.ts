@@ -3,11 +3,11 @@ import { functionName, type KeyFrame } from "./path-keys.ts";
 
 type FilesOf = Map<string, Set<string>>;
 
-/** Which functions of two builds are the same: by name, and by file where several have one name. Files may have other names. */
+/** Maps functions between two builds: by name, and by file if several have one name. Files may be renamed. */
 export class FileMap {
   readonly #old: FilesOf;
   readonly #new: FilesOf;
-  /** Names of files in the newer build by those in the older one. */
+  /** Names of files in the newer build, by their older names. */
   readonly #renamed: ReadonlyMap<string, string>;
 
   constructor(old: readonly KeyFrame[], now: readonly KeyFrame[]) {
@@ -16,7 +16,10 @@ export class FileMap {
     this.#renamed = renamedFiles(this.#old, this.#new);
   }
 
-  /** Where the one file of a function is now that it was in alone: that of other functions may be another. */
+  /**
+   * Returns the new file of a function that was in a single file; other functions of the old file may have moved
+   * elsewhere.
+   */
   #movedFile(name: string, file: string): string | undefined {
     const [olds, news] = [this.#old.get(name), this.#new.get(name)];
     if (olds === undefined || news === undefined || news.has(this.fileOf("old", file))) return undefined;
@@ -26,12 +29,12 @@ export class FileMap {
     return gone.length === 1 && fresh.length === 1 ? fresh[0] : undefined;
   }
 
-  /** What a file is called in the newer build, if that has it. */
+  /** Returns the name of a file in the newer build, or its own name. */
   fileOf(side: "old" | "new", file: string): string {
     return side === "old" ? (this.#renamed.get(file) ?? file) : file;
   }
 
-  /** What the function of a frame is called in both builds. */
+  /** Returns the common name of a frame's function in both builds. */
   functionOf(side: "old" | "new", { name, file }: KeyFrame): string {
     const key = functionName(name);
     const isOne = (files: FilesOf) => (files.get(key)?.size ?? 0) < 2;
@@ -40,7 +43,7 @@ export class FileMap {
   }
 }
 
-/** The files that functions of each name are in. */
+/** Returns the files of the functions with each name. */
 function filesOf(frames: readonly KeyFrame[]): FilesOf {
   const files: FilesOf = new Map();
   for (const { name, file } of frames) {
@@ -55,7 +58,10 @@ function filesOf(frames: readonly KeyFrame[]): FilesOf {
   return files;
 }
 
-/** Files that the newer build has not are those that have the same functions now, or else the same name in another folder. */
+/**
+ * Maps files that are missing in the newer build: to a file with the same functions, or else to one with the same name
+ * in another folder.
+ */
 function renamedFiles(old: FilesOf, now: FilesOf): Map<string, string> {
   const olds = new Set([...old.values()].flatMap((files) => [...files]));
   const news = new Set([...now.values()].flatMap((files) => [...files]));
@@ -79,7 +85,7 @@ function renamedFiles(old: FilesOf, now: FilesOf): Map<string, string> {
   return renamed;
 }
 
-/** How many functions, of those with a name of their own in both builds, went from one file to another. */
+/** Counts how many functions, unique by name in both builds, moved from one file to another. */
 function votesOf(old: FilesOf, now: FilesOf): Map<string, number> {
   const votes = new Map<string, number>();
   for (const [name, files] of old) {
@@ -95,20 +101,20 @@ function baseOf(file: string): string {
   return file.slice(Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\")) + 1);
 }
 
-/** Names of functions in an older build, with those that they have in a newer one. */
+/** Function names of an older build, mapped to those of a newer one. */
 export type RenamedFunctions = ReadonlyMap<string, string>;
 
-/** Pairs of functions that are looked at: more than that are no small change of a program. */
+/** Bound on the compared pairs: more are no small change of a program. */
 const MOST_PAIRS = 1_000_000;
-/** Facts that have to agree: one alone, such as the file, is true of too many. */
+/** Least number of agreeing facts: a single one, such as the file, is true of too many functions. */
 const LEAST_FACTS = 2;
 
 /**
- * Functions that one build has under a name that the other has not, and that are the same one by all that is known of both: their
- * file, who calls them, what they call, where in them something goes on, and the last part of their names, which stays where a
- * parameter, a type or a namespace is another one. A function is named only if no other one fits as well.
+ * Finds renamed functions: each exists in only one build under its name, and is equal by all known facts. These are the
+ * file, the callers, the callees, the positions of activity, and the last part of the name, which survives a change of
+ * parameters, types or namespaces. A function is mapped only if no other one fits equally well.
  *
- * @param old call paths, innermost first
+ * @param old call paths, innermost frame first
  */
 export function renamedFunctions(
   old: readonly (readonly KeyFrame[])[],
@@ -142,20 +148,20 @@ export function renamedFunctions(
   return renamed;
 }
 
-/** A frame of the older build as the newer one calls it. */
+/** Returns a frame of the older build with its name in the newer one. */
 export function inNewNames(renamed: RenamedFunctions, frame: KeyFrame): KeyFrame {
   const name = renamed.get(functionName(frame.name));
   return name === undefined ? frame : { ...frame, name };
 }
 
-/** The same for people: copies of a function that are inlined into others are that function. */
+/** Returns the names for display: inlined copies of a function count as that function. */
 export function toldNames(renamed: RenamedFunctions): RenamedFunctions {
   const inlined = (name: string) => name.replace(/ in .*$/, "");
   const all = Array.from(renamed, ([old, now]) => [inlined(old), inlined(now)] as const);
   return new Map(all.filter(([old, now]) => old !== now));
 }
 
-/** What calls and places tell of a function. */
+/** Facts about a function from calls and places. */
 interface PlacedFunction {
   readonly name: string;
   readonly files: Set<string>;
@@ -189,12 +195,12 @@ function functionsOf(paths: readonly (readonly KeyFrame[])[]): Map<string, Place
   return functions;
 }
 
-/** What is compared of a function; undefined where it is not known, or where names in it are not known in both builds. */
+/** Compared facts of a function; undefined if unknown, or if they contain names that are not in both builds. */
 interface Facts {
   readonly file: string | undefined;
-  /** Without parameters, and without the types that it is made for. */
+  /** Name without parameters and template types. */
   readonly bareName: string;
-  /** The last part of it. */
+  /** Last part of the bare name. */
   readonly ownName: string;
   readonly isLeaf: boolean;
   readonly callers: string | undefined;
@@ -212,7 +218,7 @@ function factsOf(
   }: { files: FileMap; nameOf: (name: string) => string; isKnown: (name: string) => boolean },
 ): Facts {
   const neighbours = (names: ReadonlySet<string>) =>
-    // Those that call themselves do so by their own names.
+    // Recursive calls are left out, because they use the function's own name.
     textOf([...names].filter((one) => one !== name && isKnown(one)).map(nameOf));
   return {
     file: textOf([...of].map((file) => files.fileOf(side, file))),
@@ -227,7 +233,7 @@ function factsOf(
 
 const FACTS = ["file", "bareName", "ownName", "callers", "callees", "places"] as const;
 
-/** How many facts of two functions are the same, less those calls that are not. */
+/** Returns the number of equal facts, minus the number of different calls. */
 function agreeing(one: Facts, other: Facts): number {
   if (one.isLeaf !== other.isLeaf) return 0;
   let facts = 0;

@@ -1,18 +1,18 @@
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import { type IndexIntoFrameTable, NONE } from "../../profile/model/indices.ts";
 
-/** Whether calls in the host, of JavaScript for example, are on the paths of a profile. */
+/** Returns true if the paths of a profile contain calls in the host, such as JavaScript. */
 export function hasHostFrames({ frames }: HeapProfile): boolean {
   return frames.host?.some((host) => host !== undefined) === true;
 }
 
-/** The same profile as if nobody had asked who called the modules. Whose code is whose is to be judged anew. */
+/** Returns the profile without host frames. The marks of libraries must be computed again. */
 export function withoutHostFrames(profile: HeapProfile): HeapProfile {
   const { stacks, frames, contexts } = profile;
   const prefix: number[] = [];
   const frame: IndexIntoFrameTable[] = [];
   const numbers = new Map<string, number>();
-  // Callers stand before what they call.
+  // Callers precede callees.
   const kept = new Int32Array(stacks.length);
   for (let row = 0; row < stacks.length; row++) {
     const caller = stacks.prefix[row]!;

@@ -16,50 +16,50 @@ import type { Chosen, LimitMeasure, Measured, PlaceAmount } from "./measure.ts";
 import type { MeasuredPlace } from "./measured-place.ts";
 import { choosesPlace, type PlaceFilter } from "./place-filter.ts";
 
-/** A run, and how it is named in messages. */
+/** Run with its name in messages. */
 export interface CheckedRun {
   readonly name: string;
   readonly tools: RecordedTools;
   readonly facts?: RunFacts | undefined;
 }
 
-/** Places that do not count, and why. */
+/** Places that are excluded, and the reason. */
 export interface PlaceSuppression {
   /** Words of measures; undefined: for all. */
   readonly measures?: readonly string[] | undefined;
   readonly filters: readonly PlaceFilter[];
   readonly reason: string;
-  /** Where it was written: `budget.yaml:7`. */
+  /** Position of the suppression: `budget.yaml:7`. */
   readonly place: string;
 }
 
-/** The place that has most of what a limit is about. */
+/** Place with the largest part of a limit's measure. */
 export interface Contributor {
   readonly place: MeasuredPlace;
   readonly amount: number;
-  /** Against a baseline: what it has there. */
+  /** Amount in the baseline, if the limit has one. */
   readonly before?: number | undefined;
 }
 
-/** A limit and what a run has. Amounts are in the measure's unit. */
+/** Limit and the run's figures. Amounts are in the measure's unit. */
 export interface CheckedLimit {
   readonly limit: Limit;
   readonly measure: LimitMeasure;
-  /** It holds, whatever may be missing in the figures. */
+  /** True if the limit holds, whatever may be missing in the figures. */
   readonly passed: boolean;
-  /** Why it is not known whether it holds, as ends of sentences; empty where that is known. */
+  /** Reasons why the result is unknown, as ends of sentences; empty if it is known. */
   readonly undecided: readonly string[];
-  /** Between which two values what the run had is: one where it was counted. */
+  /** Range of the run's true value: a single value if it was counted. */
   readonly range: Range;
   readonly value: number;
-  /** What it was compared with: percentages are worked out. */
+  /** Compared value, with percentages converted. */
   readonly allowed: number;
-  /** What limits in percent are a part of. */
+  /** Whole of a limit in percent. */
   readonly whole?: number | undefined;
   readonly baseline?: number | undefined;
-  /** Undefined where nothing of it has a place. */
+  /** Undefined if no part of the measure has a place. */
   readonly most?: Contributor | undefined;
-  /** Whether filters chose anything; undefined without filters. */
+  /** True if the filters choose any place; undefined without filters. */
   readonly choosesAny?: boolean | undefined;
   readonly suppressed: readonly { readonly suppression: PlaceSuppression; readonly amount: number }[];
 }
@@ -67,7 +67,7 @@ export interface CheckedLimit {
 /**
  * Compares a run with limits.
  *
- * @throws UserError where a limit cannot be decided: its measure is none or was not recorded, or there is no baseline
+ * @throws UserError if a limit cannot be decided: its measure is unknown or was not recorded, or there is no baseline
  */
 export function checkLimits(
   run: CheckedRun,
@@ -104,7 +104,7 @@ class LimitCheck {
       const whole = amount.isPercent ? this.#whole(run) : undefined;
       const parts = whole === undefined ? undefined : wholeRange(whole, amount.value);
       const allowed = parts ?? { least: amount.value, most: amount.value };
-      // A part of nothing is none of it.
+      // A part of 0 is 0 percent.
       const holds =
         whole?.range.most === 0
           ? compare(0, relation, amount.value)
@@ -129,7 +129,7 @@ class LimitCheck {
     };
     const ends = [stepped(before.range.least), stepped(before.range.most)];
     const allowed = { least: Math.min(...ends), most: Math.max(...ends) };
-    // Where growth is allowed, none is fine: also none of nothing.
+    // Growth limits allow an unchanged value, even if it is 0.
     const isUnchanged =
       from === "above" &&
       amount.value > 0 &&
@@ -154,7 +154,7 @@ class LimitCheck {
     return { limit: this.#limit, measure: this.#measure, value, range, choosesAny, suppressed };
   }
 
-  /** What a part in percent is of. */
+  /** Returns the whole of a part in percent. */
   #whole(run: CheckedRun): Known {
     const { partOf, id, unit } = this.#measure;
     if (partOf === undefined)
@@ -164,7 +164,7 @@ class LimitCheck {
     return this.#known(of, run, this.#measured(of, run, chosen), chosen);
   }
 
-  /** An amount with what may be missing in it, or too much. */
+  /** Returns an amount with the bounds of its true value. */
   #known(
     measure: LimitMeasure,
     { tools, facts = {} }: CheckedRun,
@@ -278,7 +278,7 @@ function compare(value: number, relation: Relation, allowed: number): boolean {
 
 const AMOUNT: PlaceMeasure = { id: "amount", combine: "sum" };
 
-/** The sites that amounts are at: contexts of one line are one. */
+/** Groups amounts by site: contexts with the same line are one. */
 function sitesOf(amounts: readonly PlaceAmount[]): {
   table: PlaceTable;
   placeOf: ReadonlyMap<PlaceFrame, MeasuredPlace>;
@@ -305,7 +305,7 @@ function most({ value, places, at }: Counted): Contributor | undefined {
   return at?.path[0] === undefined ? undefined : { place: at, amount: value };
 }
 
-/** The site that has grown most; undefined where none has. */
+/** Returns the site that has grown most; undefined if none has. */
 function grewMost(before: readonly PlaceAmount[], now: readonly PlaceAmount[]): Contributor | undefined {
   const [old, fresh] = [sitesOf(before), sitesOf(now)];
   const { pairs, changes } = diffPlaces([old.table], [fresh.table]);

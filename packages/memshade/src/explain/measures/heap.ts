@@ -21,7 +21,7 @@ import type { Column, MeasuredFrame, MeasuredStacks, RowGroups } from "./measure
 const HEAP = "a run with --tool heap";
 const HEAP_OR_ALLOC = "a run with --tool heap or alloc";
 
-/** The contexts of a heap profile in their order. A path leads to the frame that names its site. */
+/** Returns the contexts of a heap profile as rows. A row's site is the frame that names it. */
 const heapStacks = once((profile: HeapProfile): MeasuredStacks => {
   const { contexts, description, modules, stacks } = profile;
   return {
@@ -62,7 +62,7 @@ function frameOf(profile: HeapProfile, frame: IndexIntoFrameTable): MeasuredFram
   const [name, module] = [functions.name[row]!, functions.module[row]!];
   const file = frames.file[frame]!;
   const isInModule = module !== NONE;
-  // A number of native code says the module itself.
+  // A number in native code already names the module.
   const isTelling =
     modules.length < 2 ||
     (name === NONE
@@ -98,7 +98,7 @@ function ofSite(profile: HeapProfile, field: SiteField, total?: number): Column 
   return amounts && withWhole(amounts, total);
 }
 
-/** `whole`: of the run, where it counted that. */
+/** @param whole total of the run, if it was counted */
 function withWhole(amounts: Column["amounts"], whole: number | undefined): Column {
   if (whole === undefined) return { amounts };
   let sum = 0;
@@ -106,7 +106,7 @@ function withWhole(amounts: Column["amounts"], whole: number | undefined): Colum
   return { amounts, rest: whole - sum };
 }
 
-/** What is live at the end, without what suppressions took out. */
+/** Returns the live blocks at the end, without suppressed ones. */
 function left(profile: HeapProfile, what: "Bytes" | "Blocks"): Column | undefined {
   const live = ofSite(profile, `live${what}`, profile.description.totals?.[`live${what}`]);
   const suppressed = profile.contexts.site?.[`suppressed${what}`];
@@ -123,7 +123,7 @@ function left(profile: HeapProfile, what: "Bytes" | "Blocks"): Column | undefine
   return { amounts, rest: live.rest };
 }
 
-/** Those that lost blocks lead to are lost too. */
+/** Returns the lost blocks, including indirectly lost ones. */
 function lost(profile: HeapProfile, what: "bytes" | "blocks"): Column | undefined {
   const [definite, indirect] = [liveBlocksOf(profile, "definite"), liveBlocksOf(profile, "indirect")];
   return definite && indirect && { amounts: definite[what].map((of, row) => of + indirect[what][row]!) };
@@ -136,7 +136,7 @@ function ofMeasure(measure: BlockMeasure | undefined, what: "bytes" | "blocks"):
   return measure && { amounts: measure[what], isLowerBound: measure.isLowerBound };
 }
 
-/** Of the use of blocks; undefined where nobody recorded any. */
+/** Returns a measure of the use of blocks; undefined if use was not recorded. */
 function ofUse(
   profile: HeapProfile,
   of: (profile: HeapProfile) => BlockMeasure | undefined,
@@ -153,7 +153,7 @@ function clocksDiffer(older: MeasuredProfiles, newer: MeasuredProfiles): string 
   return old === now ? undefined : `the two runs have different clocks, ${old} and ${now}`;
 }
 
-/** Copies of a call that the compiler made are one site of the heap. */
+/** Groups contexts. Compiler-made copies of a call are one site of the heap. */
 function heapGroups(heap: HeapProfile, by: GroupBy): RowGroups {
   const { contexts: rows, ...groups } = groupContexts(heap, by);
   return { ...groups, rows };

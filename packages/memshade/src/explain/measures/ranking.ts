@@ -11,7 +11,7 @@ import {
 } from "./measured-stacks.ts";
 import { TOOLS } from "./tools.ts";
 
-/** Groups of rows by what a reader can tell their places from others by; of a site also by what is made there. */
+/** Groups rows by the visible attributes of their places; sites also by the created type. */
 export function groupRows(measured: MeasuredStacks, by: GroupBy): RowGroups {
   const { stacks, rows: all, sites, labels } = measured;
   const groupOf = new Int32Array(all.length);
@@ -38,13 +38,13 @@ function placeKey(frame: MeasuredFrame, by: GroupBy): string {
   return by === "function" ? own : `${own} ${file} ${line} ${line === undefined ? address : ""}`;
 }
 
-/** A measure by group; `rest`: what no row has. */
+/** Amounts of a measure by group; `rest` is in no row. */
 export interface Amounts {
   readonly values: Float64Array;
   readonly rest: number;
 }
 
-/** Undefined where the run has not recorded the measure, or only its whole. */
+/** Returns undefined if the run has not recorded the measure, or only its total. */
 export function amountsOf(
   { combine, column }: Measure,
   profiles: MeasuredProfiles,
@@ -73,7 +73,7 @@ export function amountsOf(
   return { values, rest };
 }
 
-/** A measure of the whole run; undefined where that has not recorded it. */
+/** Returns a measure of the whole run; undefined if it was not recorded. */
 export function wholeOf(one: Measure, profiles: MeasuredProfiles): number | undefined {
   const { combine, column } = one;
   if (typeof combine === "object") {
@@ -94,22 +94,22 @@ export function wholeOf(one: Measure, profiles: MeasuredProfiles): number | unde
 
 export type Order = "largest" | "smallest";
 
-/** Groups in the order of a measure, with what stands beside it. */
+/** Groups in the order of a measure, with further measures beside it. */
 export interface Ranking {
   readonly measure: Measure;
   readonly order: Order;
   readonly groups: RowGroups;
-  /** Groups, the first one first. */
+  /** Groups in order. */
   readonly ranked: readonly number[];
   readonly values: Float64Array;
-  /** What no row has. */
+  /** Amount in no row. */
   readonly rest: number;
-  /** Of the whole run; undefined where amounts do not add up. */
+  /** Total of the run; undefined if amounts do not add up. */
   readonly total: number | undefined;
   readonly beside: readonly { readonly measure: Measure; readonly values: Float64Array }[];
 }
 
-/** The places of a tool, as groups of its rows. */
+/** Returns the places of a tool, as groups of its rows. */
 function groupsOf({ tool }: Measure, profiles: MeasuredProfiles, by: GroupBy): RowGroups | undefined {
   const { groups, stacks } = TOOLS[tool];
   if (groups !== undefined) return groups(profiles, by);
@@ -117,7 +117,7 @@ function groupsOf({ tool }: Measure, profiles: MeasuredProfiles, by: GroupBy): R
   return rows && groupRows(rows, by);
 }
 
-/** Undefined where the run has not recorded the measure by place. */
+/** Returns undefined if the run has not recorded the measure by place. */
 export function rankMeasure(
   one: Measure,
   profiles: MeasuredProfiles,
@@ -129,7 +129,7 @@ export function rankMeasure(
   const amounts = amountsOf(one, profiles, groups);
   if (amounts === undefined) return undefined;
   const { values, rest } = amounts;
-  // A ratio may be 0 where there is something to divide by.
+  // A ratio may be 0 although its divisor is not.
   const parts =
     typeof one.combine === "object" ? amountsOf(measure(one.combine.by), profiles, groups)!.values : values;
   const ranked = rank(values, order).filter((group) => parts[group]! > 0);
@@ -143,8 +143,8 @@ export function rankMeasure(
 }
 
 /**
- * Indices of the values, largest first (or smallest first); equal values keep their order. Largest first
- * leaves out zeros: such a place has no part in what is ranked.
+ * Returns the indices of the values, largest first (or smallest first); equal values keep their order. The order
+ * "largest" leaves out zeros, because such places have no part in the ranking.
  */
 export function rank(values: Float64Array, order: Order = "largest"): number[] {
   const indices = Array.from(values.keys());

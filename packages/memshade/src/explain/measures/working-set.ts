@@ -16,7 +16,7 @@ const WHO = "a run with --tool workingset --who";
 const WASM_WHO = "a run of a WebAssembly program with --tool workingset --who";
 const LOCALITY = "a run of a WebAssembly program with --tool workingset --locality";
 
-/** What lines are attributed to that is no code. */
+/** Words for owners of lines that are not code. */
 export const KIND_WORDS: Readonly<Record<Exclude<AttributionKind, "code">, string>> = {
   host: "the host",
   stack: "the stack",
@@ -26,19 +26,19 @@ export const KIND_WORDS: Readonly<Record<Exclude<AttributionKind, "code">, strin
   unknown: "no call path",
 };
 
-/** Level-0 intervals of an instance that ended in one call stack, together. Sizes are bytes. */
+/** Level-0 intervals of an instance that ended in one call stack. Sizes are bytes. */
 interface EndedIntervals {
   readonly stack: readonly StackFrame[];
   intervals: number;
-  /** Of their lines: all together, of the largest interval, and never touched before. */
+  /** Bytes of their lines: all together, in the largest interval, and never touched before. */
   bytes: number;
   largest: number;
   fresh: number;
-  /** Of the bytes of their lines, those that were touched. */
+  /** Touched bytes in their lines. */
   touched: number;
 }
 
-/** What the rows of an instance are of, one behind the other. */
+/** Parts of an instance's rows, in order. */
 interface InstanceRows {
   readonly instance: InstanceWorkingSet;
   readonly ended: readonly EndedIntervals[];
@@ -83,8 +83,8 @@ function endedIntervals(
 }
 
 /**
- * What a working set is made of, as far as the run has it: where intervals ended, who touched lines first, who allocated what is worked
- * on, and which instructions miss.
+ * Returns the parts of a working set that the run has: ends of intervals, first touches, owners of lines, and
+ * instructions with misses.
  */
 const workingSetStacks = once((profile: WorkingSetProfile): MeasuredStacks => {
   const { modules, program } = profile;
@@ -118,7 +118,7 @@ const workingSetStacks = once((profile: WorkingSetProfile): MeasuredStacks => {
   };
 });
 
-/** Where rows of a part begin, of an instance: its index. */
+/** Returns the first row of an instance's part. @param instance index of the instance */
 export function firstRowOf(profile: WorkingSetProfile, instance: number, part: Part): number {
   const rows = rowsOf(profile);
   const sizeOf = (of: InstanceRows, parts: readonly Part[]) =>
@@ -131,7 +131,7 @@ function wordOf(word: string): MeasuredFrame {
   return { function: word, isWord: true };
 }
 
-/** A frame of a call stack that was recorded in wasm code. */
+/** Returns a frame of a call stack recorded in wasm code. */
 export function frameOf(
   { modules }: Pick<WorkingSetProfile, "modules">,
   module: number,
@@ -156,7 +156,10 @@ export function frameOf(
   };
 }
 
-/** Amounts of the rows of one part, in bytes where they are lines; undefined where no instance has it. `restOf`: what is in no row. */
+/**
+ * Returns a column for the rows of one part, with lines converted to bytes; undefined if no instance has the part.
+ * `restOf` gives the amount in no row.
+ */
 function ofPart<P extends Part>(
   part: P,
   amountOf: (row: InstanceRows[P][number], of: InstanceWorkingSet, lineBytes: number) => number,
@@ -199,14 +202,14 @@ function otherLines(attribution: Attribution | undefined, lineBytes: number): nu
   return (attribution?.otherContexts?.total ?? 0) * lineBytes;
 }
 
-/** Per interval, on average, what contexts have that are not listed. */
+/** Returns the mean amount per interval of the contexts that are not listed. */
 function otherMean(attribution: Attribution | undefined, lineBytes: number): number {
   const others = attribution?.levels?.find(({ factor }) => factor === 1)?.others ?? [];
   const sum = others.reduce((all, lines) => all + lines, 0);
   return others.length === 0 ? 0 : (sum / others.length) * lineBytes;
 }
 
-/** Without places where nobody told who touches: the lines of the run are known all the same. */
+/** Returns first touches. If they were not recorded by place, the run's total of lines is still known. */
 function firstTouches(profile: WorkingSetProfile): Column | undefined {
   const { instances, lineBytes } = profile;
   const isPlaced = instances.every(hasFirstTouch);
@@ -224,7 +227,7 @@ function firstTouches(profile: WorkingSetProfile): Column | undefined {
   return { amounts: new Float64Array(rows), rest: lines, isUnplaced: true };
 }
 
-/** Figures of locality are weights of a sample: divided by its rate they are those of the run. */
+/** Returns a column of locality figures. They are weights of a sample and are divided by its rate. */
 function ofLocality(
   amountOf: (site: LocalitySite) => number,
   restOf?: (record: NonNullable<InstanceWorkingSet["locality"]>) => number,

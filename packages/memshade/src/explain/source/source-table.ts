@@ -2,33 +2,32 @@ import { measure, stacksOf } from "../measures/index.ts";
 import type { Measure, MeasuredProfiles } from "../measures/measure.ts";
 import { placePath } from "../measures/measured-stacks.ts";
 
-/** A figure of source lines. */
+/** Figure of source lines. */
 export interface SourceColumn {
-  /** Its name in JSON: a measure's word. */
+  /** Name in JSON: a measure's word. */
   readonly key: string;
-  /** Its name in a table; absent: it is in no table. */
+  /** Head in a table; absent: not in any table. */
   readonly head?: string | undefined;
   readonly unit: "bytes" | "count";
 }
 
-/** A line of the source with a value for each column; undefined where a profile does not know it. */
+/** Source line with a value per column; undefined if a profile does not have it. */
 export interface SourceLine {
   readonly file: string;
-  /** From 1. */
   readonly line: number;
   readonly values: readonly (number | undefined)[];
 }
 
 export type SourceTool = "heap" | "waste" | "workingset" | "objects";
 
-/** What a tool tells of source lines, those first that matter most. Places whose line is not known are left out. */
+/** Source lines of a tool, the most important first. Places without a known line are left out. */
 export interface SourceTable {
   readonly tool: SourceTool;
   readonly columns: readonly SourceColumn[];
   readonly lines: readonly SourceLine[];
 }
 
-/** The measures that a tool tells of lines: those in its table, and those that JSON has beside them. */
+/** Measures of source lines by tool: those shown in its table, and those only in JSON. */
 const OF_LINES: Readonly<Record<SourceTool, readonly [shown: readonly string[], more: readonly string[]]>> = {
   heap: [["bytes", "blocks", "accesses"], ["left"]],
   waste: [
@@ -44,7 +43,7 @@ export function sourceTables(profiles: MeasuredProfiles): SourceTable[] {
   return tools.filter((tool) => profiles[tool] !== undefined).map((tool) => sourceLines(tool, profiles));
 }
 
-/** The program's own source lines by what a tool tells of them, as far as the run has it by place. */
+/** Returns the program's own source lines with a tool's measures, as far as the run has them by place. */
 export function sourceLines(tool: SourceTool, profiles: MeasuredProfiles): SourceTable {
   const [shown, more] = OF_LINES[tool];
   const known = [...shown, ...more].flatMap((id) => {
@@ -81,7 +80,9 @@ function combined({ combine }: Measure, one: number, other: number): number {
   return combine === "most" ? Math.max(one, other) : one + other;
 }
 
-/** Lines by what they are of all lines in that of the first columns where it is most, the largest first; those without any are left out. */
+/**
+ * Sorts lines by their largest share of any of the first columns, in descending order; lines without any are left out.
+ */
 function byPart<Line extends { readonly values: readonly number[] }>(lines: Line[], columns: number): Line[] {
   const totals = Array.from({ length: columns }, (_, index) =>
     lines.reduce((sum, { values }) => sum + values[index]!, 0),

@@ -1,17 +1,17 @@
 import { bareName } from "./function-names.ts";
 import { libraryOf, type NamedFrame } from "./libraries.ts";
 
-/** What the user says of whose code is whose. */
+/** User's options about own code and libraries. */
 export interface FrameRuleOptions {
-  /** Globs of source files or functions that are the program's own, whatever else holds. */
+  /** Globs of source files or functions that are always the program's own. */
   readonly own?: readonly string[] | undefined;
-  /** The same for what is a library. */
+  /** Globs of source files or functions that are a library. */
   readonly library?: readonly string[] | undefined;
 }
 
 const NAMED = "a library";
 
-/** Says of frames whether they are the program's own: the one place that decides it. */
+/** Decides which frames are the program's own code. No other module decides this. */
 export class FrameRules {
   readonly #own: readonly RegExp[];
   readonly #library: readonly RegExp[];
@@ -22,14 +22,14 @@ export class FrameRules {
     this.#library = library.map(globPattern);
   }
 
-  /** The library that a frame's function is of, in words; undefined for the program's own. */
+  /** Returns the name of the library that a frame's function belongs to; undefined for the program's own code. */
   libraryOf({ function: name, file, module, host }: NamedFrame): string | undefined {
     const key = `${host ?? ""}\n${module ?? ""}\n${file ?? ""}\n${name ?? ""}`;
     if (!this.#known.has(key)) this.#known.set(key, this.#decide({ function: name, file, module, host }));
     return this.#known.get(key);
   }
 
-  /** Whether the user said that a frame's function is the program's own. */
+  /** Returns true if an option declares a frame's function as the program's own. */
   isNamedOwn(frame: NamedFrame): boolean {
     return fits(this.#own, frame);
   }
@@ -41,7 +41,7 @@ export class FrameRules {
   }
 }
 
-/** Whether a glob is that of the function, or of the end of its file's path. */
+/** Returns true if a glob matches the function, or the end of its file's path. */
 function fits(globs: readonly RegExp[], { function: name, file }: NamedFrame): boolean {
   if (globs.length === 0) return false;
   const bare = name === undefined ? undefined : bareName(name);
@@ -51,7 +51,9 @@ function fits(globs: readonly RegExp[], { function: name, file }: NamedFrame): b
   );
 }
 
-/** `*` stands for any characters, `?` for one; a folder (`vendor/`) for everything below it. */
+/**
+ * Converts a glob to a pattern: `*` matches any characters, `?` one; a folder (`vendor/`) matches everything below it.
+ */
 function globPattern(glob: string): RegExp {
   const text = glob.endsWith("/") ? `${glob}*` : glob;
   const parts = text
