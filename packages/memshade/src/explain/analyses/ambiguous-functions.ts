@@ -4,7 +4,6 @@ import { ambiguousNames } from "../../profile/model/named-module.ts";
 
 const known = new WeakMap<HeapProfile, ReadonlySet<string>>();
 
-/** Returns the function names that occur in several modules of a profile. */
 export function ambiguousFunctions(profile: HeapProfile): ReadonlySet<string> {
   let ambiguous = known.get(profile);
   if (ambiguous === undefined) {

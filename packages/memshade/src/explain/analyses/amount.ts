@@ -12,7 +12,6 @@ const UNITS: Readonly<Record<string, number>> = {
   GB: 1e9,
 };
 
-/** Units of amounts, as messages list them. */
 export const UNIT_WORDS = "B, KiB, MiB, GiB, k, M, G or %";
 
 export interface Amount {

@@ -7,7 +7,6 @@ export interface HistogramBin {
   readonly to: number;
   readonly blocks: number;
   readonly bytes: number;
-  /** Number of call paths of these blocks. */
   readonly paths: number;
 }
 

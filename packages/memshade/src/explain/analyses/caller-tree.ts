@@ -8,7 +8,6 @@ export interface CallerNode {
   readonly frame: IndexIntoFrameTable;
   /** Sum of all contexts that pass through the node. */
   readonly value: number;
-  /** Callers, largest value first. */
   readonly callers: readonly CallerNode[];
 }
 
@@ -28,7 +27,6 @@ export function callerTree(
   return callersOf(profile, { contexts: Int32Array.from(heaviestFirst), stacks }, values);
 }
 
-/** Contexts, heaviest first, with the current stack of each. */
 interface Weighed {
   readonly contexts: ArrayLike<number>;
   readonly stacks: ArrayLike<number>;

@@ -60,7 +60,6 @@ function most<T extends { readonly value: number }>(all: readonly T[]): T {
   return all.reduce((best, one) => (one.value > best.value ? one : best));
 }
 
-/** Returns an equal key for places on one line of one function. */
 function placeKey({ frames }: SampleProfile, index: number): string {
   if (index === NONE) return "";
   const { function: name, file, line, module } = frames[index]!;

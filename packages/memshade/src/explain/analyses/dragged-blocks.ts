@@ -38,7 +38,6 @@ function variancesOf(
   });
 }
 
-/** Returns the drag of some contexts together. */
 export function dragOfContexts({ contexts }: HeapProfile, rows: readonly number[]): BlockDrag {
   return rows.reduce((sum, row) => addDrag(sum, contexts.site?.keptAfterUse?.[row] ?? NO_DRAG), NO_DRAG);
 }

@@ -3,7 +3,6 @@ import type { IndexIntoContextTable } from "../../profile/model/indices.ts";
 
 /** Accesses by their offset in the blocks, summed over all blocks of some contexts. */
 export interface GranuleAccesses {
-  /** Counts by granule, the first one at the start of the block. */
   readonly counts: Float64Array;
   readonly granuleBytes: number;
   /** True, by granule, if counters may have saturated: the count is then a lower bound. */

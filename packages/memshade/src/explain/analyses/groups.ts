@@ -11,7 +11,6 @@ export type GroupBy = "path" | "site" | "function";
 
 export const GROUPINGS: readonly GroupBy[] = ["path", "site", "function"];
 
-/** Contexts divided into groups, numbered from 0 in the order of their first context. */
 export interface ContextGroups {
   readonly by: GroupBy;
   readonly length: number;
@@ -39,7 +38,6 @@ export function groupContexts(profile: HeapProfile, by: GroupBy): ContextGroups 
   return { by, length: contexts.length, groupOf, contexts };
 }
 
-/** Sums a column of the context table over some contexts. */
 export function sumOf(
   column: ArrayLike<number> | ArrayLike<bigint>,
   contexts: readonly IndexIntoContextTable[],

@@ -35,7 +35,6 @@ export function copiedBytes(profile: HeapProfile): Float64Array | undefined {
   return perContext(profile, (context) => growthOf(profile, [context])?.copiedBytes);
 }
 
-/** Returns the number of enlargements in place, per context. */
 export function stepsInPlace(profile: HeapProfile): Float64Array | undefined {
   return perContext(profile, (context) => {
     const growth = growthOf(profile, [context]);

@@ -8,7 +8,6 @@ import type { RecordedTools } from "./recorded-tools.ts";
 interface DominantBlocks {
   readonly blocks: number;
   readonly bytes: number;
-  /** All live blocks at the peak. */
   readonly peakBlocks: number;
   readonly peakBytes: number;
 }
@@ -72,7 +71,6 @@ export function whyLostUnknown(heap: HeapProfile): string | undefined {
   return `pointers to blocks could not be looked for. ${told ?? heap.description.notTracked.join(" ")}`.trim();
 }
 
-/** Returns the sentence of a recorded heap about missing reachability. */
 export function reachSentence({ description: { notTracked } }: HeapProfile): string | undefined {
   return notTracked.find((sentence) => OF_REACH.test(sentence));
 }

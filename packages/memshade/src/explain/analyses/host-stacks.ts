@@ -32,24 +32,19 @@ const MIB_SUMS = [
 
 /** Call path of a context as frame numbers, innermost first. */
 interface Path {
-  /** Frames up to the innermost entry. */
   inner: number[];
   /** Frames in the host, up to the next call of a module. */
   host: number[];
-  /** Outer frames. */
   outer: number[];
 }
 
-/** Context of the profile with figures for some or all of its blocks. */
 interface Row {
   /** Number of the context in the original profile. */
   context: number;
   path: Path;
   mib: Mib;
-  /** Columns of the site by name. */
   site: Record<string, number | Figures | undefined>;
   isEstimated: boolean;
-  /** Variances of estimated figures, by field. */
   variances?: ReadonlyMap<string, number>;
 }
 
@@ -62,7 +57,6 @@ const BLOCKS_OF: Readonly<Record<string, string>> = {
   suppressedBytes: "suppressedBlocks",
 };
 
-/** Field that includes each partial field. */
 const WHOLE_OF: Readonly<Record<string, string>> = {
   ...each("allocCount", ["peakBlocks", "neverAccessed", "writtenNeverRead", "temporary"]),
   ...each("allocCount", ["numMigratedCpu", "numLifetimeOverlaps", "numSameAllocCpu", "numSameDeallocCpu"]),
@@ -108,7 +102,6 @@ const APART: readonly (readonly string[])[] = [
   [...Object.values(REACH_OF_KIND).map(([bytes]) => bytes), "suppressedBytes"],
 ];
 
-/** Fields whose variances are computed. */
 const ESTIMATED_FIELDS: readonly string[] = [
   ...["allocCount", "totalSize", "temporary", ...SITE_FIELDS],
   ...[`${FOLLOWED}lateBlocks`, `${FOLLOWED}lateBytes`],
@@ -254,7 +247,6 @@ class Cells {
     }
   }
 
-  /** Returns the sampled callers of a row's path; undefined if none was sampled. */
   callersOf(row: Row, stage: number): Caller[] | undefined {
     const all = this.#cells.get(keyOf(row));
     if (all === undefined) return undefined;
@@ -295,7 +287,6 @@ function spread(row: Row, callers: readonly Caller[]): Row[] {
   return parts.filter(hasFigures).sort((a, b) => Number(a.mib.totalSize - b.mib.totalSize));
 }
 
-/** Division of a row's figures among its callers. */
 class Shares {
   readonly #row: Row;
   readonly #callers: readonly Caller[];
@@ -402,7 +393,6 @@ class Shares {
   }
 }
 
-/** Division of the blocks that a figure describes. */
 interface BlockShares {
   given: readonly bigint[];
   of: (row: Row) => bigint;
@@ -464,7 +454,6 @@ function variancesOf(row: Row, callers: readonly Caller[]): Map<string, number>[
   return found;
 }
 
-/** Returns the fields of a row that are sums. */
 function fieldsOf({ site }: Row): string[] {
   const ofSite = Object.entries(site).flatMap(([name, value]) => {
     if (typeof value === "number") return [name];
@@ -559,7 +548,6 @@ export function dividedWithin(
   return parts;
 }
 
-/** Returns the profile with these rows as its contexts. */
 function rebuilt(profile: HeapProfile, rows: readonly Row[]): HeapProfile {
   const { contexts } = profile;
   const stacks = new Stacks(profile);
@@ -613,7 +601,6 @@ class Stacks {
       this.#rows.set(`${stacks.prefix[row]} ${stacks.frame[row]}`, row);
   }
 
-  /** @param frames innermost first */
   rowOf(frames: readonly number[]): number {
     let row: number = NONE;
     for (let depth = frames.length - 1; depth >= 0; depth--) {

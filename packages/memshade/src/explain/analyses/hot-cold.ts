@@ -29,7 +29,6 @@ export interface DecidingSuffix {
   readonly totals: TypeTotals;
 }
 
-/** Compiler's classification of one allocation call. */
 export interface ClassifiedSite {
   readonly frame: IndexIntoFrameTable;
   /**
@@ -43,9 +42,7 @@ export interface ClassifiedSite {
   readonly deciding: readonly DecidingSuffix[];
 }
 
-/** Contexts that share their innermost frames. */
 interface Shared {
-  /** Outermost of these frames. */
   readonly frame: IndexIntoFrameTable;
   readonly contexts: readonly IndexIntoContextTable[];
   readonly totals: ReadonlyMap<AllocationType, TypeTotals>;

@@ -12,7 +12,6 @@ export interface LiveAmount {
   readonly blocks: number;
 }
 
-/** Returns the known reachability of live blocks; undefined if it was not determined. */
 export function reachOf(profile: HeapProfile): HeapReach | undefined {
   return profile.contexts.site && profile.description.totals?.reach;
 }

@@ -20,7 +20,6 @@ export class ValueHistogram {
     return [...this.#counts].sort(([a], [b]) => a - b);
   }
 
-  /** Returns the weight of the values ≥ `value`. */
   atLeast(value: number): number {
     const { values, from } = this.#suffixSums();
     return from[firstAtLeast(values, value)];
@@ -48,7 +47,6 @@ export class ValueHistogram {
   }
 }
 
-/** Returns the index of the first value ≥ `value` in ascending values. */
 function firstAtLeast(values: Float64Array, value: number): number {
   return partitionPoint(0, values.length, (index) => values[index] < value);
 }
@@ -62,7 +60,6 @@ export function binStart(bin: number): number {
   return bin === 0 ? 0 : 2 ** (bin - 1);
 }
 
-/** Returns the weight per bin, up to the last non-empty bin. */
 export function binned(histogram: ValueHistogram): number[] {
   const bins: number[] = [];
   for (const [value, weight] of histogram.entries()) {
@@ -131,13 +128,10 @@ export const COMMON_CACHES: readonly CommonCache[] = [
 /** Reuse behaviour of a whole reference stream. Positions count references from 1. */
 export interface ReuseProfile {
   references: number;
-  /** Distinct lines, equal to the number of references without an earlier one. */
   lines: number;
   /** Differences between the position of a reference and that of the line's previous one. */
   times: ValueHistogram;
-  /** Distinct other lines between the two. */
   distances: ValueHistogram;
-  /** Position of the first reference to each line. */
   firsts: ValueHistogram;
   /** References from the last one to each line to the end, inclusive. */
   lasts: ValueHistogram;
@@ -229,11 +223,9 @@ export class MissRatioCurve {
 
 /** Sampled part of a reference stream. */
 interface ShardsProfile {
-  /** All references, sampled or not. */
   references: number;
   sampled: number;
   rate: number;
-  /** Distances scaled to the whole stream. */
   distances: ValueHistogram;
   cold: number;
 }

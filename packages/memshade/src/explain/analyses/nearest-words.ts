@@ -28,7 +28,6 @@ function distance(a: string, b: string): number {
   return row[b.length]!;
 }
 
-/** Returns the end of a sentence that rejects a word. */
 export function likeIt(near: readonly string[]): string {
   return near.length === 0 ? "" : `; most like it ${near.length === 1 ? "is" : "are"} ${near.join(", ")}`;
 }

@@ -10,25 +10,21 @@ import type { StackFrame } from "../../profile/model/working-set/working-set.ts"
 import { fromOwn } from "./frames/own-place.ts";
 import { type Phase, phasesOf } from "./phases.ts";
 
-/** Field that was never read in some objects. */
 interface UnreadField {
   readonly part: ModuleObjects;
   /** Name with the type that has the field: the only one, or their common supertype. */
   readonly name: string;
   readonly type: number;
-  /** Types whose objects have the field. */
   readonly types: readonly ObjectType[];
   /** Size in one object and in all objects together, bytes. */
   readonly each: number;
   readonly bytes: number;
   readonly objects: number;
-  /** True if it was written after objects were created. */
   readonly written: boolean;
   /** True if all objects of the language have the field: it belongs to the compiler, not to the program. */
   readonly isOfLanguage: boolean;
 }
 
-/** Type whose objects had no field read. */
 interface UnreadType {
   readonly part: ModuleObjects;
   readonly type: ObjectType;
@@ -56,7 +52,6 @@ export function unreadFields({ parts, fields }: ObjectsProfile): UnreadField[] {
   return parts.flatMap(unreadOfPart).sort((a, b) => b.bytes - a.bytes || (a.name < b.name ? -1 : 1));
 }
 
-/** Returns the unread types, those with most bytes first. */
 export function unreadTypes({ parts, fields }: ObjectsProfile): UnreadType[] {
   if (!fields) return [];
   return parts
@@ -144,7 +139,6 @@ function typesOfLanguage(
   return new Set([...counts].filter(([, count]) => 2 * count > structs.length).map(([type]) => type));
 }
 
-/** Returns the types that a type extends, from the nearest on. */
 function ancestors(type: ObjectType, byIndex: ReadonlyMap<number, ObjectType>): ObjectType[] {
   const found: ObjectType[] = [];
   for (let at = type; at.supertype !== undefined && found.length <= byIndex.size; ) {
@@ -161,7 +155,6 @@ function ownerOf(type: ObjectType, field: number, byIndex: ReadonlyMap<number, O
   return ancestors(type, byIndex).findLast(({ fields }) => fields.length > field) ?? type;
 }
 
-/** Returns `Node`, or `struct 12` if the module has no name for the type. */
 export function typeName({ name, kind, index }: ObjectType): string {
   return name || `${kind} ${index}`;
 }
@@ -181,7 +174,6 @@ export interface Survival {
   readonly objects: number;
   readonly bytes: number;
   readonly error: number;
-  /** Number of objects that the estimate is based on. */
   readonly followed: number;
   /**
    * Bytes by age: one entry per bound of {@link AGE_BOUNDS}, with the objects younger than it and not younger than the
@@ -286,13 +278,10 @@ export function equalStretches({ samples }: ModuleObjects, count: number): numbe
   return Array.from({ length: count }, (_, step) => ((step + 1) * end) / count);
 }
 
-/** Allocations of a site on one call path. */
 export interface SiteShare {
-  /** Indices of the context and of its site. */
   readonly context: number;
   readonly index: number;
   readonly site: ObjectSite;
-  /** Frames, innermost first; empty if unknown. */
   readonly frames: readonly StackFrame[];
   /**
    * Bytes by the size model. Bytes and objects are exact for the sum of all paths that differ only in their JavaScript
@@ -300,7 +289,6 @@ export interface SiteShare {
    */
   readonly bytes: number;
   readonly objects: number;
-  /** Bytes in use, an estimate. */
   readonly live: number;
   /** Share of its context, from 0 to 1. */
   readonly part: number;
@@ -342,7 +330,6 @@ export function siteShares(part: ModuleObjects): SiteShare[] {
   });
 }
 
-/** Note for runs whose {@link callersAreEstimated}. */
 export const ESTIMATED_CALLERS =
   "How much was made for each JavaScript caller is estimated by the objects that were followed.";
 
@@ -408,7 +395,6 @@ function nearest(numbers: readonly number[], to: number): number {
   return behind === undefined || to - before < behind - to ? before : behind;
 }
 
-/** Returns the function in which a path begins. */
 function entryOf({ frames, paths }: ModuleObjects, path: number): number {
   let at = path;
   while (paths.caller[at]! >= 0) at = paths.caller[at]!;
@@ -437,14 +423,12 @@ export interface ObjectPhase extends Phase {
   readonly context: number;
 }
 
-/** Allocations of a site in each interval. */
 interface SiteOverTime {
   readonly site: number;
   readonly bytes: readonly number[];
   readonly most: number;
 }
 
-/** Returns the intervals of a module's objects; undefined if they were not recorded. */
 export function objectIntervals({ overTime }: ModuleObjects): ObjectIntervals | undefined {
   if (overTime === undefined) return undefined;
   const { end, objects } = overTime.intervals;

@@ -16,7 +16,6 @@ export interface HeapPhases {
   readonly contexts: readonly IndexIntoContextTable[];
 }
 
-/** Maps the keys of contexts in the raw profile to their rows. */
 export function rowsOfContexts({ contexts }: HeapProfile): Map<string, IndexIntoContextTable> {
   return new Map(
     Array.from(contexts.stackId, (stackId, row) => [`${stackId}`, row as IndexIntoContextTable]),
@@ -52,7 +51,6 @@ function stackOfContext(profile: HeapProfile, row: IndexIntoContextTable): Stack
   }));
 }
 
-/** Live bytes of a site's contexts at the ends of intervals. */
 interface SiteOverTime {
   readonly contexts: readonly IndexIntoContextTable[];
   readonly liveBytes: Float64Array;

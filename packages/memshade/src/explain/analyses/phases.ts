@@ -8,14 +8,11 @@ const COMMON = 0.5;
 /** Functions on the path of most of a phase's snapshots, outermost first. */
 type MajorityPath = readonly {
   frame: StackFrame;
-  /** Stack numbers of the snapshots that go through the function. */
   numbers: readonly number[];
 }[];
 
 interface PhaseName {
-  /** Function that names the phase. */
   name: string | undefined;
-  /** Part of the snapshots whose stacks go through that function. */
   agreement: number;
   /** Most frequent of these stacks, as an index into `stacks`; −1 if there is none. */
   stack: number;
@@ -74,12 +71,10 @@ function tellingDepths(path: MajorityPath): number[] {
   return own.length === 0 ? all : own;
 }
 
-/** Returns true if two paths are equal up to a depth. */
 function sharesWay(path: MajorityPath, other: MajorityPath, depth: number): boolean {
   return path.slice(0, depth + 1).every(({ frame }, i) => other[i]?.frame.function === frame.function);
 }
 
-/** Groups numbers by key, the largest group first. */
 function groupBy(numbers: readonly number[], keyOf: (number: number) => number): number[][] {
   const groups = new Map<number, number[]>();
   for (const number of numbers) {
@@ -97,7 +92,6 @@ interface Intervals {
   readonly sizes: readonly number[];
   /** Indices into `stacks`; −1: unknown. */
   readonly stackOf: readonly number[];
-  /** Stacks with the innermost frame first. */
   readonly stacks: readonly StackFrame[][];
 }
 
@@ -107,7 +101,6 @@ export interface Phase extends PhaseName {
   last: number;
   start: number;
   end: number;
-  /** Mean and largest size of an interval. */
   mean: number;
   peak: number;
 }
@@ -122,7 +115,6 @@ const LONE_EVIDENCE = 0.02;
 /** Part of all snapshots whose common path is the trunk. Frames beyond the trunk show the kind of work. */
 const TRUNK = 0.9;
 
-/** Consecutive intervals, while they are joined. */
 interface Segment {
   first: number;
   last: number;

@@ -11,9 +11,7 @@ export interface RecordedTools {
   readonly heap?: HeapProfile | undefined;
   readonly waste?: WasteFile | undefined;
   readonly workingset?: WorkingSetProfile | undefined;
-  /** Objects of garbage-collected languages. */
   readonly objects?: ObjectsProfile | undefined;
-  /** Call paths by CPU time. */
   readonly cpu?: CpuProfile | undefined;
   /** Static data, recorded with the heap. */
   readonly statics?: StaticsReport | undefined;

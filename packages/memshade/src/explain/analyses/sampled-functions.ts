@@ -5,13 +5,11 @@ import { framesOfSampleStack, type SampleProfile, sumByStack } from "../../profi
 export interface SampledFunction {
   readonly name: string;
   readonly module: string | undefined;
-  /** Sum of samples in the function itself. */
   readonly self: number;
   /** Sum of samples in the function or its callees; recursion counts once. */
   readonly total: number;
 }
 
-/** Stack with its sum; frames are indices into the profile, innermost first. */
 export interface SampledStack {
   readonly frames: readonly number[];
   readonly value: number;
@@ -42,7 +40,6 @@ export function sampledFunctions(profile: SampleProfile, column: number): Sample
   );
 }
 
-/** Sums equal stacks of a profile, the heaviest first. */
 export function sampledStacks(profile: SampleProfile, column: number): SampledStack[] {
   return sumByStack(profile)
     .map(({ stack, values }) => ({ frames: framesOfSampleStack(profile, stack), value: values[column]! }))

@@ -23,22 +23,18 @@ import type {
  */
 type StaticUse = "hot" | "cold" | "unread" | "untouched" | "uncounted";
 
-/** Name of static data, and its declaration. */
 interface StaticSymbolName {
   /** Name such as `crc_table` or `.rodata+0x40`; `hits, misses` for variables that share 8 bytes. */
   readonly name: string;
   readonly linkageName?: string | undefined;
   readonly file?: string | undefined;
-  /** Line; 0 if unknown. */
   readonly line: number;
 }
 
 /** Variable, literal, unnamed stretch of data, or a few bytes that several of them share. */
 export interface StaticObject extends StaticSymbolName {
-  /** Index in the run. */
   readonly module: number;
   readonly kind: PlacedData["kind"] | "shared";
-  /** Variables that share the bytes. */
   readonly members?: readonly StaticSymbolName[];
   readonly address: number;
   readonly bytes: number;
@@ -54,22 +50,18 @@ export interface StaticObject extends StaticSymbolName {
   readonly isBrought: boolean;
 }
 
-/** Static data of a run by object, with its accesses. */
 export interface StaticsReport {
-  /** Objects, the most accessed first. */
   readonly objects: readonly StaticObject[];
   /** Sums over all objects. */
   readonly bytes: number;
   readonly untouchedBytes: number;
   readonly unreadBytes: number;
-  /** Accesses to all objects. */
   readonly accesses: number;
   /**
    * Counted accesses elsewhere between the first segment and the heap: to unnamed zeroed data, and to a stack in that
    * range.
    */
   readonly elsewhere: number;
-  /** True if counters may have wrapped: accesses are lower bounds. */
   readonly atLeast: boolean;
 }
 
@@ -78,7 +70,6 @@ const HOT_PART = 0.99;
 /** Count from which a counter may have wrapped before. */
 const NEARLY_FULL = 2 ** 30;
 
-/** Builds the report of a run's static data, by variable. */
 export function staticsReport({ file, variables }: NamedStatics): StaticsReport {
   const found = file.modules.map((module) => objectsOf(module, file, variables.get(module.module)));
   const objects = found
@@ -106,7 +97,6 @@ function mayHaveWrapped({ wrapsAt, runs }: StaticsOfModule): boolean {
   );
 }
 
-/** @param objects the most accessed first */
 function markHot(objects: readonly StaticObject[], accesses: number): StaticObject[] {
   let seen = 0;
   return objects.map((object) => {
@@ -190,7 +180,6 @@ interface Stretch {
 /** Least size for which unnamed data is divided into accessed and untouched pieces. */
 const LEAST_CUT = 64;
 
-/** Accessed cells of a module. */
 class CellTable {
   readonly accesses: number;
   readonly #bytes: number;
@@ -331,7 +320,6 @@ class CellTable {
   }
 }
 
-/** Returns the name of unnamed data, adjusted to another start address. */
 function renamed({ name, start }: PlacedData, address: number): string {
   const plus = name.lastIndexOf("+0x");
   const offset = Number.parseInt(name.slice(plus + 3), 16);
@@ -346,7 +334,6 @@ interface PlacedData {
   readonly name: string;
   readonly linkageName?: string | undefined;
   readonly file?: string | undefined;
-  /** Line; 0 if unknown. */
   readonly line: number;
   readonly start: number;
   /** Exclusive. */
@@ -355,7 +342,6 @@ interface PlacedData {
   readonly behind?: Label | undefined;
 }
 
-/** Name of an address, without a size. */
 interface Label {
   readonly name: string;
   readonly address: number;
@@ -408,7 +394,6 @@ function withoutOverlaps(module: StaticsOfModule, sorted: readonly Candidate[]):
   return placed;
 }
 
-/** Returns the end of the last segment. */
 function endOfData({ segments, start }: StaticsOfModule): number {
   return Math.max(start, ...segments.map((segment) => segment.start + segment.bytes));
 }
@@ -468,14 +453,12 @@ function segmentsBefore({ segments }: StaticsOfModule): (address: number) => Sta
   return (address) => sorted[partitionPoint(0, sorted.length, (row) => sorted[row].start <= address) - 1];
 }
 
-/** Names an address by its segment: `.rodata+0x40`. */
 function nameIn(segment: StaticSegment | undefined, address: number): string {
   if (segment === undefined) return `0x${address.toString(16)}`;
   const { name = `segment ${segment.index}`, start } = segment;
   return `${name}+0x${(address - start).toString(16)}`;
 }
 
-/** Use of one symbol in all runs together. */
 export interface SymbolUse {
   readonly accesses: number;
   /** True if it was neither read nor written in any run. */
@@ -497,7 +480,6 @@ export function dataAccessProfile(reports: readonly StaticsReport[]): DataAccess
   return profileOfSymbols(reports.flatMap((report) => [...symbolUses(report)]));
 }
 
-/** Returns the use of a run's symbols, by their compiler names. */
 export function symbolUses({ objects }: StaticsReport): Map<string, SymbolUse> {
   return together(
     objects.flatMap((object) =>
@@ -509,7 +491,6 @@ export function symbolUses({ objects }: StaticsReport): Map<string, SymbolUse> {
   );
 }
 
-/** Builds the profile of {@link dataAccessProfile} from the symbols of all runs. */
 export function profileOfSymbols(uses: Iterable<readonly [string, SymbolUse]>): DataAccessProfile {
   const symbols = together(uses);
   const ranked = [...symbols].sort(([a, x], [b, y]) => y.accesses - x.accesses || compare(a, b));
@@ -543,7 +524,6 @@ function placesOf({ file, line }: StaticSymbolName): SymbolPlace[] {
   return file !== undefined && line > 0 ? [{ file, line }] : [];
 }
 
-/** Merges equal symbols. */
 function together(uses: Iterable<readonly [string, SymbolUse]>): Map<string, SymbolUse> {
   const symbols = new Map<string, SymbolUse>();
   for (const [name, use] of uses) {

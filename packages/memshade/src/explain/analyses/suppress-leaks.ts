@@ -11,7 +11,6 @@ import type { FramePattern, Suppressed, Suppression } from "../../profile/model/
 import { bareName, mainName } from "./frames/function-names.ts";
 import { globPattern } from "./glob.ts";
 
-/** Frame of a call path, with all names that patterns may match. */
 interface NamedFrame {
   readonly functions: readonly string[];
   readonly objects: readonly string[];
@@ -86,7 +85,6 @@ function fits({ path: pattern }: Suppression, path: readonly NamedFrame[]): bool
   );
 }
 
-/** Returns true if the path from `frame` on matches the patterns from `at` on. */
 function fitsFrames(
   patterns: readonly FramePattern[],
   at: number,

@@ -2,7 +2,6 @@ import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import { knowsField } from "../../profile/model/known-fields.ts";
 import { type BlockMeasure, blockMeasure } from "./block-measure.ts";
 
-/** Longest lifetime of a temporary block, in clock units. */
 export const LONGEST_TEMPORARY_LIFETIME = 1;
 
 /**

@@ -1,7 +1,6 @@
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 
 export interface HeapTotals {
-  /** Blocks and bytes allocated. */
   readonly allocations: number;
   readonly allocatedBytes: number;
   readonly heapAccesses: number;

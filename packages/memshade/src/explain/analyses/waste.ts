@@ -30,7 +30,6 @@ export interface PairRow {
   first: readonly WasteIp[];
   origin: "init" | "zero" | undefined;
   second: readonly WasteIp[];
-  /** Callers of both, innermost first. */
   common: readonly WasteIp[];
   bytes: number;
   operations: number;
@@ -95,7 +94,6 @@ export function foldCallers(
   };
 }
 
-/** Part of the accesses that hot fields have together. */
 const HOT_PART = 0.9;
 
 /**
@@ -112,7 +110,6 @@ export function disparityRatio(counts: readonly number[]): number {
 }
 
 interface FieldOrder {
-  /** Disparity of all fields' accesses, and their sum. */
   disparity: number;
   accesses: number;
   /** Fields with most of the accesses, the hottest first, and their bytes. */
@@ -162,7 +159,6 @@ export function objectsByPlace(sites: readonly WasteObjects[]): WasteObjects[] {
   return byPlace(sites, addSites).sort((a, b) => b.bytesDead - a.bytesDead || b.bytes - a.bytes);
 }
 
-/** Returns the reallocations of each of the program's own places. */
 export function reallocationsByPlace(sites: readonly WasteReallocations[]): WasteReallocations[] {
   return byPlace(sites, (a, b) => ({
     ips: a.moved >= b.moved ? a.ips : b.ips,

@@ -10,13 +10,10 @@ import { type Phase, phasesOf } from "./phases.ts";
 /** Contexts that look equal to a reader: the same functions and, if known, lines. */
 interface AttributedPlace {
   kind: AttributionKind;
-  /** Name of the object or file that owns the lines. */
   of?: string | undefined;
   /** Frames, innermost first, without an offset if the place combines several; empty for other memory than code's. */
   stack: StackFrame[];
-  /** Lines of the whole run. */
   total: number;
-  /** Mean lines per level-0 interval. */
   mean: number;
 }
 
@@ -76,14 +73,11 @@ export function functionsOfInterval(
   return [...functions.values()].sort((a, b) => b.lines - a.lines);
 }
 
-/** Consecutive level-0 intervals with one kind of work and about the same working set. */
 interface WorkingSetPhase extends Omit<Phase, "mean" | "peak"> {
-  /** Mean and largest number of lines per interval. */
   meanLines: number;
   peakLines: number;
 }
 
-/** Returns the phases of an instance by the lines of its intervals. */
 export function findPhases({ levels, stackOf, stacks }: InstanceWorkingSet): WorkingSetPhase[] {
   const [{ start, end, counts, lastIsPartial }] = levels;
   const phases = phasesOf({ start, end, sizes: counts.lines ?? [], stackOf, stacks }).map(

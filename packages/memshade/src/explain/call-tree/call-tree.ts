@@ -3,7 +3,6 @@ import type { StackFrame } from "../measures/measured-stacks.ts";
 import type { StackGrouping, WeightedStacks } from "./weighted-stacks.ts";
 
 export interface CallTreeOptions {
-  /** Index of the metric. */
   readonly metric: number;
   readonly group: StackGrouping;
   /** True if the tree goes from the innermost frames to their callers. */
@@ -12,9 +11,7 @@ export interface CallTreeOptions {
 
 /** Place or function with its callees: `total` is the sum of `own` and the totals of all children. */
 export interface CallNode {
-  /** Heaviest place of the node. */
   readonly frame: StackFrame;
-  /** Number of places of the node. */
   readonly places: number;
   readonly total: number;
   /** Sum of the paths that end here: at their innermost frame, in an inverted tree at their outermost one. */
@@ -24,9 +21,7 @@ export interface CallNode {
 }
 
 export interface CallTree {
-  /** Sum of the totals of all roots. */
   readonly total: number;
-  /** Number of paths with a value. */
   readonly paths: number;
   readonly roots: readonly CallNode[];
 }
@@ -110,7 +105,6 @@ function invertedRoots(stacks: WeightedStacks, groupOf: Int32Array, own: Float64
   );
 }
 
-/** Creates the nodes of stacks by the groups of their frames. */
 function nodesOf(
   { frames, frame }: WeightedStacks,
   groupOf: Int32Array,

@@ -3,7 +3,6 @@ import { type SampleProfile, sumByStack, type ValueType } from "../../profile/mo
 import type { StackFrame } from "../measures/measured-stacks.ts";
 import { StackCollector, type StackMetric, type WeightedStacks } from "./weighted-stacks.ts";
 
-/** Returns the stacks of a sample profile, with all of their frames. */
 export function sampleStacks(profile: SampleProfile): WeightedStacks {
   const collector = new StackCollector();
   const frames = profile.frames.map(

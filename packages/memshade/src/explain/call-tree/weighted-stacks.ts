@@ -13,7 +13,6 @@ import {
 export interface StackMetric {
   readonly key: string;
   readonly title: string;
-  /** Head of a column. */
   readonly head: string;
   readonly unit: MeasureUnit | "count" | "nanoseconds";
 }
@@ -37,7 +36,6 @@ export interface WeightedStacks {
   readonly gaps: readonly string[];
 }
 
-/** Collects call paths; equal frames and stacks are stored once. */
 export class StackCollector {
   readonly #frames: StackFrame[] = [];
   readonly #frameIndex = new Map<string, number>();

@@ -4,7 +4,6 @@ export interface OldAndNew {
   readonly new: number;
 }
 
-/** Smallest and largest value of each row in the runs of a side. */
 export interface Range {
   readonly low: ArrayLike<number>;
   readonly high: ArrayLike<number>;
@@ -17,14 +16,11 @@ export interface Spread {
   readonly total: { readonly old: readonly [number, number]; readonly new: readonly [number, number] };
 }
 
-/** Change of one figure, in total and row by row. */
 export interface Change<Measure> {
   readonly measure: Measure;
   readonly total: OldAndNew;
-  /** Value per pair, 0 if a run has no such row. */
   readonly old: Float64Array;
   readonly new: Float64Array;
-  /** Absent if both sides are one run. */
   readonly spread?: Spread | undefined;
 }
 
@@ -36,7 +32,6 @@ export interface RunValues {
   readonly totals: readonly number[];
 }
 
-/** Returns the medians of the runs of two sides, with their spread. */
 export function changeOf<Measure>(measure: Measure, old: RunValues, now: RunValues): Change<Measure> {
   const isSpread = old.rows.length > 1 || now.rows.length > 1;
   return {
@@ -74,7 +69,6 @@ export function isWithinSpread({ spread }: Columns, pair: number): boolean {
   return doOverlap([old.low[pair]!, old.high[pair]!], [now.low[pair]!, now.high[pair]!]);
 }
 
-/** Returns true if the ranges of the totals overlap. */
 export function isTotalWithinSpread({ spread }: { readonly spread?: Spread | undefined }): boolean {
   return spread !== undefined && doOverlap(spread.total.old, spread.total.new);
 }

@@ -8,7 +8,6 @@ export interface FindingDiff {
   readonly new: readonly Finding[];
   readonly gone: readonly Finding[];
   readonly kept: number;
-  /** Functions with a new name; findings in them are not new. */
   readonly renamed: RenamedFunctions;
 }
 

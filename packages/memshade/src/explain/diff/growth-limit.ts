@@ -10,11 +10,9 @@ export interface GrowthLimit {
   readonly text: string;
   readonly measure: Measure;
   readonly amount: number;
-  /** True if the amount is a percentage of the older total. */
   readonly isPercent: boolean;
 }
 
-/** @throws UserError if the text is no limit */
 export function parseGrowthLimit(text: string): GrowthLimit {
   const [, name = "", number = ""] = /^([a-z-]+)\+(.+)$/.exec(text) ?? [];
   const measure = findMeasure(name, "diff");

@@ -24,11 +24,9 @@ export interface HeapSide {
   readonly runs: readonly { readonly profile: HeapProfile; readonly groups: ContextGroups }[];
 }
 
-/** Difference between heap profiles of a program, or between two sets of runs. */
 export interface HeapDiff {
   readonly by: GroupBy;
   readonly sides: { readonly old: HeapSide; readonly new: HeapSide };
-  /** Groups of the first run of each side. */
   readonly old: ContextGroups;
   readonly new: ContextGroups;
   /** Distinct groups of both sides; on a side with several runs, the group of the first run that has it. */
@@ -87,7 +85,6 @@ export function diffHeaps(
   }
 }
 
-/** Returns the run of a group number, and the group in it. */
 export function groupAt(
   { runs }: HeapSide,
   number: number,

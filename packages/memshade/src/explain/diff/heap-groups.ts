@@ -48,7 +48,6 @@ function framesOf(profile: HeapProfile, context: IndexIntoContextTable, by: Grou
   return frame === undefined ? [] : [frame];
 }
 
-/** Returns the key of a frame for finding it in other profiles. */
 export function keyFrame(profile: HeapProfile, frame: IndexIntoFrameTable): KeyFrame {
   const { frames, strings } = profile;
   const file = frames.file[frame]!;

@@ -53,14 +53,12 @@ interface Placed {
   readonly withPlaces: boolean;
 }
 
-/** Names for frames that are equal in both builds. */
 class SharedNames {
   readonly #files: FileMap;
   /** Functions with a place whose start line is unknown: their lines are counted from the file's start. */
   readonly #startless: ReadonlySet<string>;
   /** Functions for which only one build has lines: their places are compared by offsets. */
   readonly #lineless: ReadonlySet<string>;
-  /** Place in the newer build by function and place of the older one. */
   readonly #places: ReadonlyMap<string, string>;
 
   constructor(old: readonly Placed[], now: readonly Placed[]) {
@@ -106,7 +104,6 @@ class SharedNames {
     return positionOf(shown, !this.#startless.has(name));
   }
 
-  /** Returns all positions in each function, separately by kind. */
   #positionsOf(side: "old" | "new", placed: readonly Placed[]): Map<string, Map<string, Position>> {
     const positions = new Map<string, Map<string, Position>>();
     for (const { frame, withPlaces } of placed) {
@@ -143,7 +140,6 @@ class SharedNames {
   }
 }
 
-/** Adds a row to a position. */
 function together(known: Position | undefined, position: Position, sign: string | undefined): Position {
   const first = Math.min(known?.code ?? Number.POSITIVE_INFINITY, position.code ?? Number.POSITIVE_INFINITY);
   const signs = new Set(known?.signs);
@@ -259,7 +255,6 @@ function longestChain(old: readonly Position[], now: readonly Position[]): (numb
   return matches;
 }
 
-/** Returns bytes; undefined if unknown. */
 function codeBetween({ code: from }: Position, { code: to }: Position): number | undefined {
   return from === undefined || to === undefined ? undefined : to - from;
 }

@@ -6,7 +6,6 @@ export interface KeyFrame {
   /** Line from 1, and column; 0 if no line is known. */
   readonly line?: number | undefined;
   readonly column?: number | undefined;
-  /** Start line of the function; 0 or undefined if unknown. */
   readonly startLine?: number | undefined;
   /** Offset in the code, which is used if no line is known: it changes with every build. */
   readonly offset?: number | undefined;
@@ -25,7 +24,6 @@ export interface Position {
   readonly kind: "line" | "offset";
   readonly line: number;
   readonly column: number;
-  /** Code offset of its first instruction, bytes; undefined if unknown. */
   readonly code?: number | undefined;
   /** Activities of all of its rows; undefined if unknown. */
   readonly signs?: ReadonlySet<string> | undefined;
@@ -51,7 +49,6 @@ export function exactKey({ frames, withPlaces }: PathKey): string {
     .join("\n");
 }
 
-/** @param fromStart true if lines are counted from the function's start */
 export function positionOf(
   { line = 0, column = 0, offset = 0, startLine = 0 }: KeyFrame,
   fromStart: boolean,

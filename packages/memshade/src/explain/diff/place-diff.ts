@@ -22,14 +22,12 @@ import type { RenamedFunctions } from "./renamed-functions.ts";
  */
 export type PlaceMeasure = Pick<Measure, "id" | "combine">;
 
-/** Row of a comparison: its path, and a value per measure of its table. */
 export interface ComparedPlace {
   /** Innermost first; empty for other memory than code's. */
   readonly path: readonly StackFrame[];
   readonly values: number[];
 }
 
-/** Places of a tool in one run. */
 export interface PlaceTable {
   readonly measures: readonly PlaceMeasure[];
   readonly group: GroupBy;
@@ -38,15 +36,12 @@ export interface PlaceTable {
 
 export type PlaceChange = Change<PlaceMeasure>;
 
-/** Difference between runs of a program, or between two sets of runs. */
 export interface PlaceDiff {
   readonly group: GroupBy;
-  /** Places of all runs of a side, one run after the other. */
   readonly old: readonly ComparedPlace[];
   readonly new: readonly ComparedPlace[];
   /** Indices into these; on a side with several runs, the place of the first run that has it. */
   readonly pairs: readonly GroupPair[];
-  /** Changes of the measures that all runs have. */
   readonly changes: readonly PlaceChange[];
 }
 
@@ -123,7 +118,6 @@ function innermostCall({ stacks, rows }: MeasuredStacks, row: number): readonly 
   return fromOwn(call).stack;
 }
 
-/** Compares runs, place by place. Each side has at least one run. */
 export function diffPlaces(
   older: readonly PlaceTable[],
   newer: readonly PlaceTable[],
@@ -184,7 +178,6 @@ function valuesOf(
   };
 }
 
-/** Returns the key of a place in any run of the program. */
 function keyOf(path: readonly StackFrame[], group: GroupBy): PathKey {
   return { frames: path.map(keyFrame), withPlaces: group !== "function" };
 }

@@ -7,7 +7,6 @@ type FilesOf = Map<string, Set<string>>;
 export class FileMap {
   readonly #old: FilesOf;
   readonly #new: FilesOf;
-  /** Names of files in the newer build, by their older names. */
   readonly #renamed: ReadonlyMap<string, string>;
 
   constructor(old: readonly KeyFrame[], now: readonly KeyFrame[]) {
@@ -29,12 +28,10 @@ export class FileMap {
     return gone.length === 1 && fresh.length === 1 ? fresh[0] : undefined;
   }
 
-  /** Returns the name of a file in the newer build, or its own name. */
   fileOf(side: "old" | "new", file: string): string {
     return side === "old" ? (this.#renamed.get(file) ?? file) : file;
   }
 
-  /** Returns the common name of a frame's function in both builds. */
   functionOf(side: "old" | "new", { name, file }: KeyFrame): string {
     const key = functionName(name);
     const isOne = (files: FilesOf) => (files.get(key)?.size ?? 0) < 2;
@@ -43,7 +40,6 @@ export class FileMap {
   }
 }
 
-/** Returns the files of the functions with each name. */
 function filesOf(frames: readonly KeyFrame[]): FilesOf {
   const files: FilesOf = new Map();
   for (const { name, file } of frames) {
@@ -148,7 +144,6 @@ export function renamedFunctions(
   return renamed;
 }
 
-/** Returns a frame of the older build with its name in the newer one. */
 export function inNewNames(renamed: RenamedFunctions, frame: KeyFrame): KeyFrame {
   const name = renamed.get(functionName(frame.name));
   return name === undefined ? frame : { ...frame, name };
@@ -161,7 +156,6 @@ export function toldNames(renamed: RenamedFunctions): RenamedFunctions {
   return new Map(all.filter(([old, now]) => old !== now));
 }
 
-/** Facts about a function from calls and places. */
 interface PlacedFunction {
   readonly name: string;
   readonly files: Set<string>;
@@ -200,7 +194,6 @@ interface Facts {
   readonly file: string | undefined;
   /** Name without parameters and template types. */
   readonly bareName: string;
-  /** Last part of the bare name. */
   readonly ownName: string;
   readonly isLeaf: boolean;
   readonly callers: string | undefined;

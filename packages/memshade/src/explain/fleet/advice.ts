@@ -4,7 +4,6 @@ export interface UnreadField {
   readonly size: number;
 }
 
-/** Fields of the records of one place that are cold in all runs. */
 export interface ColdFields {
   readonly kind: "cold-fields";
   readonly site: bigint;
@@ -12,11 +11,9 @@ export interface ColdFields {
   readonly element: number;
   readonly fields: readonly UnreadField[];
   readonly runs: number;
-  /** Bytes of all such fields, a mean over the runs. */
   readonly saves: number;
 }
 
-/** Two places whose blocks are used in the same intervals in all runs. */
 export interface UsedTogether {
   readonly kind: "used-together";
   readonly sites: readonly [bigint, bigint];

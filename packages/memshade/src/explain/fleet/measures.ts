@@ -25,12 +25,10 @@ const COLUMNS: Readonly<Record<string, StoredColumn>> = {
   "objects-in-use": { ofRuns: "objects_in_use", ofParts: { table: "objects", column: "in_use" } },
 };
 
-/** Measure that `trend` follows. */
 export interface FleetMeasure {
   readonly key: string;
   readonly title: string;
   readonly unit: "bytes" | "count";
-  /** Column of the runs; undefined if the measure is stored among the amounts. */
   readonly ofRuns: string | undefined;
   /** Table and column of its parts, and the condition for its rows. */
   readonly ofParts:
@@ -50,7 +48,6 @@ export const FLEET_MEASURES: readonly FleetMeasure[] = [
   ...MEASURES.filter((one) => isAdditive(one) && !hasColumn(one)),
 ].map(fleetMeasure);
 
-/** Returns true if a store has a column of its own for the measure. */
 export function hasColumn({ id }: Pick<Measure, "id">): boolean {
   return id in COLUMNS;
 }
@@ -72,7 +69,6 @@ function fleetMeasure({ id, title, unit, isEstimate }: Measure): FleetMeasure {
   };
 }
 
-/** Returns the measure of a word, which may be an older one. */
 export function findFleetMeasure(word: string): FleetMeasure | undefined {
   const found = findMeasure(word, "trend");
   return FLEET_MEASURES.find(({ key }) => key === found?.id);
@@ -86,7 +82,6 @@ export interface StepLimit {
   readonly isPercent: boolean;
 }
 
-/** @throws UserError if the text is no limit */
 export function parseStepLimit(text: string): StepLimit {
   const [, name = "", number = ""] = /^([a-z-]+)\+(.+)$/.exec(text) ?? [];
   const measure = findFleetMeasure(name);

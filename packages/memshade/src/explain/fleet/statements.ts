@@ -4,7 +4,6 @@ import type { FleetMeasure } from "./measures.ts";
 // windows. Aliases follow `as` and are no keywords. Percentiles are computed by counting, because engines define them
 // differently.
 
-/** Quotes a text for SQL. */
 export function sqlText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
@@ -61,7 +60,6 @@ export function contextSums(columns: readonly string[]): string {
     union all select u.project, u.build, u.ctx, u.runs, ${rolled.join(", ")} from rollup as u`;
 }
 
-/** Frequent question to a store. */
 export interface FleetQuestion {
   readonly name: string;
   readonly asks: string;

@@ -2,7 +2,6 @@ import { pairRows } from "../diff/pair-rows.ts";
 import type { KeyFrame, PathKey } from "../diff/path-keys.ts";
 import type { FleetMeasure, StepLimit } from "./measures.ts";
 
-/** Samples of one measure: their number, their sum, and the sum of their squares. */
 export interface Samples {
   readonly count: number;
   readonly sum: number;
@@ -27,7 +26,6 @@ export function varianceOf({ count, sum, squares }: Samples): number {
 /** Relative rounding error of sums of large numbers, below which a difference is no spread. */
 const ROUNDING = 1e-9;
 
-/** Returns true if all samples are equal. */
 function areEqual(samples: Samples): boolean {
   return Math.sqrt(varianceOf(samples)) <= Math.abs(meanOf(samples)) * Math.sqrt(ROUNDING);
 }
@@ -55,9 +53,7 @@ export function welchT(before: Samples, now: Samples): number | undefined {
 /** Most builds on each side of a step that are compared, because programs also change for other reasons over time. */
 const WINDOW = 20;
 
-/** Step between two consecutive builds. */
 interface ChangePoint {
-  /** Index of the first build after the step. */
   readonly at: number;
   /** Compared builds: from `first` to before `at`, and from `at` to before `end`. */
   readonly first: number;
@@ -114,7 +110,6 @@ export interface BuildTotals {
   readonly samples: Samples;
 }
 
-/** Frame of a part of a run. */
 export interface PartFrame extends KeyFrame {
   readonly library?: string | undefined;
   readonly inlined?: boolean | undefined;
@@ -136,13 +131,11 @@ export interface PartChange {
   readonly matched: "exactly" | "by function" | "only here";
 }
 
-/** Change of the whole, and of the parts that caused it. */
 export interface TrendStep {
   readonly at: number;
   readonly before: number;
   readonly now: number;
   readonly t: number | undefined;
-  /** Parts, the largest first. */
   readonly parts: readonly PartChange[];
 }
 
@@ -160,7 +153,6 @@ export interface Trend {
   readonly isRepeatable: boolean;
   readonly steps: readonly TrendStep[];
   readonly failed: readonly FailedStep[];
-  /** Sentences about facts that the answer does not cover. */
   readonly notes: readonly string[];
 }
 
@@ -219,7 +211,6 @@ function pairs(
   return found;
 }
 
-/** Returns the steps whose growth exceeds a limit. */
 export function failedSteps({ steps, builds }: Trend, limit: StepLimit): FailedStep[] {
   const { amount, isPercent } = limit;
   return steps.flatMap(({ at, before, now }) => {

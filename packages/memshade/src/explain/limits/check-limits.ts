@@ -16,16 +16,13 @@ import type { Chosen, LimitMeasure, Measured, PlaceAmount } from "./measure.ts";
 import type { MeasuredPlace } from "./measured-place.ts";
 import { choosesPlace, type PlaceFilter } from "./place-filter.ts";
 
-/** Run with its name in messages. */
 export interface CheckedRun {
   readonly name: string;
   readonly tools: RecordedTools;
   readonly facts?: RunFacts | undefined;
 }
 
-/** Places that are excluded, and the reason. */
 export interface PlaceSuppression {
-  /** Words of measures; undefined: for all. */
   readonly measures?: readonly string[] | undefined;
   readonly filters: readonly PlaceFilter[];
   readonly reason: string;
@@ -33,7 +30,6 @@ export interface PlaceSuppression {
   readonly place: string;
 }
 
-/** Place with the largest part of a limit's measure. */
 export interface Contributor {
   readonly place: MeasuredPlace;
   readonly amount: number;
@@ -54,10 +50,8 @@ export interface CheckedLimit {
   readonly value: number;
   /** Compared value, with percentages converted. */
   readonly allowed: number;
-  /** Whole of a limit in percent. */
   readonly whole?: number | undefined;
   readonly baseline?: number | undefined;
-  /** Undefined if no part of the measure has a place. */
   readonly most?: Contributor | undefined;
   /** True if the filters choose any place; undefined without filters. */
   readonly choosesAny?: boolean | undefined;
@@ -154,7 +148,6 @@ class LimitCheck {
     return { limit: this.#limit, measure: this.#measure, value, range, choosesAny, suppressed };
   }
 
-  /** Returns the whole of a part in percent. */
   #whole(run: CheckedRun): Known {
     const { partOf, id, unit } = this.#measure;
     if (partOf === undefined)
@@ -164,7 +157,6 @@ class LimitCheck {
     return this.#known(of, run, this.#measured(of, run, chosen), chosen);
   }
 
-  /** Returns an amount with the bounds of its true value. */
   #known(
     measure: LimitMeasure,
     { tools, facts = {} }: CheckedRun,
@@ -305,7 +297,6 @@ function most({ value, places, at }: Counted): Contributor | undefined {
   return at?.path[0] === undefined ? undefined : { place: at, amount: value };
 }
 
-/** Returns the site that has grown most; undefined if none has. */
 function grewMost(before: readonly PlaceAmount[], now: readonly PlaceAmount[]): Contributor | undefined {
   const [old, fresh] = [sitesOf(before), sitesOf(now)];
   const { pairs, changes } = diffPlaces([old.table], [fresh.table]);

@@ -29,16 +29,13 @@ import type { Relation } from "./limit.ts";
 import { added, type Chosen, type LimitMeasure, type Measured, type PlaceAmount } from "./measure.ts";
 import { findingPlace, placesOfRows, workingSetPlace } from "./measured-place.ts";
 
-/** Range of a run's true value. */
 export interface Range {
   readonly least: number;
   readonly most: number;
 }
 
-/** Facts about a run besides its figures. */
 export interface RunFacts {
   readonly end?: RunEnd | undefined;
-  /** Bounds known to the recorder. */
   readonly bounds?: readonly Bound[] | undefined;
 }
 
@@ -116,7 +113,6 @@ function boundsOfEnd(end: RunEnd | undefined): Bound[] {
   }
 }
 
-/** Returns the bounds of a measure, for the whole run or by place. */
 export function boundsOfMeasure(
   { figures }: LimitMeasure,
   bounds: readonly Bound[],
@@ -128,7 +124,6 @@ export function boundsOfMeasure(
   );
 }
 
-/** Returns the range of a measure's true value. */
 export function rangeOf(value: number, { unit }: LimitMeasure, bounds: readonly Bound[]): Range {
   // The divisor of a quotient is inexact too.
   const isQuotient = unit === "accessesPerByte" || unit === "clock" || unit === "part";
@@ -158,12 +153,10 @@ export function compareRange(range: Range, relation: Relation, allowed: Range): 
   }
 }
 
-/** Figures from which findings are derived. */
 const FOUND_FIGURES: readonly Figure[] = FIGURES.filter(
   (figure) => figure !== "lines" && figure !== "accesses" && figure !== "allocated",
 );
 
-/** Recordings that contain the data for findings. */
 const NEEDS: { readonly [Source in FindingSource]: string } = {
   heap: "a run with --tool heap or alloc",
   use: "a run with --tool heap",
@@ -253,13 +246,11 @@ const OF_TOOLS: readonly LimitMeasure[] = MEASURES.map((one) => ({
   measure: OWN_PLACES[one.id] ?? ((run, chosen) => measured(one, run, chosen)),
 }));
 
-/** All measures for limits. */
 export const LIMIT_MEASURES: readonly LimitMeasure[] = [
   ...OF_TOOLS,
   ...findingMeasures(new Set(OF_TOOLS.flatMap(({ id, also }) => [id, ...also]))),
 ];
 
-/** @throws UserError for unknown words */
 export function limitMeasure(word: string): LimitMeasure {
   const found = LIMIT_MEASURES.find(({ id, also }) => id === word || also.includes(word));
   if (found !== undefined) return found;

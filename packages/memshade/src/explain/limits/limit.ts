@@ -9,18 +9,15 @@ export type Relation = (typeof RELATIONS)[number];
 export interface Limit {
   /** Original text, trimmed. */
   readonly text: string;
-  /** Word of a measure. */
   readonly measure: string;
   /** Empty: the whole run. */
   readonly filters: readonly PlaceFilter[];
   readonly relation: Relation;
-  /** Amount in the measure's unit, or a percentage. */
   readonly amount: Amount;
   /** Direction, if the amount is relative to a baseline. */
   readonly from?: "above" | "below" | undefined;
 }
 
-/** @throws UserError if the text is no limit */
 export function parseLimit(text: string): Limit {
   const trimmed = text.trim();
   const [, measure, brackets, relation, sign, number] =

@@ -8,12 +8,9 @@ export interface PlaceAmount {
   readonly amount: number;
 }
 
-/** Measure of a run, or of the chosen places. */
 export interface Measured {
   readonly amount: number;
-  /** Places of the amount. */
   readonly places: readonly PlaceAmount[];
-  /** True if the amount is a lower bound, as far as the profile knows. */
   readonly isLowerBound?: boolean | undefined;
   /** Place of the program at that time, for measures without places. */
   readonly at?: MeasuredPlace | undefined;
@@ -28,7 +25,6 @@ export interface LimitMeasure
     Measure,
     "id" | "figures" | "meaning" | "partOf" | "needs" | "needsForPlaces" | "unknown" | "differs"
   > {
-  /** Alternative words. */
   readonly also: readonly string[];
   readonly tool: MeasuredTool | "findings";
   readonly unit: MeasureUnit | "findings";

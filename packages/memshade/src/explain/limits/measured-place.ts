@@ -6,9 +6,7 @@ import type { Finding } from "../findings/index.ts";
 import { once } from "../measures/measure.ts";
 import { insidePlace, type MeasuredStacks, placePath, type RowsOf } from "../measures/measured-stacks.ts";
 
-/** Frame with the attributes that filters use. */
 export interface LimitFrame extends PlaceFrame {
-  /** Name of the code's library. */
   readonly library?: string | undefined;
 }
 
@@ -18,7 +16,6 @@ export interface MeasuredPlace {
   readonly path: readonly LimitFrame[];
   /** Frames in libraries below the own frame, innermost first. */
   readonly inside?: readonly LimitFrame[] | undefined;
-  /** Kind of a finding. */
   readonly kind?: Finding["kind"] | undefined;
   readonly finding?: Finding | undefined;
 }
@@ -44,7 +41,6 @@ export const placesOfRows = once((measured: MeasuredStacks): readonly MeasuredPl
   });
 });
 
-/** Returns the place of a call stack of the working set. */
 export function workingSetPlace(stack: readonly StackFrame[], module: string | undefined): MeasuredPlace {
   return splitAtOwn(
     stack.map(({ name, file, line, offset, library }) => ({

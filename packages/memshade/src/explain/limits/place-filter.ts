@@ -9,11 +9,9 @@ export type FilterKey = (typeof FILTER_KEYS)[number];
 /** Filter of places: `file=src/tile.c`, `function=parse*`. */
 export interface PlaceFilter {
   readonly key: FilterKey;
-  /** Glob with `*` and `?`. */
   readonly glob: string;
 }
 
-/** Parses a filter; undefined for other texts. */
 export function parseFilter(text: string): PlaceFilter | undefined {
   const [, name, glob] = /^\s*([a-z]+)\s*=\s*(.*?)\s*$/s.exec(text) ?? [];
   const key = FILTER_KEYS.find((known) => known === name);

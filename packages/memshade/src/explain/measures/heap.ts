@@ -98,7 +98,6 @@ function ofSite(profile: HeapProfile, field: SiteField, total?: number): Column 
   return amounts && withWhole(amounts, total);
 }
 
-/** @param whole total of the run, if it was counted */
 function withWhole(amounts: Column["amounts"], whole: number | undefined): Column {
   if (whole === undefined) return { amounts };
   let sum = 0;
@@ -123,7 +122,6 @@ function left(profile: HeapProfile, what: "Bytes" | "Blocks"): Column | undefine
   return { amounts, rest: live.rest };
 }
 
-/** Returns the lost blocks, including indirectly lost ones. */
 function lost(profile: HeapProfile, what: "bytes" | "blocks"): Column | undefined {
   const [definite, indirect] = [liveBlocksOf(profile, "definite"), liveBlocksOf(profile, "indirect")];
   return definite && indirect && { amounts: definite[what].map((of, row) => of + indirect[what][row]!) };

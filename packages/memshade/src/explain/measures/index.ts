@@ -7,7 +7,6 @@ import { TOOLS } from "./tools.ts";
 
 export const MEASURED_TOOLS = Object.keys(TOOLS) as readonly MeasuredTool[];
 
-/** Returns true if a tool has measures; samples have other weights. */
 export function isMeasured<Tool extends string>(tool: Tool): tool is Tool & MeasuredTool {
   return Object.hasOwn(TOOLS, tool);
 }
@@ -34,7 +33,6 @@ export function measure(id: string): Measure {
   return found;
 }
 
-/** Returns the unit of a measure in profile formats. */
 export function sampleUnit({ unit }: Measure): "bytes" | "count" {
   return unit === "bytes" ? "bytes" : "count";
 }
@@ -71,13 +69,11 @@ export function isReversed({ aliases = [] }: Measure, word: string, view: Measur
   );
 }
 
-/** Returns at most three words that are most similar to an unknown one. */
 export function nearestMeasures(word: string, among: readonly Measure[], view: MeasureView): string[] {
   const names = among.flatMap((one) => wordsOf(one, view).map((name) => ({ word: name, name })));
   return nearest(word, names).slice(0, 3);
 }
 
-/** Commands of views, if named differently. */
 const COMMANDS: Partial<Record<MeasureView, string>> = { trend: "store trend" };
 
 /** @throws UserError for unknown words, with the most similar ones */
@@ -110,12 +106,10 @@ export function recordedWith(tool: MeasuredTool): RecordingTool {
   return TOOLS[tool].recordedWith;
 }
 
-/** Returns sentences about facts that a tool's figures do not cover. */
 export function gapsOfTool(tool: MeasuredTool, profiles: MeasuredProfiles): readonly string[] {
   return TOOLS[tool].gaps(profiles);
 }
 
-/** Returns the measures of a tool that a run has, in their order. */
 export function knownMeasures(tool: MeasuredTool, profiles: MeasuredProfiles): Measure[] {
   return measuresOfTool(tool).filter((one) => isKnown(one, profiles));
 }

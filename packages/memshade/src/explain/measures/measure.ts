@@ -3,7 +3,6 @@ import type { GroupBy } from "../analyses/groups.ts";
 import type { RecordedTools } from "../analyses/recorded-tools.ts";
 import type { Column, MeasuredStacks, MeasuredTool, RecordingTool, RowGroups } from "./measured-stacks.ts";
 
-/** Profiles of one run with measures. */
 export type MeasuredProfiles = Pick<RecordedTools, MeasuredTool>;
 
 /** Unit of amounts. "part" is 0…1; "clock" is in units of the heap's clock. */
@@ -23,7 +22,6 @@ export type MeasureUnit =
 
 export type MeasureView = "top" | "tree" | "check" | "diff" | "export" | "trend";
 
-/** Word for a measure in some views, because it has another meaning in others. */
 export interface ViewAlias {
   readonly word: string;
   readonly in: readonly MeasureView[];
@@ -54,7 +52,6 @@ export interface Measure {
   readonly title: string;
   /** Sentence without its end, for lists of measures and the glossary. */
   readonly meaning: string;
-  /** Glossary word that explains it. */
   readonly explainedBy: string;
   /** Figures of a profile that the measure is derived from; it is inexact if they are. */
   readonly figures: readonly Figure[];
@@ -69,7 +66,6 @@ export interface Measure {
   readonly combine: "sum" | "most" | Ratio;
   /** Sample type in profile formats, with a verb for the bytes if the format has one. */
   readonly sample?: SampleType | undefined;
-  /** Measures shown beside it in rankings. */
   readonly beside?: readonly string[] | undefined;
   /** Returns why two runs cannot be compared by it; undefined if they can. */
   readonly differs?: ((older: MeasuredProfiles, newer: MeasuredProfiles) => string | undefined) | undefined;
@@ -82,7 +78,6 @@ export interface Measure {
 }
 
 export interface SampleType {
-  /** Name such as `inuse_space`. */
   readonly type: string;
   /** Verb for the bytes, and the measure of the number of operations, for formats with both. */
   readonly done?: { readonly verb: string; readonly count: string; readonly counted: string } | undefined;
@@ -93,14 +88,11 @@ export interface ToolMeasures {
   readonly tool: MeasuredTool;
   /** Name before a list of its words: "working set". */
   readonly name: string;
-  /** Name inside a sentence: "the working set". */
   readonly whole: string;
-  /** Recording tool that provides it. */
   readonly recordedWith: RecordingTool;
   readonly measures: readonly Measure[];
   /** Ids of the default measures; the first one that is not 0 is used. */
   readonly first: readonly string[];
-  /** Returns undefined if the run has no profile of the tool. */
   readonly stacks: (profiles: MeasuredProfiles) => MeasuredStacks | undefined;
   /** Returns its places, if these are not the groups that a reader would distinguish. */
   readonly groups?: ((profiles: MeasuredProfiles, by: GroupBy) => RowGroups | undefined) | undefined;

@@ -3,24 +3,19 @@ import type { Clock } from "../../profile/model/run.ts";
 import { ownDepth } from "../analyses/frames/own-place.ts";
 import type { GroupBy } from "../analyses/groups.ts";
 
-/** Tool with stacks; static data is recorded with the heap. */
 export type MeasuredTool = RecordingTool | "statics";
 
-/** Tool of a recording, for which measures are declared. */
 export type RecordingTool = "heap" | "waste" | "workingset" | "objects";
 
 /** Place on a call path, as far as known; or a word for other memory than code's, or for a library's code. */
 export interface StackFrame {
-  /** Demangled name; for a word, the word itself. */
   readonly function?: string | undefined;
   /** Module, if the function's name alone is ambiguous. */
   readonly module?: string | undefined;
   readonly file?: string | undefined;
-  /** Line from 1. */
   readonly line?: number | undefined;
   /** Function inlined at the place, to which the line belongs; undefined for the function itself. */
   readonly inlined?: string | undefined;
-  /** First line of the line's function. */
   readonly startLine?: number | undefined;
   /** Module × 2^32 + offset in its code section; for native code, the address. */
   readonly address?: number | undefined;
@@ -30,18 +25,14 @@ export interface StackFrame {
   readonly isWord?: true | undefined;
 }
 
-/** Frame with all data of a profile. */
 export interface MeasuredFrame extends StackFrame {
-  /** Index into the modules of the stacks; undefined outside of all modules. */
   readonly moduleIndex?: number | undefined;
-  /** Offset of the call in the module's code. */
   readonly offset?: number | undefined;
   readonly column?: number | undefined;
   /** True if the line is that of the nearest earlier position in the function, because this one has none. */
   readonly approximate?: true | undefined;
   /** True if `function` is a substitute for a name: `func[12]`. */
   readonly isNameless?: true | undefined;
-  /** True if the function was inlined into that of the next outer frame. */
   readonly isInlined?: true | undefined;
   /** True if the host called this function directly. */
   readonly isFromHost?: true | undefined;
@@ -59,23 +50,18 @@ export interface StackTable {
 /** Amounts of a measure by row, and the rest in no row. */
 export interface Column {
   readonly amounts: ArrayLike<number> | ArrayLike<bigint>;
-  /** Amount of the run that is in no row. */
   readonly rest?: number | undefined;
-  /** True if the amounts are lower bounds. */
   readonly isLowerBound?: boolean | undefined;
   /** True if the run has only the total, without places. */
   readonly isUnplaced?: boolean | undefined;
 }
 
 export interface MeasuredModule {
-  /** Index in the run. */
   readonly index: number;
   readonly name: string;
   readonly path?: string | undefined;
   readonly buildId?: string | undefined;
-  /** Debug information of its file. */
   readonly knows?: "lines" | "functions" | "nothing" | undefined;
-  /** Size of its code. */
   readonly bytes?: number | undefined;
 }
 
@@ -85,11 +71,9 @@ export interface MeasuredModule {
  */
 export interface MeasuredStacks {
   readonly tool: MeasuredTool;
-  /** Name such as `heap of draw.wasm`. */
   readonly name: string;
   readonly modules: readonly MeasuredModule[];
   readonly stacks: StackTable;
-  /** Stack of each row; {@link NONE} if unknown. */
   readonly rows: ArrayLike<number>;
   /**
    * Stack whose innermost frame names the row's place, without the libraries that it called. {@link NONE}: there is
@@ -100,11 +84,8 @@ export interface MeasuredStacks {
   readonly noun?: string | undefined;
   /** Clock of measures in its units. */
   readonly clock?: Clock | undefined;
-  /** Label of each row: the type of objects. */
   readonly labels?: readonly string[] | undefined;
-  /** Sentences about missing or estimated data. */
   readonly gaps: readonly string[];
-  /** Sentences that explain the numbers. */
   readonly notes: readonly string[];
   /** Returns the variance of each row's amount, if callers were sampled. */
   readonly varianceIn?:
@@ -116,7 +97,6 @@ export interface MeasuredStacks {
     | undefined;
 }
 
-/** Rows divided into groups, numbered from 0 in the order of their first row. */
 export interface RowGroups {
   readonly by: GroupBy;
   readonly length: number;
@@ -124,14 +104,12 @@ export interface RowGroups {
   readonly rows: readonly (readonly number[])[];
 }
 
-/** Rows with the frames of a view. */
 export interface RowsOf<Frame> {
   readonly stacks: Omit<StackTable, "frames"> & { readonly frames: readonly Frame[] };
   readonly rows: ArrayLike<number>;
   readonly sites: ArrayLike<number>;
 }
 
-/** Returns the frames of a stack, innermost first. */
 export function framesOf<Frame>({ frames, prefix, frame }: RowsOf<Frame>["stacks"], stack: number): Frame[] {
   const path: Frame[] = [];
   for (let at = stack; at !== NONE; at = prefix[at]!) path.push(frames[frame[at]!]!);
@@ -154,7 +132,6 @@ export function insidePlace<Frame>({ stacks, rows, sites }: RowsOf<Frame>, row: 
   return inside;
 }
 
-/** Collects rows; equal frames and stacks are stored once. */
 export class RowCollector {
   readonly #frames: MeasuredFrame[] = [];
   readonly #frameIndex = new Map<string, number>();

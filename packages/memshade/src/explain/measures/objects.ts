@@ -15,12 +15,10 @@ import { frameOf } from "./working-set.ts";
 
 const OBJECTS = "a run of a module with garbage-collected objects, recorded with --tool objects";
 
-/** Returns the allocations of each site on each call path, of all parts. */
 const sharesOf = once(({ parts }: ObjectsProfile) =>
   parts.flatMap((part) => siteShares(part).map((share) => ({ part, share }))),
 );
 
-/** Returns the call paths to places that create objects. */
 const objectStacks = once((profile: ObjectsProfile): MeasuredStacks => {
   const { modules, parts, program, sizes } = profile;
   const collector = new RowCollector();

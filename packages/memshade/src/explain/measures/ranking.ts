@@ -38,7 +38,6 @@ function placeKey(frame: MeasuredFrame, by: GroupBy): string {
   return by === "function" ? own : `${own} ${file} ${line} ${line === undefined ? address : ""}`;
 }
 
-/** Amounts of a measure by group; `rest` is in no row. */
 export interface Amounts {
   readonly values: Float64Array;
   readonly rest: number;
@@ -73,7 +72,6 @@ export function amountsOf(
   return { values, rest };
 }
 
-/** Returns a measure of the whole run; undefined if it was not recorded. */
 export function wholeOf(one: Measure, profiles: MeasuredProfiles): number | undefined {
   const { combine, column } = one;
   if (typeof combine === "object") {
@@ -94,22 +92,17 @@ export function wholeOf(one: Measure, profiles: MeasuredProfiles): number | unde
 
 export type Order = "largest" | "smallest";
 
-/** Groups in the order of a measure, with further measures beside it. */
 export interface Ranking {
   readonly measure: Measure;
   readonly order: Order;
   readonly groups: RowGroups;
-  /** Groups in order. */
   readonly ranked: readonly number[];
   readonly values: Float64Array;
-  /** Amount in no row. */
   readonly rest: number;
-  /** Total of the run; undefined if amounts do not add up. */
   readonly total: number | undefined;
   readonly beside: readonly { readonly measure: Measure; readonly values: Float64Array }[];
 }
 
-/** Returns the places of a tool, as groups of its rows. */
 function groupsOf({ tool }: Measure, profiles: MeasuredProfiles, by: GroupBy): RowGroups | undefined {
   const { groups, stacks } = TOOLS[tool];
   if (groups !== undefined) return groups(profiles, by);

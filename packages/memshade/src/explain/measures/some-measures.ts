@@ -1,7 +1,5 @@
-/** Most common words of all tools. */
 const USUAL = "bytes peak left lost temporary unaccessed dead redundant workingset object-bytes".split(" ");
 
-/** Most words that a message lists. */
 const MOST_LISTED = 12;
 
 /**

@@ -17,7 +17,6 @@ import {
 const WASTE = "a run with --tool waste (for WebAssembly programs, --tool heap,waste records both)";
 const PAIRS = "a run of a WebAssembly program with --tool waste --pairs";
 
-/** Parts of the rows, in order. */
 const PARTS = ["stores", "loads", "blocks", "reallocations", "objects"] as const;
 type Part = (typeof PARTS)[number];
 
@@ -45,7 +44,6 @@ function callersKnown({ stores }: WasteFile): string {
     : "Who called is not known";
 }
 
-/** Returns the first row of a part. */
 export function firstRowOf(file: WasteFile, part: Part): number {
   const before = PARTS.slice(0, PARTS.indexOf(part));
   return before.reduce((sum, one) => sum + (file[one]?.length ?? 0), 0);

@@ -34,11 +34,9 @@ interface EndedIntervals {
   bytes: number;
   largest: number;
   fresh: number;
-  /** Touched bytes in their lines. */
   touched: number;
 }
 
-/** Parts of an instance's rows, in order. */
 interface InstanceRows {
   readonly instance: InstanceWorkingSet;
   readonly ended: readonly EndedIntervals[];
@@ -131,7 +129,6 @@ function wordOf(word: string): MeasuredFrame {
   return { function: word, isWord: true };
 }
 
-/** Returns a frame of a call stack recorded in wasm code. */
 export function frameOf(
   { modules }: Pick<WorkingSetProfile, "modules">,
   module: number,

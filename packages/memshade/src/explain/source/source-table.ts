@@ -2,11 +2,9 @@ import { measure, stacksOf } from "../measures/index.ts";
 import type { Measure, MeasuredProfiles } from "../measures/measure.ts";
 import { placePath } from "../measures/measured-stacks.ts";
 
-/** Figure of source lines. */
 export interface SourceColumn {
   /** Name in JSON: a measure's word. */
   readonly key: string;
-  /** Head in a table; absent: not in any table. */
   readonly head?: string | undefined;
   readonly unit: "bytes" | "count";
 }

@@ -1,7 +1,6 @@
 import { bareName } from "./function-names.ts";
 import { libraryOf, type NamedFrame } from "./libraries.ts";
 
-/** User's options about own code and libraries. */
 export interface FrameRuleOptions {
   /** Globs of source files or functions that are always the program's own. */
   readonly own?: readonly string[] | undefined;
@@ -29,7 +28,6 @@ export class FrameRules {
     return this.#known.get(key);
   }
 
-  /** Returns true if an option declares a frame's function as the program's own. */
   isNamedOwn(frame: NamedFrame): boolean {
     return fits(this.#own, frame);
   }

@@ -67,7 +67,6 @@ export function bareName(name: string): string {
   return /\)( const| &&?| \[.*\])*$/.test(name.replace(INTERFACE, "")) ? withoutReturnType(bare) : bare;
 }
 
-/** Linker names of `main`, with and without parameters. */
 const MAINS: ReadonlySet<string> = new Set(["__main_argc_argv", "__main_void", "__original_main"]);
 
 /** Returns the source name of a program's main function; other names are unchanged. */

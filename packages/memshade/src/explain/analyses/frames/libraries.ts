@@ -1,7 +1,6 @@
 import type { HostCode } from "../../../profile/model/heap-profile.ts";
 import { bareName } from "./function-names.ts";
 
-/** Name of the placeholder for callers that were not recorded. */
 const NOT_ASKED = "callers not asked";
 const NOT_KNOWN = "callers not known";
 const NODE = "Node.js";
@@ -24,9 +23,7 @@ export function packageOf(file: string): string | undefined {
   return name === undefined ? undefined : `package ${name.replaceAll("\\", "/")}`;
 }
 
-/** Known facts about a frame's code. */
 export interface NamedFrame {
-  /** Demangled name, with or without parameters. */
   readonly function?: string | undefined;
   readonly file?: string | undefined;
   /** Path or name of the file that contains the code, for native programs. */
@@ -116,7 +113,6 @@ const RUST_STD_MODULES =
   "alloc|backtrace|collections|env|error|ffi|fs|hash|io|net|os|panic|panicking|path|process|rt|string|sync|sys|sys_common|thread|time";
 const RUST_CRATES = "core|alloc|std|hashbrown|compiler_builtins|dlmalloc|wasm_bindgen";
 
-/** Bare function names, for functions without a known file. */
 const NAMES: readonly (readonly [string, RegExp])[] = [
   // Code made at run time, or a wrong address on a stack without frame pointers. Its callees are more informative.
   ["unknown code", /^\[unknown code\]$/],

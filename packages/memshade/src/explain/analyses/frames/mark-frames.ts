@@ -45,7 +45,6 @@ export function withOwnSites(profile: HeapProfile, rules: FrameRules): HeapProfi
   };
 }
 
-/** Ownership of a frame's code. */
 interface Judgement {
   library: string | undefined;
   /** True if only the package of its module makes it a library's. */
@@ -190,7 +189,6 @@ function markCalledByScripts(
       frame.library ??= ofPackage ?? (frame.name === undefined ? "code without names" : undefined);
 }
 
-/** Marks the frames of garbage-collected objects with their libraries. */
 export function markObjects(
   profile: ObjectsProfile,
   rules: FrameRules,

@@ -1,11 +1,9 @@
 import { isCompiledIn, START_UP } from "./libraries.ts";
 
-/** Frame with its library, if it belongs to one. */
 export interface JudgedFrame {
   readonly library?: string | undefined;
 }
 
-/** Code position, with the functions into which it is inlined. */
 export interface JudgedPlace<Frame extends JudgedFrame> extends JudgedFrame {
   readonly inlined?: readonly Frame[] | undefined;
 }
@@ -19,7 +17,6 @@ export function ownDepth(libraries: readonly (string | undefined)[]): number {
   return own < 0 ? libraries.indexOf(START_UP) : own;
 }
 
-/** Returns the innermost of the program's own functions into which a place is inlined. */
 export function ownFrame<Frame extends JudgedFrame>(place: JudgedPlace<Frame> & Frame): Frame | undefined {
   return ownPlace([place])?.frame;
 }
