@@ -47,16 +47,16 @@ function callersOf(
     if (caller === NONE || isOutside(profile, caller)) continue;
     const frame = frames[caller]!;
     const key = callerKey(profile, frame);
-    let known = byKey.get(key);
-    if (known === undefined) {
-      known = { frame, value: 0, contexts: [], stacks: [] };
-      byKey.set(key, known);
+    let node = byKey.get(key);
+    if (node === undefined) {
+      node = { frame, value: 0, contexts: [], stacks: [] };
+      byKey.set(key, node);
     }
-    known.value += values[contexts[index]!]!;
-    known.contexts.push(contexts[index]!);
-    known.stacks.push(caller);
+    node.value += values[contexts[index]!]!;
+    node.contexts.push(contexts[index]!);
+    node.stacks.push(caller);
   }
-  return Array.from(byKey.values(), (known) => lazyCaller(profile, known, known, values)).sort(
+  return Array.from(byKey.values(), (node) => lazyCaller(profile, node, node, values)).sort(
     (a, b) => b.value - a.value,
   );
 }

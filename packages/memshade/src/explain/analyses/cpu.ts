@@ -36,7 +36,7 @@ export function hotPlaces(profile: SampleProfile, column: number): HotPlace[] {
     place.value += value;
     const via = frames[depth - 1] ?? NONE;
     place.vias.set(via, (place.vias.get(via) ?? 0) + value);
-    const outer = path.slice(1).map((one) => placeKey(profile, one));
+    const outer = path.slice(1).map((outerFrame) => placeKey(profile, outerFrame));
     const way = place.paths.get(outer.join("\n")) ?? { value: 0, path };
     place.paths.set(outer.join("\n"), { ...way, value: way.value + value });
   }
@@ -46,7 +46,7 @@ export function hotPlaces(profile: SampleProfile, column: number): HotPlace[] {
       value,
       paths: paths.size,
       path: most([...paths.values()]).path,
-      via: most([...vias].map(([via, one]) => ({ value: one, via }))).via,
+      via: most([...vias].map(([via, viaValue]) => ({ value: viaValue, via }))).via,
     }))
     .sort((a, b) => b.value - a.value || a.frame - b.frame);
 }
@@ -56,8 +56,8 @@ interface Way {
   readonly path: readonly number[];
 }
 
-function most<T extends { readonly value: number }>(all: readonly T[]): T {
-  return all.reduce((best, one) => (one.value > best.value ? one : best));
+function most<T extends { readonly value: number }>(rows: readonly T[]): T {
+  return rows.reduce((best, row) => (row.value > best.value ? row : best));
 }
 
 function placeKey({ frames }: SampleProfile, index: number): string {

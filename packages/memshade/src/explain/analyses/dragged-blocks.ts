@@ -28,12 +28,12 @@ export function draggedBlocks({ contexts, description }: HeapProfile): BlockMeas
 function variancesOf(
   { site, variances, length }: ContextTable,
   allocated: ArrayLike<number | bigint>,
-  what: "Blocks" | "Bytes",
+  quantity: "Blocks" | "Bytes",
 ): Float64Array {
-  const late = variances?.[`keptAfterUse.late${what}`];
+  const late = variances?.[`keptAfterUse.late${quantity}`];
   return Float64Array.from({ length: late === undefined ? 0 : length }, (_, context) => {
     const drag = site!.keptAfterUse[context];
-    const followed = drag?.[what === "Blocks" ? "blocks" : "bytes"] ?? 0;
+    const followed = drag?.[quantity === "Blocks" ? "blocks" : "bytes"] ?? 0;
     return followed === 0 ? 0 : late![context]! * (Number(allocated[context]) / followed) ** 2;
   });
 }

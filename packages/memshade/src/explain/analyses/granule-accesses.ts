@@ -50,8 +50,8 @@ export function granuleAccesses(
 export function areAccessesCut(profile: HeapProfile, rows?: readonly IndexIntoContextTable[]): boolean {
   const { length, mibs } = profile.contexts;
   if (profile.description.counterLimit === undefined) return false;
-  const all = rows ?? Array.from({ length }, (_, row) => row as IndexIntoContextTable);
-  return all.some((row) => {
+  const contextRows = rows ?? Array.from({ length }, (_, row) => row as IndexIntoContextTable);
+  return contextRows.some((row) => {
     const limit = limitOf(profile, row);
     return mibs.histogram[row]?.some((count) => Number(count) >= limit) === true;
   });

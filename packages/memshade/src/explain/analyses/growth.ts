@@ -49,11 +49,11 @@ export function spareBytes(profile: HeapProfile): Float64Array | undefined {
 
 function perContext(
   { contexts: { length } }: HeapProfile,
-  of: (context: IndexIntoContextTable) => number | undefined,
+  amountOf: (context: IndexIntoContextTable) => number | undefined,
 ): Float64Array | undefined {
   const column = new Float64Array(length);
   for (let context = 0; context < length; context++) {
-    const value = of(context as IndexIntoContextTable);
+    const value = amountOf(context as IndexIntoContextTable);
     if (value === undefined) return undefined;
     column[context] = value;
   }

@@ -47,8 +47,8 @@ interface FollowedModule {
  * even 0.
  */
 export function areBlocksSeen(modules: readonly FollowedModule[]): boolean {
-  const known = modules.flatMap(({ allocator }) => allocator ?? []);
-  return known.length === 0 || known.some((allocator) => !isGivenUp(allocator));
+  const allocators = modules.flatMap(({ allocator }) => allocator ?? []);
+  return allocators.length === 0 || allocators.some((allocator) => !isGivenUp(allocator));
 }
 
 function isGivenUp({ how, refused }: { how: string; refused?: string | undefined }): boolean {
@@ -66,9 +66,9 @@ export function whyHeapUnknown({ heap }: RecordedTools): string | undefined {
 export function whyLostUnknown(heap: HeapProfile): string | undefined {
   if (heap.description.recordedBy === undefined || liveBlocksOf(heap, "definite") !== undefined)
     return undefined;
-  const told = reachSentence(heap);
-  if (told === undefined && isOfNativeProgram(heap)) return "pointers to blocks were not looked for";
-  return `pointers to blocks could not be looked for. ${told ?? heap.description.notTracked.join(" ")}`.trim();
+  const sentence = reachSentence(heap);
+  if (sentence === undefined && isOfNativeProgram(heap)) return "pointers to blocks were not looked for";
+  return `pointers to blocks could not be looked for. ${sentence ?? heap.description.notTracked.join(" ")}`.trim();
 }
 
 export function reachSentence({ description: { notTracked } }: HeapProfile): string | undefined {

@@ -187,9 +187,9 @@ export function variancesIn(
   if (variances === undefined) return undefined;
   const own = variancesOfColumns.get(column);
   if (own !== undefined) return (row) => own[row]!;
-  const [field] = Object.entries({ ...mibs, ...site }).find(([, one]) => one === column) ?? [];
-  const known = field === undefined ? undefined : variances[field];
-  if (known !== undefined || whole === undefined) return (row) => known?.[row] ?? 0;
+  const [field] = Object.entries({ ...mibs, ...site }).find(([, candidate]) => candidate === column) ?? [];
+  const fieldVariances = field === undefined ? undefined : variances[field];
+  if (fieldVariances !== undefined || whole === undefined) return (row) => fieldVariances?.[row] ?? 0;
   return (row) => {
     const part = Number(column[row]) / (Number(mibs[whole][row]) || 1);
     return (variances[whole]?.[row] ?? 0) * part * Math.max(1, part);
@@ -205,20 +205,24 @@ export function withVariances<Column extends object>(column: Column, variances: 
 }
 
 function rowAt({ frames, stacks, contexts }: HeapProfile, context: number, columns: SiteColumns): Row {
-  const all: number[] = [];
+  const frameNumbers: number[] = [];
   for (let stack: number = contexts.stack[context]!; stack !== NONE; stack = stacks.prefix[stack]!)
-    all.push(stacks.frame[stack]!);
+    frameNumbers.push(stacks.frame[stack]!);
   const isHost = (frame: number): boolean => frames.host?.[frame] !== undefined;
-  const first = all.findIndex(isHost);
-  const start = first < 0 ? all.length : first;
-  const end = all.findIndex((frame, depth) => depth >= start && !isHost(frame));
-  const stop = end < 0 ? all.length : end;
+  const first = frameNumbers.findIndex(isHost);
+  const start = first < 0 ? frameNumbers.length : first;
+  const end = frameNumbers.findIndex((frame, depth) => depth >= start && !isHost(frame));
+  const stop = end < 0 ? frameNumbers.length : end;
   const site = Object.entries(columns).flatMap(([name, column]) =>
     column === undefined || name === "stage" ? [] : [[name, column[context] as Row["site"][string]] as const],
   );
   return {
     context,
-    path: { inner: all.slice(0, start), host: all.slice(start, stop), outer: all.slice(stop) },
+    path: {
+      inner: frameNumbers.slice(0, start),
+      host: frameNumbers.slice(start, stop),
+      outer: frameNumbers.slice(stop),
+    },
     mib: mibAt(contexts.mibs, context as IndexIntoContextTable),
     site: Object.fromEntries(site),
     isEstimated: false,
@@ -230,7 +234,7 @@ interface Caller {
   /** Sampled contexts of the caller in one stage. */
   rows: Row[];
   /** Sampled contexts of the caller in all stages. */
-  all: Row[];
+  allRows: Row[];
 }
 
 /** Amounts of sampled entries by path and caller. */
@@ -248,13 +252,13 @@ class Cells {
   }
 
   callersOf(row: Row, stage: number): Caller[] | undefined {
-    const all = this.#cells.get(keyOf(row));
-    if (all === undefined) return undefined;
+    const rowsByHost = this.#cells.get(keyOf(row));
+    if (rowsByHost === undefined) return undefined;
     const ofStage = this.#cells.get(keyOf(row, stage));
-    return [...all].map(([host, rows]) => ({
+    return [...rowsByHost].map(([host, rows]) => ({
       host: rows[0]!.path.host,
       rows: ofStage === undefined ? rows : (ofStage.get(host) ?? []),
-      all: rows,
+      allRows: rows,
     }));
   }
 }
@@ -265,7 +269,7 @@ function keyOf({ path }: Row, stage?: number): string {
 
 /** Divides a row into the parts of its callers. */
 function spread(row: Row, callers: readonly Caller[]): Row[] {
-  const given = new Shares(row, callers).all();
+  const given = new Shares(row, callers).divideAll();
   const parts = callers.map(({ host }, i): Row => {
     const part: Row = {
       ...row,
@@ -282,7 +286,7 @@ function spread(row: Row, callers: readonly Caller[]): Row[] {
   if (histogram !== undefined) {
     const blocks = given.get("allocCount")!;
     const counts = histogram.map((count) => divided(count, blocks, blocks));
-    for (const [i, { mib }] of parts.entries()) mib.histogram = counts.map((of) => of[i]!);
+    for (const [i, { mib }] of parts.entries()) mib.histogram = counts.map((shares) => shares[i]!);
   }
   return parts.filter(hasFigures).sort((a, b) => Number(a.mib.totalSize - b.mib.totalSize));
 }
@@ -301,7 +305,7 @@ class Shares {
    * Returns one amount per caller, by field. Live and ended amounts are divided separately by the sampled callers'
    * shares, so that live blocks never exceed allocated ones. Other parts are limited by their whole.
    */
-  all(): ReadonlyMap<string, readonly bigint[]> {
+  divideAll(): ReadonlyMap<string, readonly bigint[]> {
     this.#giveWithEnded("allocCount", "liveBlocks");
     this.#giveWithEnded("totalSize", "liveBytes", ["allocCount", "liveBlocks"]);
     for (const field of fieldsOf(this.#row)) this.#give(field);
@@ -309,27 +313,27 @@ class Shares {
   }
 
   /** Divides the live amount, the ended amount, and their sum. */
-  #giveWithEnded(all: string, live: string, blocks?: readonly [string, string]): void {
-    const ended = (one: Row): bigint => endedOf(one, all, live);
+  #giveWithEnded(total: string, live: string, blocks?: readonly [string, string]): void {
+    const ended = (sampled: Row): bigint => endedOf(sampled, total, live);
     // An inconsistent file may have more live than allocated.
-    if (figureOf(this.#row, all) < figureOf(this.#row, live)) return;
+    if (figureOf(this.#row, total) < figureOf(this.#row, live)) return;
     if (blocks?.some((field) => !this.#given.has(field)) === true) return;
     const endedBlocks = blocks && {
-      given: this.#given.get(blocks[0])!.map((of, i) => of - this.#given.get(blocks[1])![i]!),
-      of: (one: Row) => endedOf(one, ...blocks),
+      given: this.#given.get(blocks[0])!.map((amount, i) => amount - this.#given.get(blocks[1])![i]!),
+      blocksOf: (sampled: Row) => endedOf(sampled, ...blocks),
       hasSizes: true,
     };
-    const liveShares = this.#divided((one) => figureOf(one, live), blocks && this.#blocks(blocks[1]));
+    const liveShares = this.#divided((sampled) => figureOf(sampled, live), blocks && this.#blocks(blocks[1]));
     const endedShares = this.#divided(ended, endedBlocks);
     this.#given.set(live, liveShares);
     this.#given.set(
-      all,
+      total,
       endedShares.map((share, i) => share + liveShares[i]!),
     );
   }
 
   #blocks(field: string, hasSizes = true): BlockShares {
-    return { given: this.#given.get(field)!, of: (one) => figureOf(one, field), hasSizes };
+    return { given: this.#given.get(field)!, blocksOf: (sampled) => figureOf(sampled, field), hasSizes };
   }
 
   #give(field: string): void {
@@ -344,7 +348,7 @@ class Shares {
     for (const before of [whole, bytesOf]) if (before !== undefined) this.#give(before);
     let room = whole === undefined ? undefined : this.#given.get(whole);
     for (const other of APART.find((fields) => fields.includes(field)) ?? [])
-      room = room?.map((left, i) => left - (this.#given.get(other)?.[i] ?? 0n));
+      room = room?.map((limit, i) => limit - (this.#given.get(other)?.[i] ?? 0n));
     const isFollowed = field.startsWith(FOLLOWED);
     if (isFollowed) this.#give(`${FOLLOWED}blocks`);
     // A caller without blocks has no lifetimes, accesses or granules.
@@ -357,7 +361,7 @@ class Shares {
           : undefined;
     this.#given.set(
       field,
-      this.#divided((one) => figureOf(one, field), blocks, room, isFollowed),
+      this.#divided((sampled) => figureOf(sampled, field), blocks, room, isFollowed),
     );
   }
 
@@ -372,16 +376,19 @@ class Shares {
     ofAllStages = false,
   ): bigint[] {
     const amount = figure(this.#row);
-    const rows = ofAllStages ? this.#callers.map(({ all }) => all) : sampleOf(this.#callers, figure);
-    const found = rows.map((of) => sumBy(of, figure));
-    const within = (weights: readonly bigint[], others: readonly bigint[]): bigint[] =>
-      (room && dividedWithin(amount, weights, others, { most: room })) ?? divided(amount, weights, others);
+    const rows = ofAllStages ? this.#callers.map(({ allRows }) => allRows) : sampleOf(this.#callers, figure);
+    const found = rows.map((callerRows) => sumBy(callerRows, figure));
+    const within = (weights: readonly bigint[], fallback: readonly bigint[]): bigint[] =>
+      (room && dividedWithin(amount, weights, fallback, { most: room })) ??
+      divided(amount, weights, fallback);
     if (blocks === undefined)
-      return within(found, room ?? this.#callers.map((one) => sumBy(one.rows, allocated)));
+      return within(found, room ?? this.#callers.map((caller) => sumBy(caller.rows, allocated)));
     const count = sumOf(blocks.given) || 1n;
     const weights = blocks.given.map((given, i) => {
-      const met = sumBy(rows[i]!, blocks.of);
-      return met === 0n ? (given * amount * PRECISION) / count : (given * found[i]! * PRECISION) / met;
+      const sampledBlocks = sumBy(rows[i]!, blocks.blocksOf);
+      return sampledBlocks === 0n
+        ? (given * amount * PRECISION) / count
+        : (given * found[i]! * PRECISION) / sampledBlocks;
     });
     if (!blocks.hasSizes) return within(weights, blocks.given);
     const { minSize, maxSize } = this.#row.mib;
@@ -395,7 +402,7 @@ class Shares {
 
 interface BlockShares {
   given: readonly bigint[];
-  of: (row: Row) => bigint;
+  blocksOf: (row: Row) => bigint;
   /**
    * True if the figure is the size of the blocks: each share is bounded by the row's smallest and largest block size.
    */
@@ -412,7 +419,7 @@ function atMost(amount: bigint, limit: bigint | undefined): bigint {
 /** Returns each caller's contexts that determine the division of a figure. */
 function sampleOf(callers: readonly Caller[], figure: (row: Row) => bigint): Row[][] {
   const isKnown = callers.some(({ rows }) => rows.some((row) => figure(row) > 0n));
-  return callers.map(({ rows, all }) => (isKnown ? rows : all));
+  return callers.map(({ rows, allRows }) => (isKnown ? rows : allRows));
 }
 
 /**
@@ -422,32 +429,35 @@ function sampleOf(callers: readonly Caller[], figure: (row: Row) => bigint): Row
  */
 function variancesOf(row: Row, callers: readonly Caller[]): Map<string, number>[] {
   const found = callers.map(() => new Map<string, number>());
-  for (const field of ESTIMATED_FIELDS.filter((one) => figureOf(row, one) > 0n)) {
+  for (const field of ESTIMATED_FIELDS.filter((candidate) => figureOf(row, candidate) > 0n)) {
     const amount = Number(figureOf(row, field));
     // The retention of blocks may change between stages.
     const rows = field.startsWith(FOLLOWED)
       ? callers.map((caller) => caller.rows)
-      : sampleOf(callers, (one) => figureOf(one, field));
+      : sampleOf(callers, (sampled) => figureOf(sampled, field));
     const blocks = SAMPLED_BLOCKS[field] ?? field;
-    const sizes = rows.map((of) => {
-      const met = of.map((one) =>
-        Math.min(Number(figureOf(one, blocks)), Number(figureOf(one, "entries")) || Infinity),
+    const sizes = rows.map((callerRows) => {
+      const counts = callerRows.map((sampled) =>
+        Math.min(Number(figureOf(sampled, blocks)), Number(figureOf(sampled, "entries")) || Infinity),
       );
-      return met.reduce((sum, count) => sum + count, 0);
+      return counts.reduce((sum, count) => sum + count, 0);
     });
     const size = sizes.reduce((sum, count) => sum + count, 0) + 2;
     // Callers with larger blocks have larger errors: the share of bytes is a ratio of two sums.
-    const amounts = rows.map((of) => Number(sumBy(of, (one) => figureOf(one, field))));
-    const all = amounts.reduce((sum, one) => sum + one, 0);
-    const squares = amounts.map((one, i) => (sizes[i] === 0 ? 0 : one ** 2 / sizes[i]!));
-    const allSquares = squares.reduce((sum, one) => sum + one, 0);
-    sizes.forEach((met, i) => {
-      const share = (met + 1) / size;
+    const amounts = rows.map((callerRows) =>
+      Number(sumBy(callerRows, (sampled) => figureOf(sampled, field))),
+    );
+    const totalAmount = amounts.reduce((sum, value) => sum + value, 0);
+    const squares = amounts.map((value, i) => (sizes[i] === 0 ? 0 : value ** 2 / sizes[i]!));
+    const allSquares = squares.reduce((sum, value) => sum + value, 0);
+    sizes.forEach((sampleSize, i) => {
+      const share = (sampleSize + 1) / size;
       // An empty sample gives a deviation of half the amount.
       const ofBlocks = (share * (1 - share)) / (size - 1);
-      const part = all === 0 ? 0 : amounts[i]! / all;
-      const others = allSquares - squares[i]!;
-      const ofBytes = all === 0 ? 0 : (squares[i]! * (1 - part) ** 2 + others * part ** 2) / all ** 2;
+      const part = totalAmount === 0 ? 0 : amounts[i]! / totalAmount;
+      const otherSquares = allSquares - squares[i]!;
+      const ofBytes =
+        totalAmount === 0 ? 0 : (squares[i]! * (1 - part) ** 2 + otherSquares * part ** 2) / totalAmount ** 2;
       found[i]!.set(field, amount ** 2 * Math.max(ofBlocks, ofBytes));
     });
   }
@@ -471,8 +481,8 @@ function figureOf({ mib, site }: Row, field: string): bigint {
   return BigInt((typeof value === "object" ? value[figure!] : value) ?? 0);
 }
 
-function endedOf(row: Row, all: string, live: string): bigint {
-  const ended = figureOf(row, all) - figureOf(row, live);
+function endedOf(row: Row, total: string, live: string): bigint {
+  const ended = figureOf(row, total) - figureOf(row, live);
   return ended < 0n ? 0n : ended;
 }
 
@@ -504,20 +514,20 @@ function setFigure({ mib, site }: Row, field: string, value: bigint): void {
 }
 
 /**
- * Divides an amount into whole parts in proportion to weights, or to `others` if all weights are 0. The rest goes to
+ * Divides an amount into whole parts in proportion to weights, or to `fallback` if all weights are 0. The rest goes to
  * the parts with the largest remainders.
  */
-export function divided(amount: bigint, weights: readonly bigint[], others: readonly bigint[]): bigint[] {
-  const by = [weights, others].find((all) => sumOf(all) > 0n) ?? weights.map(() => 1n);
+export function divided(amount: bigint, weights: readonly bigint[], fallback: readonly bigint[]): bigint[] {
+  const by = [weights, fallback].find((candidates) => sumOf(candidates) > 0n) ?? weights.map(() => 1n);
   const sum = sumOf(by);
   const parts = by.map((weight) => (amount * weight) / sum);
-  let left = amount - sumOf(parts);
+  let remaining = amount - sumOf(parts);
   const lost = by.map((weight, index) => ({ index, rest: (amount * weight) % sum }));
   lost.sort((a, b) => (a.rest === b.rest ? a.index - b.index : a.rest > b.rest ? -1 : 1));
   for (const { index } of lost) {
-    if (left === 0n) break;
+    if (remaining === 0n) break;
     parts[index]! += 1n;
-    left--;
+    remaining--;
   }
   return parts;
 }
@@ -528,21 +538,21 @@ export function divided(amount: bigint, weights: readonly bigint[], others: read
 export function dividedWithin(
   amount: bigint,
   weights: readonly bigint[],
-  others: readonly bigint[],
+  fallback: readonly bigint[],
   { least = weights.map(() => 0n), most }: { least?: readonly bigint[]; most: readonly bigint[] },
 ): bigint[] | undefined {
   if (most.some((limit, i) => limit < least[i]!) || sumOf(least) > amount || sumOf(most) < amount)
     return undefined;
-  let parts = divided(amount, weights, others).map((part, i) =>
+  let parts = divided(amount, weights, fallback).map((part, i) =>
     part < least[i]! ? least[i]! : atMost(part, most[i]!),
   );
-  for (let left = amount - sumOf(parts); left !== 0n; left = amount - sumOf(parts)) {
-    const sign = left < 0n ? -1n : 1n;
-    const limits = left < 0n ? least : most;
+  for (let remaining = amount - sumOf(parts); remaining !== 0n; remaining = amount - sumOf(parts)) {
+    const sign = remaining < 0n ? -1n : 1n;
+    const limits = remaining < 0n ? least : most;
     // Each pass either fills some parts to their limits, or distributes the whole rest.
     const room = parts.map((part, i) => sign * (limits[i]! - part));
     const open = weights.map((weight, i) => (room[i] === 0n ? 0n : weight));
-    const more = divided(sign * left, open, room);
+    const more = divided(sign * remaining, open, room);
     parts = parts.map((part, i) => part + sign * atMost(more[i]!, room[i]!));
   }
   return parts;
@@ -574,9 +584,9 @@ function rebuilt(profile: HeapProfile, rows: readonly Row[]): HeapProfile {
       isEstimated: Uint8Array.from(rows, ({ isEstimated }) => (isEstimated ? 1 : 0)),
       samples: Int32Array.from(rows, ({ context, path }) => {
         const key = `${contexts.site!.stage?.[context] ?? 0}:${path.host.join()}`;
-        const known = samples.get(key) ?? samples.size;
-        samples.set(key, known);
-        return known;
+        const sampleNumber = samples.get(key) ?? samples.size;
+        samples.set(key, sampleNumber);
+        return sampleNumber;
       }),
       variances: Object.fromEntries(
         ESTIMATED_FIELDS.map((field) => [

@@ -70,10 +70,10 @@ export function classifySites(
       totalLifetimeAccessDensity[context]!,
       thresholds,
     );
-  const all = Array.from({ length }, (_, row) => row as IndexIntoContextTable);
+  const contextRows = Array.from({ length }, (_, row) => row as IndexIntoContextTable);
   /** Current stack of each context during the walk. */
   const position = Int32Array.from(stack);
-  const sites = divide(profile, all, position, typeOf);
+  const sites = divide(profile, contextRows, position, typeOf);
   return sites
     .map((site) => classifySite(profile, site, position, typeOf))
     .sort((a, b) => b.totals.bytes - a.totals.bytes);

@@ -36,8 +36,8 @@ export function liveByKind(profile: HeapProfile): LiveAmount[] | undefined {
     const { totalBytes: bytes, totalBlocks: blocks } = liveBlocksOf(profile, kind)!;
     return { kind, bytes, blocks };
   });
-  const sum = (field: "bytes" | "blocks", of: readonly { bytes: number; blocks: number }[]): number =>
-    of.reduce((total, amount) => total + amount[field], 0);
+  const sum = (field: "bytes" | "blocks", rows: readonly { bytes: number; blocks: number }[]): number =>
+    rows.reduce((total, amount) => total + amount[field], 0);
   amounts.push({ kind: "suppressed", bytes: sum("bytes", suppressed), blocks: sum("blocks", suppressed) });
   const bytes = liveBytes - sum("bytes", amounts);
   const blocks = liveBlocks - sum("blocks", amounts);

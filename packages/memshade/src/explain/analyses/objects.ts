@@ -97,9 +97,9 @@ function unreadOfPart(part: ModuleObjects): UnreadField[] {
       if (!unread) return;
       const owner = ownerOf(type, field, byIndex);
       const key = `${owner.index}.${field}`;
-      const known = found.get(key);
-      if (known === undefined) found.set(key, { types: [type], owner, field });
-      else known.types.push(type);
+      const existing = found.get(key);
+      if (existing === undefined) found.set(key, { types: [type], owner, field });
+      else existing.types.push(type);
     });
   }
   return [...found.values()].map(({ types, owner, field }) => {
@@ -313,9 +313,9 @@ export function siteShares(part: ModuleObjects): SiteShare[] {
   return contexts.site.flatMap((index, context): SiteShare[] => {
     const own = framesOfPath(part, contexts.path[context]!);
     const hosts = hostsOf(context);
-    const all = [...hosts.values()].reduce((sum, bytes) => sum + bytes, 0);
+    const total = [...hosts.values()].reduce((sum, bytes) => sum + bytes, 0);
     return [...hosts].map(([host, bytes]) => {
-      const share = bytes / all;
+      const share = bytes / total;
       return {
         context,
         index,
@@ -342,8 +342,8 @@ export function callersAreEstimated({ parts }: ObjectsProfile): boolean {
 export function busiestPaths(part: ModuleObjects): ReadonlyMap<number, readonly StackFrame[]> {
   const busiest = new Map<number, SiteShare>();
   for (const share of siteShares(part)) {
-    const known = busiest.get(share.index);
-    if (known === undefined || share.bytes > known.bytes) busiest.set(share.index, share);
+    const existing = busiest.get(share.index);
+    if (existing === undefined || share.bytes > existing.bytes) busiest.set(share.index, share);
   }
   return new Map([...busiest].map(([index, { frames }]) => [index, frames]));
 }
@@ -402,9 +402,9 @@ function entryOf({ frames, paths }: ModuleObjects, path: number): number {
 }
 
 function addTo(sums: Map<number, HostBytes>, key: number, host: number, bytes: number): void {
-  const of = sums.get(key) ?? new Map<number, number>();
-  sums.set(key, of);
-  of.set(host, (of.get(host) ?? 0) + bytes);
+  const hosts = sums.get(key) ?? new Map<number, number>();
+  sums.set(key, hosts);
+  hosts.set(host, (hosts.get(host) ?? 0) + bytes);
 }
 
 /** Start and end of intervals, in bytes allocated, and their contents. */
@@ -451,9 +451,9 @@ export function objectPhases(part: ModuleObjects): ObjectPhase[] {
   const stacks: StackFrame[][] = part.contexts.path.map(() => []);
   for (const context of new Set(stackOf))
     if (context >= 0) stacks[context] = [...fromOwn(framesOfPath(part, part.contexts.path[context]!)).stack];
-  const sizes = bytes.map((all, interval) => all / Math.max(1, objects[interval]!));
+  const sizes = bytes.map((intervalBytes, interval) => intervalBytes / Math.max(1, objects[interval]!));
   const sum = (values: readonly number[], { first, last }: Phase) =>
-    values.slice(first, last + 1).reduce((all, value) => all + value, 0);
+    values.slice(first, last + 1).reduce((total, value) => total + value, 0);
   return phasesOf({ start, end, sizes, stackOf, stacks }).map((phase) => ({
     ...phase,
     bytes: sum(bytes, phase),

@@ -29,8 +29,8 @@ export function heapPhases(profile: HeapProfile, { intervals }: InstanceHeap): H
   const stackOf = intervals.next.map((stackId) => {
     const row = rows.get(stackId);
     if (row === undefined) return -1;
-    const known = numbers.get(stackId);
-    if (known !== undefined) return known;
+    const existing = numbers.get(stackId);
+    if (existing !== undefined) return existing;
     numbers.set(stackId, contexts.length);
     return contexts.push(row) - 1;
   });

@@ -44,11 +44,11 @@ function majorityPath(
  */
 function namePhases(paths: readonly MajorityPath[], lengths: readonly number[]): PhaseName[] {
   return paths.map((path, phase) => {
-    const others = paths.filter((other, i) => i !== phase && other.length > 0);
+    const otherPaths = paths.filter((other, i) => i !== phase && other.length > 0);
     const isOwn = (depth: number): boolean =>
-      others.filter((other) => sharesWay(path, other, depth)).length <= COMMON * others.length;
+      otherPaths.filter((other) => sharesWay(path, other, depth)).length <= COMMON * otherPaths.length;
     const depths = tellingDepths(path);
-    const own = others.length === 0 ? undefined : depths.find(isOwn);
+    const own = otherPaths.length === 0 ? undefined : depths.find(isOwn);
     const at = path[own ?? depths.at(-1) ?? -1];
     if (at === undefined) return { name: undefined, agreement: 0, stack: -1 };
     const { frame, numbers } = at;
@@ -63,12 +63,12 @@ function namePhases(paths: readonly MajorityPath[], lengths: readonly number[]):
 
 /** Returns the depths of the program's own named functions on a path, outermost first; all depths if there are none. */
 function tellingDepths(path: MajorityPath): number[] {
-  const all = [...path.keys()];
-  const own = all.filter((depth) => {
+  const depths = [...path.keys()];
+  const own = depths.filter((depth) => {
     const { name, library } = path[depth].frame;
     return name !== undefined && library === undefined;
   });
-  return own.length === 0 ? all : own;
+  return own.length === 0 ? depths : own;
 }
 
 function sharesWay(path: MajorityPath, other: MajorityPath, depth: number): boolean {
@@ -213,16 +213,16 @@ function length({ first, last }: Segment): number {
  * if one is unknown.
  */
 function differenceOf(a: Segment["works"], b: Segment["works"]): number {
-  const [all, others] = [a, b].map((works) => [...works.values()].reduce((sum, count) => sum + count, 0));
-  if (all === 0 || others === 0) return 0;
+  const [totalA, totalB] = [a, b].map((works) => [...works.values()].reduce((sum, count) => sum + count, 0));
+  if (totalA === 0 || totalB === 0) return 0;
   let difference = 0;
   let chance = 1;
   for (const work of new Set([...a.keys(), ...b.keys()])) {
-    const [here, there] = [a.get(work) ?? 0, b.get(work) ?? 0];
-    difference += (here / all - there / others) ** 2 / 2;
-    chance -= ((here + there) / (all + others)) ** 2;
+    const [countA, countB] = [a.get(work) ?? 0, b.get(work) ?? 0];
+    difference += (countA / totalA - countB / totalB) ** 2 / 2;
+    chance -= ((countA + countB) / (totalA + totalB)) ** 2;
   }
   // Mean difference of two samples from the same distribution.
-  const expected = ((1 / all + 1 / others) * chance) / 2;
+  const expected = ((1 / totalA + 1 / totalB) * chance) / 2;
   return Math.max(LONE_EVIDENCE * difference, difference - 2 * expected);
 }

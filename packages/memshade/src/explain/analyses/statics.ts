@@ -164,9 +164,9 @@ function objectsOf(
       isBrought: true,
     });
   }
-  const told = objects.reduce((sum, object) => sum + object.accesses, 0);
+  const objectAccesses = objects.reduce((sum, object) => sum + object.accesses, 0);
   const bytes = placed.reduce((sum, { start, end }) => sum + end - start, 0);
-  return { objects, bytes, elsewhere: cells.accesses - told };
+  return { objects, bytes, elsewhere: cells.accesses - objectAccesses };
 }
 
 type Use = Pick<StaticObject, "accesses" | "use" | "untouchedBytes" | "unreadBytes">;
@@ -357,14 +357,14 @@ const LITERAL = "string literal";
  * labels the unnamed data after it.
  */
 function placeVariables(module: StaticsOfModule, variables: readonly StaticVariable[] = []): PlacedData[] {
-  const all = [
+  const candidates = [
     ...variables.map(describe),
     ...module.symbols.map((symbol) => ({ ...symbol, kind: "variable" as const, line: 0 })),
   ].sort((a, b) => a.address - b.address);
   return withSpaces(
     module,
-    withoutOverlaps(module, all),
-    all.filter(({ bytes }) => bytes === undefined),
+    withoutOverlaps(module, candidates),
+    candidates.filter(({ bytes }) => bytes === undefined),
   );
 }
 
@@ -415,7 +415,7 @@ function withSpaces(
     const { start = address, bytes = 0 } = segmentAt(address) ?? {};
     return address < start + bytes ? start + bytes : end;
   };
-  const all: PlacedData[] = [];
+  const placed: PlacedData[] = [];
   let at = module.start;
   let label = 0;
   const cellOf = (address: number): number => Math.floor(address / cellBytes) * cellBytes;
@@ -431,17 +431,17 @@ function withSpaces(
         behind === undefined ? to : Math.ceil(endAround(behind.address) / cellBytes) * cellBytes,
       );
       if (end - start >= LEAST_SPACE || behind !== undefined)
-        all.push({ kind: "unnamed", name: nameIn(segmentAt(start), start), line: 0, start, end, behind });
+        placed.push({ kind: "unnamed", name: nameIn(segmentAt(start), start), line: 0, start, end, behind });
       start = end;
     }
   };
   for (const data of named) {
     space(Math.min(cellOf(data.start), end));
-    all.push(data);
+    placed.push(data);
     at = Math.max(at, Math.ceil(data.end / cellBytes) * cellBytes);
   }
   space(end);
-  return all;
+  return placed;
 }
 
 /**
@@ -527,15 +527,15 @@ function placesOf({ file, line }: StaticSymbolName): SymbolPlace[] {
 function together(uses: Iterable<readonly [string, SymbolUse]>): Map<string, SymbolUse> {
   const symbols = new Map<string, SymbolUse>();
   for (const [name, use] of uses) {
-    const known = symbols.get(name);
+    const existing = symbols.get(name);
     symbols.set(
       name,
-      known === undefined
+      existing === undefined
         ? use
         : {
-            accesses: known.accesses + use.accesses,
-            isUntouched: known.isUntouched && use.isUntouched,
-            places: distinct([...known.places, ...use.places]),
+            accesses: existing.accesses + use.accesses,
+            isUntouched: existing.isUntouched && use.isUntouched,
+            places: distinct([...existing.places, ...use.places]),
           },
     );
   }

@@ -114,7 +114,7 @@ function fitsFrame(pattern: Exclude<FramePattern, { kind: "any" }>, frame: Named
 /** Call paths of a profile's contexts, including the allocation function. */
 class Frames {
   readonly #profile: HeapProfile;
-  readonly #known = new Map<IndexIntoFrameTable, NamedFrame>();
+  readonly #namedFrames = new Map<IndexIntoFrameTable, NamedFrame>();
 
   constructor(profile: HeapProfile) {
     this.#profile = profile;
@@ -128,7 +128,7 @@ class Frames {
   }
 
   #named(frame: IndexIntoFrameTable): NamedFrame {
-    let named = this.#known.get(frame);
+    let named = this.#namedFrames.get(frame);
     if (named === undefined) {
       const { frames, functions, modules, strings } = this.#profile;
       const row = frames.function[frame]!;
@@ -144,7 +144,7 @@ class Frames {
         files: path === undefined ? [] : [path, path.slice(path.lastIndexOf("/") + 1)],
         line: frames.line[frame]!,
       };
-      this.#known.set(frame, named);
+      this.#namedFrames.set(frame, named);
     }
     return named;
   }

@@ -13,13 +13,14 @@ export function neverAccessed(profile: HeapProfile): BlockMeasure {
 
 function untouched(profile: HeapProfile): BlockMeasure {
   const { mibs, length } = profile.contexts;
-  const [known, knownBytes] = [
+  const [recordedBlocks, recordedBytes] = [
     siteColumn(profile, "neverAccessed"),
     siteColumn(profile, "neverAccessedBytes"),
   ];
-  if (known !== undefined && knownBytes !== undefined) return blockMeasure(known, knownBytes);
-  const told = withoutAccesses(profile, (read, written) => read + written === 0);
-  if (told !== undefined) return told;
+  if (recordedBlocks !== undefined && recordedBytes !== undefined)
+    return blockMeasure(recordedBlocks, recordedBytes);
+  const withoutAccess = withoutAccesses(profile, (read, written) => read + written === 0);
+  if (withoutAccess !== undefined) return withoutAccess;
   const blocks = new Float64Array(length);
   const bytes = new Float64Array(length);
   if (!knowsField(profile, "maxAccessCount")) return blockMeasure(blocks, bytes, true);

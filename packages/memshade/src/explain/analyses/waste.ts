@@ -176,8 +176,8 @@ function byPlace<T extends { readonly ips: readonly WasteIp[] }>(
   const merged = new Map<string, T>();
   for (const site of sites) {
     const key = placeKey(site.ips);
-    const known = merged.get(key);
-    merged.set(key, known === undefined ? site : add(known, site));
+    const existing = merged.get(key);
+    merged.set(key, existing === undefined ? site : add(existing, site));
   }
   return [...merged.values()];
 }
@@ -186,22 +186,22 @@ function placeKey(ips: readonly WasteIp[]): string {
   const own = ownPlace(ips);
   const ip = ips[own?.depth ?? 0];
   const inlined = ip?.inlined ?? [];
-  const around = own === undefined ? [] : inlined.slice(inlined.indexOf(own.frame) + 1);
+  const enclosing = own === undefined ? [] : inlined.slice(inlined.indexOf(own.frame) + 1);
   return JSON.stringify([
     ip?.address,
     own?.frame.function,
     own?.frame.line,
-    around.map((frame) => [frame.function, frame.line]),
+    enclosing.map((frame) => [frame.function, frame.line]),
   ]);
 }
 
 function addSites(a: WasteObjects, b: WasteObjects): WasteObjects {
   const mean = (figure: MeanFigure, weight: "objects" | "bytes"): number | undefined => {
-    const [one, other] = [a[figure], b[figure]];
+    const [meanA, meanB] = [a[figure], b[figure]];
     const whole = a[weight] + b[weight];
-    return one === undefined || other === undefined || whole === 0
+    return meanA === undefined || meanB === undefined || whole === 0
       ? undefined
-      : Math.round(((one * a[weight] + other * b[weight]) / whole) * 1e6) / 1e6;
+      : Math.round(((meanA * a[weight] + meanB * b[weight]) / whole) * 1e6) / 1e6;
   };
   const hasOneType = a.type?.name === b.type?.name && a.type?.size === b.type?.size;
   const fields = (hasOneType ? addFields(a.fields, b.fields) : undefined) ?? [];
@@ -236,9 +236,9 @@ function offsetFigures(
   fields: readonly WasteField[],
   isTail: boolean,
 ): Pick<WasteObjects, "writeOnlyBytes" | "holeBytes" | "readUnwrittenBytes"> {
-  const told = isTail ? fields.slice(0, -1) : fields;
+  const singleOffsets = isTail ? fields.slice(0, -1) : fields;
   const bytesWhere = (is: (field: WasteField) => boolean): number =>
-    told.reduce((sum, field) => (is(field) ? sum + field.size : sum), 0);
+    singleOffsets.reduce((sum, field) => (is(field) ? sum + field.size : sum), 0);
   return {
     writeOnlyBytes: bytesWhere(({ reads, writes }) => reads === 0 && writes > 0),
     holeBytes: bytesWhere(({ reads, writes }) => reads === 0 && writes === 0),
@@ -258,7 +258,7 @@ function addAccesses<Access extends "store" | "load">(
   for (const { [access]: index, bytes } of [...a, ...b])
     bytesOf.set(index, (bytesOf.get(index) ?? 0) + bytes);
   return [...bytesOf]
-    .sort(([one, bytes], [other, others]) => others - bytes || one - other)
+    .sort(([indexA, bytes], [indexB, otherBytes]) => otherBytes - bytes || indexA - indexB)
     .map(([index, bytes]) => ({ [access]: index, bytes }) as Accesses<Access>[number]);
 }
 

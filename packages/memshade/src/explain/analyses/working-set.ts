@@ -22,11 +22,14 @@ interface AttributedPlace {
  * interval. For first touches, functions are places if lines are unknown, in descending order of lines of the whole
  * run.
  */
-export function attributedPlaces({ contexts }: Attribution, of: "owners" | "firstTouch"): AttributedPlace[] {
+export function attributedPlaces(
+  { contexts }: Attribution,
+  role: "owners" | "firstTouch",
+): AttributedPlace[] {
   const places = new Map<string, AttributedPlace>();
   for (const { kind, of: object, stack, total, mean } of contexts) {
     const [frame, ...callers] = stack;
-    const innermost = of === "owners" ? `${frame?.offset}` : "";
+    const innermost = role === "owners" ? `${frame?.offset}` : "";
     const key = `${kind} ${object} ${innermost} ${stack.map(placeKey).join(" ")}`;
     const place = places.get(key);
     if (place === undefined) {
@@ -39,7 +42,7 @@ export function attributedPlaces({ contexts }: Attribution, of: "owners" | "firs
     const { offset: _, ...several } = frame;
     place.stack = [several, ...callers];
   }
-  const [by, then] = of === "owners" ? (["mean", "total"] as const) : (["total", "mean"] as const);
+  const [by, then] = role === "owners" ? (["mean", "total"] as const) : (["total", "mean"] as const);
   return [...places.values()].sort((a, b) => b[by] - a[by] || b[then] - a[then]);
 }
 
@@ -66,9 +69,9 @@ export function functionsOfInterval(
     const { kind, of, stack } = contexts[number];
     const [frame] = fromOwn(stack).stack;
     const key = `${kind} ${of} ${frame?.function}`;
-    const known = functions.get(key);
-    if (known === undefined) functions.set(key, { kind, of, frame, lines });
-    else known.lines += lines;
+    const existing = functions.get(key);
+    if (existing === undefined) functions.set(key, { kind, of, frame, lines });
+    else existing.lines += lines;
   }
   return [...functions.values()].sort((a, b) => b.lines - a.lines);
 }

@@ -114,17 +114,17 @@ function nodesOf(
   const byGroup = new Map<number, Members>();
   for (const [index, stack] of members.at.entries()) {
     const group = groupOf[frame[stack]!]!;
-    let of = byGroup.get(group);
-    if (of === undefined) {
-      of = { at: [], total: [], own: [] };
-      byGroup.set(group, of);
+    let groupMembers = byGroup.get(group);
+    if (groupMembers === undefined) {
+      groupMembers = { at: [], total: [], own: [] };
+      byGroup.set(group, groupMembers);
     }
-    of.at.push(stack);
-    of.total.push(members.total[index]!);
-    of.own.push(members.own[index]!);
+    groupMembers.at.push(stack);
+    groupMembers.total.push(members.total[index]!);
+    groupMembers.own.push(members.own[index]!);
   }
   return [...byGroup.values()]
-    .map((of) => lazyNode(of, (stack) => frame[stack]!, frames, childrenOf))
+    .map((groupMembers) => lazyNode(groupMembers, (stack) => frame[stack]!, frames, childrenOf))
     .sort(compareNodes);
 }
 
@@ -137,7 +137,7 @@ function lazyNode(
   const byFrame = new Map<number, number>();
   for (const [index, stack] of members.at.entries())
     byFrame.set(frameAt(stack), (byFrame.get(frameAt(stack)) ?? 0) + members.total[index]!);
-  const [heaviest] = [...byFrame].reduce((most, one) => (one[1] > most[1] ? one : most));
+  const [heaviest] = [...byFrame].reduce((most, entry) => (entry[1] > most[1] ? entry : most));
   let children: CallNode[] | undefined;
   return {
     frame: frames[heaviest]!,
@@ -156,10 +156,10 @@ function sumOf(values: readonly number[]): number {
 }
 
 /** Orders nodes of equal totals by names and lines, so that runs can be compared side by side. */
-function compareNodes(one: CallNode, other: CallNode): number {
-  const [a, b] = [one.frame, other.frame];
+function compareNodes(nodeA: CallNode, nodeB: CallNode): number {
+  const [a, b] = [nodeA.frame, nodeB.frame];
   return (
-    other.total - one.total ||
+    nodeB.total - nodeA.total ||
     compareTexts(a.function, b.function) ||
     compareTexts(a.file, b.file) ||
     (a.line ?? 0) - (b.line ?? 0) ||

@@ -66,8 +66,10 @@ export class StackCollector {
     if (library === undefined || library === LAYER) return this.stack(caller, frame);
     if (caller === NONE) return NONE;
     const word: StackFrame = { function: library, library, isWord: true };
-    const of = this.#frames[this.#frame[caller]!]!;
-    return of.isWord === true && of.function === library ? caller : this.stack(caller, word);
+    const callerFrame = this.#frames[this.#frame[caller]!]!;
+    return callerFrame.isWord === true && callerFrame.function === library
+      ? caller
+      : this.stack(caller, word);
   }
 
   add(stack: number, values: readonly number[]): void {

@@ -73,8 +73,8 @@ export function isTotalWithinSpread({ spread }: { readonly spread?: Spread | und
   return spread !== undefined && doOverlap(spread.total.old, spread.total.new);
 }
 
-function doOverlap(one: readonly [number, number], other: readonly [number, number]): boolean {
-  return one[0] <= other[1] && other[0] <= one[1];
+function doOverlap(a: readonly [number, number], b: readonly [number, number]): boolean {
+  return a[0] <= b[1] && b[0] <= a[1];
 }
 
 /** Returns the median; for an even number of values the mean of the two in the middle. */

@@ -22,12 +22,12 @@ export function commonFindings(runs: readonly (readonly Finding[])[]): readonly 
     for (const finding of findings) {
       const nth = (seen.get(keyOf(finding)) ?? 0) + 1;
       seen.set(keyOf(finding), nth);
-      const known = found.get(`${keyOf(finding)}\n${nth}`);
-      if (known === undefined) found.set(`${keyOf(finding)}\n${nth}`, { finding, runs: 1 });
-      else known.runs++;
+      const existing = found.get(`${keyOf(finding)}\n${nth}`);
+      if (existing === undefined) found.set(`${keyOf(finding)}\n${nth}`, { finding, runs: 1 });
+      else existing.runs++;
     }
   }
-  return [...found.values()].filter((one) => 2 * one.runs > runs.length).map(({ finding }) => finding);
+  return [...found.values()].filter((entry) => 2 * entry.runs > runs.length).map(({ finding }) => finding);
 }
 
 /** Compares findings. Findings of the same kind and function are equal; repeated ones are paired one to one. */
@@ -36,13 +36,13 @@ export function diffFindings(
   newer: readonly Finding[],
   renamed: RenamedFunctions = new Map(),
 ): FindingDiff {
-  const left = new Map<string, Finding[]>();
+  const unmatched = new Map<string, Finding[]>();
   for (const finding of older) {
     const key = keyOf(finding, renamed);
-    left.set(key, [...(left.get(key) ?? []), finding]);
+    unmatched.set(key, [...(unmatched.get(key) ?? []), finding]);
   }
-  const fresh = newer.filter((finding) => left.get(keyOf(finding))?.shift() === undefined);
-  const gone = new Set([...left.values()].flat());
+  const fresh = newer.filter((finding) => unmatched.get(keyOf(finding))?.shift() === undefined);
+  const gone = new Set([...unmatched.values()].flat());
   return {
     new: fresh,
     gone: older.filter((finding) => gone.has(finding)),

@@ -48,9 +48,9 @@ export function diffHeaps(
     now.map(({ keys }) => keys),
     renamed,
   );
-  const [first, ...others] = [...old, ...now].map(({ profile }) => ({ heap: profile }));
+  const [first, ...otherRuns] = [...old, ...now].map(({ profile }) => ({ heap: profile }));
   const changes = measuresOfTool("heap").flatMap((measure): MeasureChange[] => {
-    if (others.some((other) => measure.differs?.(first!, other) !== undefined)) return [];
+    if (otherRuns.some((other) => measure.differs?.(first!, other) !== undefined)) return [];
     const [before, after] = [
       valuesOf(old, measure, (pair) => rows[pair]!.old),
       valuesOf(now, measure, (pair) => rows[pair]!.new),

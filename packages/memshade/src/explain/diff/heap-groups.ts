@@ -69,13 +69,15 @@ function nameOf(profile: HeapProfile, frame: IndexIntoFrameTable): string {
   const { frames, functions, modules, strings } = profile;
   const row = frames.function[frame]!;
   const [name, module] = [functions.name[row]!, functions.module[row]!];
-  const of = module === NONE ? undefined : modules[module]!.name;
+  const moduleName = module === NONE ? undefined : modules[module]!.name;
   const isObject = module !== NONE && modules[module]!.objectAddress !== undefined;
   if (name === NONE)
     return functions.wasmIndex[row] === NONE || isObject
       ? frameName(profile, frame)
-      : `${of ?? ""} ${frameName(profile, frame)}`;
+      : `${moduleName ?? ""} ${frameName(profile, frame)}`;
   const text = strings[name]!;
   // A unique function keeps its key if its module's file is renamed.
-  return of === undefined || !ambiguousFunctions(profile).has(text) ? text : `${text} of ${of}`;
+  return moduleName === undefined || !ambiguousFunctions(profile).has(text)
+    ? text
+    : `${text} of ${moduleName}`;
 }

@@ -6,10 +6,10 @@ export type ComparableFindings = "all" | "leaks" | "none";
 
 /** Returns the comparable kinds: profiles with different block data have different findings. */
 export function comparableFindings(runs: readonly RecordedTools[]): ComparableFindings {
-  const known = (of: (heap: NonNullable<RecordedTools["heap"]>["description"]) => unknown) =>
-    new Set(runs.map(({ heap }) => heap && JSON.stringify(of(heap.description)))).size === 1;
-  if (!known(({ importedFrom, clock }) => [importedFrom, clock.kind])) return "none";
-  const areAlike = known(({ counters, unknownFields = [], unknownSiteFields = [] }) => [
+  const areEqual = (factOf: (heap: NonNullable<RecordedTools["heap"]>["description"]) => unknown) =>
+    new Set(runs.map(({ heap }) => heap && JSON.stringify(factOf(heap.description)))).size === 1;
+  if (!areEqual(({ importedFrom, clock }) => [importedFrom, clock.kind])) return "none";
+  const areAlike = areEqual(({ counters, unknownFields = [], unknownSiteFields = [] }) => [
     counters,
     unknownFields.toSorted(),
     unknownSiteFields.toSorted(),

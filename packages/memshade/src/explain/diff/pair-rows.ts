@@ -27,7 +27,7 @@ export function pairRows(
   ] as const)
     for (const [run, keys] of runs.entries())
       for (const [row, key] of keys.entries()) {
-        const text = names.of(side, key);
+        const text = names.nameOf(side, key);
         let pair = pairs.get(text);
         if (pair === undefined) {
           pair = { old: old.map(() => undefined), new: now.map(() => undefined) };
@@ -68,26 +68,28 @@ class SharedNames {
     );
     const startless = new Set<string>();
     const withLines = { old: new Set<string>(), new: new Set<string>() };
-    const all = { old: new Set<string>(), new: new Set<string>() };
+    const names = { old: new Set<string>(), new: new Set<string>() };
     for (const [side, placed] of [
       ["old", old],
       ["new", now],
     ] as const)
       for (const { frame } of placed) {
         const name = this.#files.functionOf(side, frame);
-        all[side].add(name);
+        names[side].add(name);
         if ((frame.line ?? 0) === 0) continue;
         withLines[side].add(name);
         if ((frame.startLine ?? 0) === 0) startless.add(name);
       }
     this.#startless = startless;
     this.#lineless = new Set(
-      [...all.old].filter((name) => all.new.has(name) && withLines.old.has(name) !== withLines.new.has(name)),
+      [...names.old].filter(
+        (name) => names.new.has(name) && withLines.old.has(name) !== withLines.new.has(name),
+      ),
     );
     this.#places = this.#align(this.#positionsOf("old", old), this.#positionsOf("new", now));
   }
 
-  of(side: "old" | "new", { frames, withPlaces }: PathKey): string {
+  nameOf(side: "old" | "new", { frames, withPlaces }: PathKey): string {
     return frames
       .map((frame) => {
         const name = this.#files.functionOf(side, frame);
@@ -140,9 +142,12 @@ class SharedNames {
   }
 }
 
-function together(known: Position | undefined, position: Position, sign: string | undefined): Position {
-  const first = Math.min(known?.code ?? Number.POSITIVE_INFINITY, position.code ?? Number.POSITIVE_INFINITY);
-  const signs = new Set(known?.signs);
+function together(existing: Position | undefined, position: Position, sign: string | undefined): Position {
+  const first = Math.min(
+    existing?.code ?? Number.POSITIVE_INFINITY,
+    position.code ?? Number.POSITIVE_INFINITY,
+  );
+  const signs = new Set(existing?.signs);
   if (sign !== undefined) signs.add(sign);
   return {
     ...position,
@@ -239,14 +244,14 @@ function longestChain(old: readonly Position[], now: readonly Position[]): (numb
       }
       inRow.push([shift, chain]);
       for (let end = j + 1; end <= now.length; end++) {
-        const known = next[end];
-        if (known !== undefined && known.score >= chain.score) break;
+        const existing = next[end];
+        if (existing !== undefined && existing.score >= chain.score) break;
         next[end] = chain;
       }
     }
     for (const [shift, chain] of inRow) {
-      const known = bestOfShift.get(shift);
-      if (known === undefined || known.score < chain.score) bestOfShift.set(shift, chain);
+      const existing = bestOfShift.get(shift);
+      if (existing === undefined || existing.score < chain.score) bestOfShift.set(shift, chain);
     }
     best = next;
   }

@@ -84,12 +84,12 @@ export function placeTables(
   runs: readonly MeasuredProfiles[],
   group: GroupBy,
 ): PlaceTable[] {
-  const [first, ...others] = runs;
+  const [first, ...otherRuns] = runs;
   const measures = measuresOfTool(tool).filter(
     ({ combine, column, differs }) =>
       typeof combine === "string" &&
       runs.every((run) => column(run) !== undefined && column(run)!.isUnplaced !== true) &&
-      others.every((other) => differs?.(first!, other) === undefined),
+      otherRuns.every((other) => differs?.(first!, other) === undefined),
   );
   // Callers are compared only if all runs have calling contexts.
   const haveCallers = runs.every(({ waste }) => waste?.options.contexts !== false);
@@ -170,9 +170,9 @@ function valuesOf(
       ),
     ),
     totals: tables.map(({ places }, run) =>
-      places.reduce((all, { values }) => {
+      places.reduce((total, { values }) => {
         const value = values[columns[run]!]!;
-        return combine === "most" ? Math.max(all, value) : all + value;
+        return combine === "most" ? Math.max(total, value) : total + value;
       }, 0),
     ),
   };

@@ -22,9 +22,9 @@ export class FileMap {
   #movedFile(name: string, file: string): string | undefined {
     const [olds, news] = [this.#old.get(name), this.#new.get(name)];
     if (olds === undefined || news === undefined || news.has(this.fileOf("old", file))) return undefined;
-    const kept = new Set(Array.from(olds, (one) => this.fileOf("old", one)));
-    const gone = [...olds].filter((one) => !news.has(this.fileOf("old", one)));
-    const fresh = [...news].filter((one) => !kept.has(one));
+    const oldNames = new Set(Array.from(olds, (path) => this.fileOf("old", path)));
+    const gone = [...olds].filter((path) => !news.has(this.fileOf("old", path)));
+    const fresh = [...news].filter((path) => !oldNames.has(path));
     return gone.length === 1 && fresh.length === 1 ? fresh[0] : undefined;
   }
 
@@ -44,12 +44,12 @@ function filesOf(frames: readonly KeyFrame[]): FilesOf {
   const files: FilesOf = new Map();
   for (const { name, file } of frames) {
     const key = functionName(name);
-    let of = files.get(key);
-    if (of === undefined) {
-      of = new Set();
-      files.set(key, of);
+    let paths = files.get(key);
+    if (paths === undefined) {
+      paths = new Set();
+      files.set(key, paths);
     }
-    if (file !== undefined) of.add(file);
+    if (file !== undefined) paths.add(file);
   }
   return files;
 }
@@ -85,9 +85,9 @@ function renamedFiles(old: FilesOf, now: FilesOf): Map<string, string> {
 function votesOf(old: FilesOf, now: FilesOf): Map<string, number> {
   const votes = new Map<string, number>();
   for (const [name, files] of old) {
-    const [from, ...others] = files;
+    const [from, ...otherFiles] = files;
     const [to, ...more] = now.get(name) ?? [];
-    if (from === undefined || to === undefined || others.length + more.length > 0) continue;
+    if (from === undefined || to === undefined || otherFiles.length + more.length > 0) continue;
     votes.set(`${from}\n${to}`, (votes.get(`${from}\n${to}`) ?? 0) + 1);
   }
   return votes;
@@ -118,8 +118,8 @@ export function renamedFunctions(
 ): RenamedFunctions {
   const files = new FileMap(old.flat(), now.flat());
   const [before, after] = [functionsOf(old), functionsOf(now)];
-  const gone = [...before].filter(([name]) => !after.has(name)).map(([, one]) => one);
-  const fresh = [...after].filter(([name]) => !before.has(name)).map(([, one]) => one);
+  const gone = [...before].filter(([name]) => !after.has(name)).map(([, entry]) => entry);
+  const fresh = [...after].filter(([name]) => !before.has(name)).map(([, entry]) => entry);
   const renamed = new Map<string, string>();
   if (gone.length * fresh.length > MOST_PAIRS) return renamed;
   for (let found = -1; found !== renamed.size; ) {
@@ -129,15 +129,15 @@ export function renamedFunctions(
     const news = fresh.filter(({ name }) => !taken.has(name));
     const isKnown = (name: string) => after.has(renamed.get(name) ?? name);
     const isTold = (name: string) => before.has(name) || taken.has(name);
-    const factsOfNew = news.map((one) => factsOf(one, "new", { files, nameOf: same, isKnown: isTold }));
+    const factsOfNew = news.map((entry) => factsOf(entry, "new", { files, nameOf: same, isKnown: isTold }));
     const nameOf = (name: string) => renamed.get(name) ?? name;
-    const factsOfOld = olds.map((one) => factsOf(one, "old", { files, nameOf, isKnown }));
-    const scores = factsOfOld.map((facts) => factsOfNew.map((others) => agreeing(facts, others)));
+    const factsOfOld = olds.map((entry) => factsOf(entry, "old", { files, nameOf, isKnown }));
+    const scores = factsOfOld.map((facts) => factsOfNew.map((newFacts) => agreeing(facts, newFacts)));
     for (const [row, ofRow] of scores.entries()) {
       const best = Math.max(0, ...ofRow);
       const column = ofRow.indexOf(best);
       if (best < LEAST_FACTS || ofRow.indexOf(best, column + 1) >= 0) continue;
-      const isBestOfBoth = scores.every((others, other) => other === row || others[column]! < best);
+      const isBestOfBoth = scores.every((rowScores, other) => other === row || rowScores[column]! < best);
       if (isBestOfBoth) renamed.set(olds[row]!.name, news[column]!.name);
     }
   }
@@ -152,8 +152,8 @@ export function inNewNames(renamed: RenamedFunctions, frame: KeyFrame): KeyFrame
 /** Returns the names for display: inlined copies of a function count as that function. */
 export function toldNames(renamed: RenamedFunctions): RenamedFunctions {
   const inlined = (name: string) => name.replace(/ in .*$/, "");
-  const all = Array.from(renamed, ([old, now]) => [inlined(old), inlined(now)] as const);
-  return new Map(all.filter(([old, now]) => old !== now));
+  const pairs = Array.from(renamed, ([old, now]) => [inlined(old), inlined(now)] as const);
+  return new Map(pairs.filter(([old, now]) => old !== now));
 }
 
 interface PlacedFunction {
@@ -169,22 +169,22 @@ function functionsOf(paths: readonly (readonly KeyFrame[])[]): Map<string, Place
   for (const path of paths)
     for (const [index, { name: written, file, line = 0, column = 0, startLine = 0 }] of path.entries()) {
       const name = functionName(written);
-      let known = functions.get(name);
-      if (known === undefined) {
-        known = {
+      let entry = functions.get(name);
+      if (entry === undefined) {
+        entry = {
           name,
           files: new Set(),
           callers: new Set(),
           callees: new Set(),
           places: new Set(),
         };
-        functions.set(name, known);
+        functions.set(name, entry);
       }
-      if (file !== undefined) known.files.add(file);
+      if (file !== undefined) entry.files.add(file);
       const [callee, caller] = [path[index - 1], path[index + 1]];
-      if (callee !== undefined) known.callees.add(functionName(callee.name));
-      if (caller !== undefined) known.callers.add(functionName(caller.name));
-      if (line > 0 && startLine > 0) known.places.add(`${line - startLine}:${column}`);
+      if (callee !== undefined) entry.callees.add(functionName(callee.name));
+      if (caller !== undefined) entry.callers.add(functionName(caller.name));
+      if (line > 0 && startLine > 0) entry.places.add(`${line - startLine}:${column}`);
     }
   return functions;
 }
@@ -202,7 +202,7 @@ interface Facts {
 }
 
 function factsOf(
-  { name, files: of, callers, callees, places }: PlacedFunction,
+  { name, files: ownFiles, callers, callees, places }: PlacedFunction,
   side: "old" | "new",
   {
     files,
@@ -212,9 +212,9 @@ function factsOf(
 ): Facts {
   const neighbours = (names: ReadonlySet<string>) =>
     // Recursive calls are left out, because they use the function's own name.
-    textOf([...names].filter((one) => one !== name && isKnown(one)).map(nameOf));
+    textOf([...names].filter((neighbour) => neighbour !== name && isKnown(neighbour)).map(nameOf));
   return {
-    file: textOf([...of].map((file) => files.fileOf(side, file))),
+    file: textOf([...ownFiles].map((file) => files.fileOf(side, file))),
     bareName: bareName(name),
     ownName: bareName(name).split(/::|\//).at(-1)!,
     isLeaf: callees.size === 0,
@@ -227,12 +227,12 @@ function factsOf(
 const FACTS = ["file", "bareName", "ownName", "callers", "callees", "places"] as const;
 
 /** Returns the number of equal facts, minus the number of different calls. */
-function agreeing(one: Facts, other: Facts): number {
-  if (one.isLeaf !== other.isLeaf) return 0;
+function agreeing(a: Facts, b: Facts): number {
+  if (a.isLeaf !== b.isLeaf) return 0;
   let facts = 0;
   for (const key of FACTS) {
-    if (one[key] === undefined || other[key] === undefined) continue;
-    if (one[key] === other[key]) facts++;
+    if (a[key] === undefined || b[key] === undefined) continue;
+    if (a[key] === b[key]) facts++;
     else if (key === "callers" || key === "callees") facts--;
   }
   return facts;

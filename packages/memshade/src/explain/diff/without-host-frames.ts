@@ -13,13 +13,13 @@ export function withoutHostFrames(profile: HeapProfile): HeapProfile {
   const frame: IndexIntoFrameTable[] = [];
   const numbers = new Map<string, number>();
   // Callers precede callees.
-  const kept = new Int32Array(stacks.length);
+  const newStacks = new Int32Array(stacks.length);
   for (let row = 0; row < stacks.length; row++) {
     const caller = stacks.prefix[row]!;
-    const outer = caller === NONE ? NONE : kept[caller]!;
+    const outer = caller === NONE ? NONE : newStacks[caller]!;
     const own = stacks.frame[row]!;
     if (frames.host?.[own] !== undefined) {
-      kept[row] = outer;
+      newStacks[row] = outer;
       continue;
     }
     const key = `${outer} ${own}`;
@@ -29,14 +29,14 @@ export function withoutHostFrames(profile: HeapProfile): HeapProfile {
       frame.push(own);
       numbers.set(key, number);
     }
-    kept[row] = number;
+    newStacks[row] = number;
   }
-  const stack = Int32Array.from(contexts.stack, (row) => (row === NONE ? NONE : kept[row]!));
-  const { host: _, library: __, ...others } = frames;
+  const stack = Int32Array.from(contexts.stack, (row) => (row === NONE ? NONE : newStacks[row]!));
+  const { host: _, library: __, ...ownFrames } = frames;
   const { siteStack: ___, ...columns } = contexts;
   return {
     ...profile,
-    frames: others,
+    frames: ownFrames,
     stacks: {
       length: prefix.length,
       prefix: Int32Array.from(prefix) as unknown as typeof stacks.prefix,

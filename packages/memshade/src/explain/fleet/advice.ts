@@ -71,15 +71,15 @@ const LINE_BYTES = 64;
  */
 export function coldFields(rows: readonly LayoutRow[]): ColdFields[] {
   const places = grouped(rows, ({ site, type, element }) => `${site} ${type} ${element}`);
-  return [...places.values()].flatMap((of): ColdFields[] => {
-    const runs = new Set(of.map(({ run }) => run)).size;
-    const [{ site, type, element, fields }] = of as [LayoutRow, ...LayoutRow[]];
+  return [...places.values()].flatMap((placeRows): ColdFields[] => {
+    const runs = new Set(placeRows.map(({ run }) => run)).size;
+    const [{ site, type, element, fields }] = placeRows as [LayoutRow, ...LayoutRow[]];
     const cold = fields.filter((field) =>
-      of.every((row) => row.fields.some((other) => isSame(field, other))),
+      placeRows.every((row) => row.fields.some((other) => isSame(field, other))),
     );
     if (runs < LEAST_RUNS || cold.length === 0) return [];
     const part = cold.reduce((sum, { size }) => sum + size, 0) / element;
-    const bytes = of.reduce((sum, row) => sum + row.bytes, 0) / runs;
+    const bytes = placeRows.reduce((sum, row) => sum + row.bytes, 0) / runs;
     const saves = bytes * part;
     return saves < LINE_BYTES
       ? []
@@ -101,22 +101,22 @@ export function usedTogether(rows: readonly OwnerRow[], intervals: readonly Inte
   const pairs = new Map<string, UsedTogether>();
   const dropped = new Set<string>();
   const byRun = grouped(rows, ({ run }) => run);
-  for (const [run, of] of byRun) {
-    const places = [...grouped(of, ({ site }) => site)].sort(([a], [b]) => (a < b ? -1 : 1));
+  for (const [run, runRows] of byRun) {
+    const places = [...grouped(runRows, ({ site }) => site)].sort(([a], [b]) => (a < b ? -1 : 1));
     for (const [index, [a, ofA]] of places.entries())
       for (const [b, ofB] of places.slice(index + 1)) {
         const key = `${a} ${b}`;
         const overlap = overlapOf(ofA, ofB);
         if (overlap < LEAST_OVERLAP) dropped.add(key);
-        const known = pairs.get(key);
+        const existing = pairs.get(key);
         const saved = savedBy(ofA, ofB, intervalsOf.get(run) ?? []);
         pairs.set(key, {
           kind: "used-together",
           sites: [a, b],
-          overlap: Math.min(overlap, known?.overlap ?? 1),
-          runs: (known?.runs ?? 0) + 1,
-          saves: Math.max(saved.most, known?.saves ?? 0),
-          savesOfLargest: Math.max(saved.ofLargest, known?.savesOfLargest ?? 0),
+          overlap: Math.min(overlap, existing?.overlap ?? 1),
+          runs: (existing?.runs ?? 0) + 1,
+          saves: Math.max(saved.most, existing?.saves ?? 0),
+          savesOfLargest: Math.max(saved.ofLargest, existing?.savesOfLargest ?? 0),
         });
       }
   }

@@ -45,7 +45,7 @@ export interface FleetMeasure {
 /** All additive measures, those with columns of their own first. */
 export const FLEET_MEASURES: readonly FleetMeasure[] = [
   ...Object.keys(COLUMNS).map(measure),
-  ...MEASURES.filter((one) => isAdditive(one) && !hasColumn(one)),
+  ...MEASURES.filter((candidate) => isAdditive(candidate) && !hasColumn(candidate)),
 ].map(fleetMeasure);
 
 export function hasColumn({ id }: Pick<Measure, "id">): boolean {
@@ -58,13 +58,13 @@ function fleetMeasure({ id, title, unit, isEstimate }: Measure): FleetMeasure {
     column: "amount",
     where: `p.measure = '${id}' and p.site is not null`,
   } as const;
-  const of = COLUMNS[id];
+  const stored = COLUMNS[id];
   return {
     key: id,
-    title: of?.title ?? title,
+    title: stored?.title ?? title,
     unit: unit === "bytes" ? "bytes" : "count",
-    ofRuns: of?.ofRuns,
-    ofParts: of === undefined ? amounts : of.ofParts,
+    ofRuns: stored?.ofRuns,
+    ofParts: stored === undefined ? amounts : stored.ofParts,
     isEstimate,
   };
 }

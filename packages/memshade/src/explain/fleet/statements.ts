@@ -13,14 +13,14 @@ export function sqlText(text: string): string {
  */
 export function totalsByBuild(measure: FleetMeasure, project: string): string {
   const { ofRuns, key } = measure;
-  const known = ofRuns === undefined ? "v.amount" : `r.${ofRuns}`;
-  const value = `cast(${known} as double)`;
+  const column = ofRuns === undefined ? "v.amount" : `r.${ofRuns}`;
+  const value = `cast(${column} as double)`;
   const amounts =
     ofRuns === undefined
       ? ` left join amounts as v on v.run = r.run and v.measure = ${sqlText(key)} and v.site is null`
       : "";
   return `select r.build as build, min(r.commit_id) as commit_id, min(r.commit_time) as commit_time,
-    min(r.added) as added, count(*) as runs, count(${known}) as known,
+    min(r.added) as added, count(*) as runs, count(${column}) as known,
     sum(${value}) as total, sum(${value} * ${value}) as squares,
     max(case when r.clock = 'ms' then 1 else 0 end) as wall, max(case when r.sampled then 1 else 0 end) as sampled
   from runs as r${amounts} where r.project = ${sqlText(project)}

@@ -192,21 +192,24 @@ function pairs(
 ): { old: number | undefined; new: number | undefined }[] {
   const newer = new Map(now.map(({ key }, index) => [key, index]));
   const found: { old: number | undefined; new: number | undefined }[] = [];
-  const left: number[] = [];
+  const unmatched: number[] = [];
   for (const [old, { key }] of before.entries()) {
     const same = newer.get(key);
-    if (same === undefined) left.push(old);
+    if (same === undefined) unmatched.push(old);
     else found.push({ old, new: same });
     newer.delete(key);
   }
   const more = [...newer.values()];
   for (const { old, new: now_ } of pairRows(
-    [keysOf(left.map((index) => before[index]!))],
+    [keysOf(unmatched.map((index) => before[index]!))],
     [keysOf(more.map((index) => now[index]!))],
   )) {
     const [a] = old;
     const [b] = now_;
-    found.push({ old: a === undefined ? undefined : left[a], new: b === undefined ? undefined : more[b] });
+    found.push({
+      old: a === undefined ? undefined : unmatched[a],
+      new: b === undefined ? undefined : more[b],
+    });
   }
   return found;
 }

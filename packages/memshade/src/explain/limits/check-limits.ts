@@ -93,7 +93,7 @@ class LimitCheck {
 
   result(run: CheckedRun, baseline: CheckedRun | undefined): CheckedLimit {
     const { amount, from, relation, text } = this.#limit;
-    const now = this.#of(this.#measure, run);
+    const now = this.#count(this.#measure, run);
     if (from === undefined) {
       const whole = amount.isPercent ? this.#whole(run) : undefined;
       const parts = whole === undefined ? undefined : wholeRange(whole, amount.value);
@@ -116,7 +116,7 @@ class LimitCheck {
     const differs = this.#measure.differs?.(baseline.tools, run.tools);
     if (differs !== undefined)
       throw new UserError(`"${text}" cannot be decided against ${baseline.name}: ${differs}`);
-    const before = this.#of(this.#measure, baseline);
+    const before = this.#count(this.#measure, baseline);
     const stepped = (value: number): number => {
       const step = amount.isPercent ? (value * amount.value) / 100 : amount.value;
       return from === "above" ? value + step : value - step;
@@ -152,12 +152,12 @@ class LimitCheck {
     const { partOf, id, unit } = this.#measure;
     if (partOf === undefined)
       throw new UserError(`"${this.#limit.text}": ${id} is no part of anything: give it in ${unit}`);
-    const of = limitMeasure(partOf);
-    const chosen = of === this.#measure ? undefined : this.#chosen();
-    return this.#known(of, run, this.#measured(of, run, chosen), chosen);
+    const wholeMeasure = limitMeasure(partOf);
+    const chosen = wholeMeasure === this.#measure ? undefined : this.#chosen();
+    return this.#bounded(wholeMeasure, run, this.#measured(wholeMeasure, run, chosen), chosen);
   }
 
-  #known(
+  #bounded(
     measure: LimitMeasure,
     { tools, facts = {} }: CheckedRun,
     { amount, isLowerBound }: Measured,
@@ -182,34 +182,34 @@ class LimitCheck {
     return filters.length === 0 ? undefined : (place) => choosesPlace(filters, place);
   }
 
-  #of(measure: LimitMeasure, run: CheckedRun): Counted {
+  #count(measure: LimitMeasure, run: CheckedRun): Counted {
     const chosen = this.#chosen();
-    const all = this.#measured(measure, run, chosen);
+    const total = this.#measured(measure, run, chosen);
     const amounts = this.#suppressions.map(() => 0);
     if (amounts.length === 0)
       return {
-        ...all,
-        ...this.#known(measure, run, all, chosen),
+        ...total,
+        ...this.#bounded(measure, run, total, chosen),
         suppressed: [],
-        choosesAny: chosen && all.places.length > 0,
+        choosesAny: chosen && total.places.length > 0,
       };
     const isSuppressed = (place: MeasuredPlace) =>
       this.#suppressions.findIndex(({ filters }) => choosesPlace(filters, place));
-    const left: PlaceAmount[] = [];
-    for (const each of all.places) {
+    const included: PlaceAmount[] = [];
+    for (const each of total.places) {
       const by = isSuppressed(each.place);
-      if (by < 0) left.push(each);
+      if (by < 0) included.push(each);
       else amounts[by]! += each.amount;
     }
     const taken = amounts.reduce((sum, amount) => sum + amount, 0);
     return {
-      ...this.#known(measure, run, { ...all, amount: all.amount - taken }, chosen),
-      places: left,
-      at: all.at,
+      ...this.#bounded(measure, run, { ...total, amount: total.amount - taken }, chosen),
+      places: included,
+      at: total.at,
       suppressed: this.#suppressions
         .map((suppression, index) => ({ suppression, amount: amounts[index]! }))
         .filter(({ amount }) => amount > 0),
-      choosesAny: chosen && all.places.length > 0,
+      choosesAny: chosen && total.places.length > 0,
     };
   }
 

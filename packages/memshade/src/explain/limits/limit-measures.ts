@@ -165,13 +165,13 @@ const NEEDS: { readonly [Source in FindingSource]: string } = {
   objects: "a run of a module with garbage-collected objects, recorded with --tool objects",
 };
 
-const known = new WeakMap<RecordedTools, readonly Finding[]>();
+const cache = new WeakMap<RecordedTools, readonly Finding[]>();
 
 function findingsOf(run: RecordedTools): readonly Finding[] {
-  let findings = known.get(run);
+  let findings = cache.get(run);
   if (findings === undefined) {
     findings = findsAnything(run) ? runFindings(run, Number.POSITIVE_INFINITY) : [];
-    known.set(run, findings);
+    cache.set(run, findings);
   }
   return findings;
 }
@@ -198,9 +198,9 @@ function ofKinds(kinds: readonly Kind[]): LimitMeasure["measure"] {
 /** Returns why findings are unknown. Kinds that another tool also finds are known without the heap. */
 function unknownOf(kinds: readonly Kind[]): LimitMeasure["unknown"] {
   const sources = [...new Set(kinds.flatMap(({ sources }) => sources))];
-  const others = sources.filter((source) => !OF_BLOCKS.includes(source));
+  const otherSources = sources.filter((source) => !OF_BLOCKS.includes(source));
   return (run) =>
-    others.length < sources.length && !others.some((source) => hasSource(run, source))
+    otherSources.length < sources.length && !otherSources.some((source) => hasSource(run, source))
       ? whyHeapUnknown(run)
       : undefined;
 }
@@ -220,16 +220,16 @@ function findingMeasures(taken: ReadonlySet<string>): LimitMeasure[] {
       measure: ofKinds(KINDS),
     },
     ...KINDS.filter(({ kind }) => !taken.has(kind)).map(
-      (one): LimitMeasure => ({
-        id: one.kind,
+      (findingKind): LimitMeasure => ({
+        id: findingKind.kind,
         also: [],
         figures: FOUND_FIGURES,
         tool: "findings",
         unit: "findings",
-        meaning: `findings of the kind ${one.kind} (memshade explain ${one.kind})`,
-        needs: [NEEDS[one.sources[0]!], ...one.sources.slice(1)].join(" or "),
-        unknown: unknownOf([one]),
-        measure: ofKinds([one]),
+        meaning: `findings of the kind ${findingKind.kind} (memshade explain ${findingKind.kind})`,
+        needs: [NEEDS[findingKind.sources[0]!], ...findingKind.sources.slice(1)].join(" or "),
+        unknown: unknownOf([findingKind]),
+        measure: ofKinds([findingKind]),
       }),
     ),
   ];
@@ -240,10 +240,10 @@ const OWN_PLACES: Readonly<Record<string, LimitMeasure["measure"] | undefined>> 
   workingset: largestInterval,
 };
 
-const OF_TOOLS: readonly LimitMeasure[] = MEASURES.map((one) => ({
-  ...one,
-  also: wordsOf(one, "check").slice(1),
-  measure: OWN_PLACES[one.id] ?? ((run, chosen) => measured(one, run, chosen)),
+const OF_TOOLS: readonly LimitMeasure[] = MEASURES.map((declared) => ({
+  ...declared,
+  also: wordsOf(declared, "check").slice(1),
+  measure: OWN_PLACES[declared.id] ?? ((run, chosen) => measured(declared, run, chosen)),
 }));
 
 export const LIMIT_MEASURES: readonly LimitMeasure[] = [
@@ -268,8 +268,8 @@ function measured(
   if (typeof combine === "object") {
     const [over, under] = [combine.of, combine.by].map((id) => measured(measure(id), run, chosen));
     if (over === undefined || under === undefined) return undefined;
-    const ratio = (of: number, by: number) =>
-      by === 0 ? 0 : combine.isRest === true ? 1 - of / by : of / by;
+    const ratio = (dividend: number, divisor: number) =>
+      divisor === 0 ? 0 : combine.isRest === true ? 1 - dividend / divisor : dividend / divisor;
     return {
       amount: ratio(over.amount, under.amount),
       places: over.places.map(({ place, amount }, index) => ({
@@ -284,10 +284,10 @@ function measured(
   // Estimates and shares are fractional. Only a clock may have parts of its unit.
   const whole = unit === "clock" ? (amount: number) => amount : Math.round;
   const places = placesOfRows(stacks).map((place, row) => ({ place, amount: Number(amounts.amounts[row]) }));
-  const all = added(places, chosen, amounts.rest);
+  const total = added(places, chosen, amounts.rest);
   return {
-    amount: whole(all.amount),
-    places: all.places.map(({ place, amount }) => ({ place, amount: whole(amount) })),
+    amount: whole(total.amount),
+    places: total.places.map(({ place, amount }) => ({ place, amount: whole(amount) })),
     isLowerBound: amounts.isLowerBound,
   };
 }
@@ -328,10 +328,10 @@ function ownersOfInterval(
   const { owners } = instance;
   if (owners === undefined) return undefined;
   const intervals = owners.levels.find(({ factor }) => factor === 1)?.intervals ?? [];
-  const all = intervals.map((_, interval) =>
+  const intervalBytes = intervals.map((_, interval) =>
     added(placesOfInterval(profile, instance, owners, interval), chosen),
   );
-  return all.reduce((most, measured) => (measured.amount > most.amount ? measured : most), {
+  return intervalBytes.reduce((most, measured) => (measured.amount > most.amount ? measured : most), {
     amount: 0,
     places: [],
   });

@@ -34,7 +34,7 @@ export interface LimitMeasure
 
 /** Sums amounts over places. @param rest amount of the run at no place */
 export function added(places: readonly PlaceAmount[], chosen: Chosen, rest = 0): Measured {
-  const those = chosen === undefined ? places : places.filter(({ place }) => chosen(place));
-  const sum = those.reduce((total, { amount }) => total + amount, 0);
-  return { amount: chosen === undefined ? sum + rest : sum, places: those };
+  const chosenPlaces = chosen === undefined ? places : places.filter(({ place }) => chosen(place));
+  const sum = chosenPlaces.reduce((total, { amount }) => total + amount, 0);
+  return { amount: chosen === undefined ? sum + rest : sum, places: chosenPlaces };
 }

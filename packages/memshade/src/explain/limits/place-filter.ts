@@ -14,7 +14,7 @@ export interface PlaceFilter {
 
 export function parseFilter(text: string): PlaceFilter | undefined {
   const [, name, glob] = /^\s*([a-z]+)\s*=\s*(.*?)\s*$/s.exec(text) ?? [];
-  const key = FILTER_KEYS.find((known) => known === name);
+  const key = FILTER_KEYS.find((candidate) => candidate === name);
   return key === undefined || glob === undefined || glob === "" ? undefined : { key, glob };
 }
 
@@ -28,18 +28,18 @@ export function choosesPlace(filters: readonly PlaceFilter[], place: MeasuredPla
 
 function chooses(key: FilterKey, pattern: RegExp, place: MeasuredPlace): boolean {
   const { path, inside = [], kind } = place;
-  const there = [...inside, ...path.slice(0, 1)];
+  const frames = [...inside, ...path.slice(0, 1)];
   switch (key) {
     case "function":
-      return there.some((frame) => namesOf(frame).some((name) => pattern.test(name)));
+      return frames.some((frame) => namesOf(frame).some((name) => pattern.test(name)));
     case "under":
       return [...inside, ...path].some((frame) => namesOf(frame).some((name) => pattern.test(name)));
     case "file":
-      return there.some(({ file }) => file !== undefined && endsOf(file).some((end) => pattern.test(end)));
+      return frames.some(({ file }) => file !== undefined && endsOf(file).some((end) => pattern.test(end)));
     case "package":
-      return there.some((frame) => packagesOf(frame).some((name) => pattern.test(name)));
+      return frames.some((frame) => packagesOf(frame).some((name) => pattern.test(name)));
     case "module":
-      return there.some(({ module }) => module !== undefined && pattern.test(module));
+      return frames.some(({ module }) => module !== undefined && pattern.test(module));
     case "kind":
       return kind !== undefined && pattern.test(kind);
     default:

@@ -70,15 +70,15 @@ function heapsInBlocks(profile: HeapProfile): string[] {
   // Allocators of native programs are those known to the dynamic linker.
   if (!searched || !isFew || isOfNativeProgram(profile)) return [];
   const share = `${formatPercent(bytes, peakBytes)} of the peak`;
-  const what =
+  const sentence =
     blocks === 1
       ? `One block of ${formatBytes(bytes)} is ${share}. If the program cuts it up itself, what lies in it is not told apart`
       : `${groupDigits(blocks)} blocks with ${formatBytes(bytes)} are ${share}. If the program cuts them up itself, what lies in them is not told apart`;
   if (further.length === 0)
-    return [`${what}: --allocator malloc=NAME|#INDEX,free=NAME|#INDEX names who does.`];
-  const [first, ...others] = further.map((text) => `--allocator ${quoted(text)}`);
-  const or = others.length === 0 ? "" : ` Others that may: ${others.join("; ")}.`;
-  return [`${what}; these functions look like they do: ${first}.${or}`];
+    return [`${sentence}: --allocator malloc=NAME|#INDEX,free=NAME|#INDEX names who does.`];
+  const [first, ...otherPairs] = further.map((text) => `--allocator ${quoted(text)}`);
+  const or = otherPairs.length === 0 ? "" : ` Others that may: ${otherPairs.join("; ")}.`;
+  return [`${sentence}; these functions look like they do: ${first}.${or}`];
 }
 
 const quoted = (text: string) => (/^[\w=:,.]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);

@@ -106,12 +106,12 @@ function withWhole(amounts: Column["amounts"], whole: number | undefined): Colum
 }
 
 /** Returns the live blocks at the end, without suppressed ones. */
-function left(profile: HeapProfile, what: "Bytes" | "Blocks"): Column | undefined {
-  const live = ofSite(profile, `live${what}`, profile.description.totals?.[`live${what}`]);
-  const suppressed = profile.contexts.site?.[`suppressed${what}`];
+function liveUnsuppressed(profile: HeapProfile, quantity: "Bytes" | "Blocks"): Column | undefined {
+  const live = ofSite(profile, `live${quantity}`, profile.description.totals?.[`live${quantity}`]);
+  const suppressed = profile.contexts.site?.[`suppressed${quantity}`];
   if (live === undefined || suppressed === undefined || suppressed.every((amount) => amount === 0))
     return live;
-  const whole = what === "Bytes" ? "totalSize" : "allocCount";
+  const whole = quantity === "Bytes" ? "totalSize" : "allocCount";
   const varianceIn = variancesIn(profile.contexts, live.amounts, whole);
   const amounts = suppressed.map((amount, row) => Number(live.amounts[row]) - amount);
   if (varianceIn !== undefined)
@@ -122,24 +122,27 @@ function left(profile: HeapProfile, what: "Bytes" | "Blocks"): Column | undefine
   return { amounts, rest: live.rest };
 }
 
-function lost(profile: HeapProfile, what: "bytes" | "blocks"): Column | undefined {
+function lost(profile: HeapProfile, quantity: "bytes" | "blocks"): Column | undefined {
   const [definite, indirect] = [liveBlocksOf(profile, "definite"), liveBlocksOf(profile, "indirect")];
-  return definite && indirect && { amounts: definite[what].map((of, row) => of + indirect[what][row]!) };
+  return (
+    definite &&
+    indirect && { amounts: definite[quantity].map((amount, row) => amount + indirect[quantity][row]!) }
+  );
 }
 
 const whyLost = ({ heap }: MeasuredProfiles): string | undefined =>
   whyHeapUnknown({ heap }) ?? (heap && whyLostUnknown(heap));
 
-function ofMeasure(measure: BlockMeasure | undefined, what: "bytes" | "blocks"): Column | undefined {
-  return measure && { amounts: measure[what], isLowerBound: measure.isLowerBound };
+function ofMeasure(measure: BlockMeasure | undefined, quantity: "bytes" | "blocks"): Column | undefined {
+  return measure && { amounts: measure[quantity], isLowerBound: measure.isLowerBound };
 }
 
 /** Returns a measure of the use of blocks; undefined if use was not recorded. */
 function ofUse(
   profile: HeapProfile,
-  of: (profile: HeapProfile) => BlockMeasure | undefined,
+  measureOf: (profile: HeapProfile) => BlockMeasure | undefined,
 ): Column | undefined {
-  return isUseKnown(profile) ? ofMeasure(of(profile), "bytes") : undefined;
+  return isUseKnown(profile) ? ofMeasure(measureOf(profile), "bytes") : undefined;
 }
 
 function ofAmounts(amounts: Float64Array | undefined): Column | undefined {
@@ -211,7 +214,7 @@ export const HEAP_MEASURES: ToolMeasures = {
       partOf: "bytes",
       sample: { type: "inuse_space" },
       beside: ["bytes", "blocks", "density"],
-      column: (heap) => left(heap, "Bytes"),
+      column: (heap) => liveUnsuppressed(heap, "Bytes"),
     },
     {
       id: "lost",
@@ -405,7 +408,7 @@ export const HEAP_MEASURES: ToolMeasures = {
       partOf: "blocks",
       sample: { type: "inuse_objects" },
       beside: ["left", "blocks", "bytes"],
-      column: (heap) => left(heap, "Blocks"),
+      column: (heap) => liveUnsuppressed(heap, "Blocks"),
     },
     {
       id: "lost-blocks",

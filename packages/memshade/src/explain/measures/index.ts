@@ -28,7 +28,7 @@ export function isAdditive({ combine }: Measure): boolean {
 }
 
 export function measure(id: string): Measure {
-  const found = MEASURES.find((one) => one.id === id);
+  const found = MEASURES.find((candidate) => candidate.id === id);
   if (found === undefined) throw new RangeError(`no such measure: ${id}`);
   return found;
 }
@@ -52,7 +52,8 @@ export function findMeasure(word: string, view: MeasureView, tool?: MeasuredTool
   const own = tool === undefined ? [] : measuresOfTool(tool);
   for (const among of [own, MEASURES]) {
     const found =
-      among.find(({ id }) => id === word) ?? among.find((one) => wordsOf(one, view).includes(word));
+      among.find(({ id }) => id === word) ??
+      among.find((candidate) => wordsOf(candidate, view).includes(word));
     if (found !== undefined) return found;
   }
   return undefined;
@@ -70,7 +71,7 @@ export function isReversed({ aliases = [] }: Measure, word: string, view: Measur
 }
 
 export function nearestMeasures(word: string, among: readonly Measure[], view: MeasureView): string[] {
-  const names = among.flatMap((one) => wordsOf(one, view).map((name) => ({ word: name, name })));
+  const names = among.flatMap((candidate) => wordsOf(candidate, view).map((name) => ({ word: name, name })));
   return nearest(word, names).slice(0, 3);
 }
 
@@ -111,13 +112,13 @@ export function gapsOfTool(tool: MeasuredTool, profiles: MeasuredProfiles): read
 }
 
 export function knownMeasures(tool: MeasuredTool, profiles: MeasuredProfiles): Measure[] {
-  return measuresOfTool(tool).filter((one) => isKnown(one, profiles));
+  return measuresOfTool(tool).filter((candidate) => isKnown(candidate, profiles));
 }
 
 /** Returns the additive measures that the run has by place. */
 export function placedMeasures(tool: MeasuredTool, profiles: MeasuredProfiles): Measure[] {
   return knownMeasures(tool, profiles).filter(
-    (one) => isAdditive(one) && one.column(profiles)?.isUnplaced !== true,
+    (candidate) => isAdditive(candidate) && candidate.column(profiles)?.isUnplaced !== true,
   );
 }
 

@@ -125,13 +125,13 @@ export function measuresOf<Tool extends MeasuredTool>(
 }
 
 /** Caches a function's result for each object, for the object's lifetime. */
-export function once<Key extends object, Value>(of: (key: Key) => Value): (key: Key) => Value {
-  const known = new WeakMap<Key, { readonly value: Value }>();
+export function once<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
+  const cache = new WeakMap<Key, { readonly value: Value }>();
   return (key) => {
-    let found = known.get(key);
+    let found = cache.get(key);
     if (found === undefined) {
-      found = { value: of(key) };
-      known.set(key, found);
+      found = { value: compute(key) };
+      cache.set(key, found);
     }
     return found.value;
   };

@@ -55,7 +55,7 @@ function ofShares(
 }
 
 function ofTypes({ parts }: ObjectsProfile, figure: "bytes" | "objects"): number {
-  return parts.reduce((sum, { types }) => sum + types.reduce((all, type) => all + type[figure], 0), 0);
+  return parts.reduce((sum, { types }) => sum + types.reduce((total, type) => total + type[figure], 0), 0);
 }
 
 /** Returns the bytes of fields and elements that were never read in any object, by the place that creates it. */

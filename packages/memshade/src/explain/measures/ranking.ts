@@ -13,12 +13,12 @@ import { TOOLS } from "./tools.ts";
 
 /** Groups rows by the visible attributes of their places; sites also by the created type. */
 export function groupRows(measured: MeasuredStacks, by: GroupBy): RowGroups {
-  const { stacks, rows: all, sites, labels } = measured;
-  const groupOf = new Int32Array(all.length);
+  const { stacks, rows: rowStacks, sites, labels } = measured;
+  const groupOf = new Int32Array(rowStacks.length);
   const rows: number[][] = [];
   const numbers = new Map<string, number>();
-  for (let row = 0; row < all.length; row++) {
-    const site = sites[row] === NONE ? all[row]! : sites[row]!;
+  for (let row = 0; row < rowStacks.length; row++) {
+    const site = sites[row] === NONE ? rowStacks[row]! : sites[row]!;
     const path = by === "path" ? placePath(measured, row) : framesOf(stacks, site).slice(0, 1);
     const key = `${by === "function" ? "" : labels?.[row]}\n${path.map((frame) => placeKey(frame, by)).join("\n")}`;
     let group = numbers.get(key);
@@ -72,8 +72,8 @@ export function amountsOf(
   return { values, rest };
 }
 
-export function wholeOf(one: Measure, profiles: MeasuredProfiles): number | undefined {
-  const { combine, column } = one;
+export function wholeOf(measured: Measure, profiles: MeasuredProfiles): number | undefined {
+  const { combine, column } = measured;
   if (typeof combine === "object") {
     const [over, under] = [combine.of, combine.by].map((id) => wholeOf(measure(id), profiles));
     if (over === undefined || under === undefined) return undefined;
@@ -112,27 +112,31 @@ function groupsOf({ tool }: Measure, profiles: MeasuredProfiles, by: GroupBy): R
 
 /** Returns undefined if the run has not recorded the measure by place. */
 export function rankMeasure(
-  one: Measure,
+  measured: Measure,
   profiles: MeasuredProfiles,
   by: GroupBy = "site",
   order: Order = "largest",
 ): Ranking | undefined {
-  const groups = groupsOf(one, profiles, by);
+  const groups = groupsOf(measured, profiles, by);
   if (groups === undefined) return undefined;
-  const amounts = amountsOf(one, profiles, groups);
+  const amounts = amountsOf(measured, profiles, groups);
   if (amounts === undefined) return undefined;
   const { values, rest } = amounts;
   // A ratio may be 0 although its divisor is not.
   const parts =
-    typeof one.combine === "object" ? amountsOf(measure(one.combine.by), profiles, groups)!.values : values;
+    typeof measured.combine === "object"
+      ? amountsOf(measure(measured.combine.by), profiles, groups)!.values
+      : values;
   const ranked = rank(values, order).filter((group) => parts[group]! > 0);
-  const beside = (one.beside ?? []).flatMap((id) => {
+  const beside = (measured.beside ?? []).flatMap((id) => {
     const other = measure(id);
-    const others = amountsOf(other, profiles, groups);
-    return others === undefined ? [] : [{ measure: other, values: others.values }];
+    const otherAmounts = amountsOf(other, profiles, groups);
+    return otherAmounts === undefined ? [] : [{ measure: other, values: otherAmounts.values }];
   });
-  const total = isAdditive(one) ? values.reduce((sum, value) => sum + value, Math.max(0, rest)) : undefined;
-  return { measure: one, order, groups, ranked, values, rest, total, beside };
+  const total = isAdditive(measured)
+    ? values.reduce((sum, value) => sum + value, Math.max(0, rest))
+    : undefined;
+  return { measure: measured, order, groups, ranked, values, rest, total, beside };
 }
 
 /**

@@ -46,7 +46,7 @@ function callersKnown({ stores }: WasteFile): string {
 
 export function firstRowOf(file: WasteFile, part: Part): number {
   const before = PARTS.slice(0, PARTS.indexOf(part));
-  return before.reduce((sum, one) => sum + (file[one]?.length ?? 0), 0);
+  return before.reduce((sum, previous) => sum + (file[previous]?.length ?? 0), 0);
 }
 
 function framesOf(ip: WasteIp): MeasuredFrame[] {
@@ -79,10 +79,10 @@ function modulesOf({
     rows.flatMap(({ ips }) => ips.map(({ address }) => moduleOf(address))),
   );
   const count =
-    [...used, ...modules.map(({ index }) => index)].reduce((most, one) => Math.max(most, one), -1) + 1;
-  const known = new Map(modules.map((module) => [module.index, module]));
+    [...used, ...modules.map(({ index }) => index)].reduce((most, index) => Math.max(most, index), -1) + 1;
+  const modulesByIndex = new Map(modules.map((module) => [module.index, module]));
   return Array.from({ length: count }, (_, index) => {
-    const { name = `module ${index}`, buildId } = known.get(index) ?? {};
+    const { name = `module ${index}`, buildId } = modulesByIndex.get(index) ?? {};
     return { index, name, buildId };
   });
 }
@@ -98,7 +98,7 @@ function ofPart<Row>(
   amountOf: (row: Row) => number,
   whole?: number,
 ): Column {
-  const amounts = new Float64Array(PARTS.reduce((sum, one) => sum + (file[one]?.length ?? 0), 0));
+  const amounts = new Float64Array(PARTS.reduce((sum, anyPart) => sum + (file[anyPart]?.length ?? 0), 0));
   const first = firstRowOf(file, part);
   let sum = 0;
   for (const [index, row] of rows.entries()) {

@@ -119,9 +119,9 @@ const workingSetStacks = once((profile: WorkingSetProfile): MeasuredStacks => {
 /** Returns the first row of an instance's part. @param instance index of the instance */
 export function firstRowOf(profile: WorkingSetProfile, instance: number, part: Part): number {
   const rows = rowsOf(profile);
-  const sizeOf = (of: InstanceRows, parts: readonly Part[]) =>
-    parts.reduce((sum, one) => sum + of[one].length, 0);
-  const before = rows.slice(0, instance).reduce((sum, of) => sum + sizeOf(of, PARTS), 0);
+  const sizeOf = (instanceRows: InstanceRows, parts: readonly Part[]) =>
+    parts.reduce((sum, rowPart) => sum + instanceRows[rowPart].length, 0);
+  const before = rows.slice(0, instance).reduce((sum, instanceRows) => sum + sizeOf(instanceRows, PARTS), 0);
   return before + sizeOf(rows[instance]!, PARTS.slice(0, PARTS.indexOf(part)));
 }
 
@@ -159,7 +159,7 @@ export function frameOf(
  */
 function ofPart<P extends Part>(
   part: P,
-  amountOf: (row: InstanceRows[P][number], of: InstanceWorkingSet, lineBytes: number) => number,
+  amountOf: (row: InstanceRows[P][number], instance: InstanceWorkingSet, lineBytes: number) => number,
   {
     isIn,
     restOf = () => 0,
@@ -171,14 +171,14 @@ function ofPart<P extends Part>(
   return (profile) => {
     const { instances, lineBytes } = profile;
     if (!instances.some(isIn)) return undefined;
-    const all = rowsOf(profile);
-    const amounts = all.flatMap((rows) =>
-      PARTS.flatMap((one): number[] =>
-        one === part
+    const instanceRows = rowsOf(profile);
+    const amounts = instanceRows.flatMap((rows) =>
+      PARTS.flatMap((anyPart): number[] =>
+        anyPart === part
           ? (rows[part] as InstanceRows[P]).map((row: InstanceRows[P][number]) =>
               amountOf(row, rows.instance, lineBytes),
             )
-          : new Array<number>(rows[one].length).fill(0),
+          : new Array<number>(rows[anyPart].length).fill(0),
       ),
     );
     const rest = instances.reduce(
@@ -201,9 +201,9 @@ function otherLines(attribution: Attribution | undefined, lineBytes: number): nu
 
 /** Returns the mean amount per interval of the contexts that are not listed. */
 function otherMean(attribution: Attribution | undefined, lineBytes: number): number {
-  const others = attribution?.levels?.find(({ factor }) => factor === 1)?.others ?? [];
-  const sum = others.reduce((all, lines) => all + lines, 0);
-  return others.length === 0 ? 0 : (sum / others.length) * lineBytes;
+  const otherLinesByInterval = attribution?.levels?.find(({ factor }) => factor === 1)?.others ?? [];
+  const sum = otherLinesByInterval.reduce((total, lines) => total + lines, 0);
+  return otherLinesByInterval.length === 0 ? 0 : (sum / otherLinesByInterval.length) * lineBytes;
 }
 
 /** Returns first touches. If they were not recorded by place, the run's total of lines is still known. */
@@ -218,7 +218,7 @@ function firstTouches(profile: WorkingSetProfile): Column | undefined {
   if (isPlaced || !isCounted) return placed;
   const lines = instances.reduce((sum, { total }) => sum + total.lines! * lineBytes, 0);
   const rows = rowsOf(profile).reduce(
-    (sum, of) => sum + PARTS.reduce((all, one) => all + of[one].length, 0),
+    (sum, rows) => sum + PARTS.reduce((total, part) => total + rows[part].length, 0),
     0,
   );
   return { amounts: new Float64Array(rows), rest: lines, isUnplaced: true };
@@ -252,8 +252,8 @@ function cacheInWords({ workingset }: MeasuredProfiles): string | undefined {
   const locality = workingset?.instances.find(hasLocality)?.locality;
   if (workingset === undefined || locality === undefined) return undefined;
   const kib = (locality.sitesAtLines * workingset.lineBytes) / 1024;
-  const how = locality.method === "exact" ? "" : " They are estimated from a sample of all lines.";
-  return `Misses are those of a fully associative cache of ${kib} KiB.${how}`;
+  const remark = locality.method === "exact" ? "" : " They are estimated from a sample of all lines.";
+  return `Misses are those of a fully associative cache of ${kib} KiB.${remark}`;
 }
 
 const LINES = { count: "lines", counted: "lines" } as const;
@@ -407,7 +407,7 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
         ({ cold, sites }) =>
           Math.max(
             0,
-            sites.reduce((left, site) => left - site.cold, cold),
+            sites.reduce((remaining, site) => remaining - site.cold, cold),
           ),
       ),
     },

@@ -44,10 +44,10 @@ export function sourceTables(profiles: MeasuredProfiles): SourceTable[] {
 /** Returns the program's own source lines with a tool's measures, as far as the run has them by place. */
 export function sourceLines(tool: SourceTool, profiles: MeasuredProfiles): SourceTable {
   const [shown, more] = OF_LINES[tool];
-  const known = [...shown, ...more].flatMap((id) => {
-    const of = measure(id);
-    const found = of.column(profiles);
-    return found === undefined || found.isUnplaced === true ? [] : [{ of, amounts: found.amounts }];
+  const columns = [...shown, ...more].flatMap((id) => {
+    const declared = measure(id);
+    const found = declared.column(profiles);
+    return found === undefined || found.isUnplaced === true ? [] : [{ declared, amounts: found.amounts }];
   });
   const stacks = stacksOf(tool, profiles)!;
   const lines = new Map<string, { file: string; line: number; values: number[] }>();
@@ -57,25 +57,25 @@ export function sourceLines(tool: SourceTool, profiles: MeasuredProfiles): Sourc
     const key = `${line} ${file}`;
     let sums = lines.get(key);
     if (sums === undefined) {
-      sums = { file, line, values: known.map(() => 0) };
+      sums = { file, line, values: columns.map(() => 0) };
       lines.set(key, sums);
     }
-    for (const [index, { of, amounts }] of known.entries())
-      sums.values[index] = combined(of, sums.values[index]!, Number(amounts[row]));
+    for (const [index, { declared, amounts }] of columns.entries())
+      sums.values[index] = combined(declared, sums.values[index]!, Number(amounts[row]));
   }
   return {
     tool,
-    columns: known.map(({ of: { id, head, unit } }) => ({
+    columns: columns.map(({ declared: { id, head, unit } }) => ({
       key: id,
       head: shown.includes(id) ? head : undefined,
       unit: unit === "bytes" ? "bytes" : "count",
     })),
-    lines: byPart([...lines.values()], known.filter(({ of }) => shown.includes(of.id)).length),
+    lines: byPart([...lines.values()], columns.filter(({ declared }) => shown.includes(declared.id)).length),
   };
 }
 
-function combined({ combine }: Measure, one: number, other: number): number {
-  return combine === "most" ? Math.max(one, other) : one + other;
+function combined({ combine }: Measure, a: number, b: number): number {
+  return combine === "most" ? Math.max(a, b) : a + b;
 }
 
 /**
@@ -87,5 +87,5 @@ function byPart<Line extends { readonly values: readonly number[] }>(lines: Line
   );
   const partOf = ({ values }: Line) =>
     Math.max(0, ...totals.map((total, index) => (total === 0 ? 0 : values[index]! / total)));
-  return lines.filter((line) => partOf(line) > 0).sort((one, other) => partOf(other) - partOf(one));
+  return lines.filter((line) => partOf(line) > 0).sort((lineA, lineB) => partOf(lineB) - partOf(lineA));
 }

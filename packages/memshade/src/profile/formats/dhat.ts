@@ -104,8 +104,8 @@ function pointsOf(profile: SampleProfile, { tb, tbk, lives, accesses }: DhatColu
   const textIndex = new Map<string, number>();
   const indexOf = profile.frames.map((frame) => {
     const text = textOf(frame);
-    const known = textIndex.get(text);
-    if (known !== undefined) return known;
+    const existing = textIndex.get(text);
+    if (existing !== undefined) return existing;
     textIndex.set(text, texts.length);
     return texts.push(text) - 1;
   });
@@ -114,8 +114,8 @@ function pointsOf(profile: SampleProfile, { tb, tbk, lives, accesses }: DhatColu
   for (let row = 0; row < profile.samples.length; row++) {
     const fs = framesOfSampleStack(profile, profile.samples.stack[row]!).map((frame) => indexOf[frame]!);
     const amounts = Object.fromEntries(columns.map(([name, column]) => [name, column[row]!]));
-    const known = points.get(fs.join());
-    points.set(fs.join(), { ...together(amounts as Amounts, known), fs });
+    const existing = points.get(fs.join());
+    points.set(fs.join(), { ...together(amounts as Amounts, existing), fs });
   }
   for (const { fs: _, ...amounts } of points.values())
     for (const [name, value] of Object.entries(amounts)) exactAmount(value, name);
@@ -123,13 +123,13 @@ function pointsOf(profile: SampleProfile, { tb, tbk, lives, accesses }: DhatColu
 }
 
 /** Adds the amounts of two samples. `mb` and `mbk` take the larger value: maxima of different times do not add up. */
-function together(one: Amounts, other: Amounts | undefined): Amounts {
-  if (other === undefined) return one;
-  const sum = (name: keyof Amounts) => (one[name] ?? 0) + (other[name] ?? 0);
-  const accesses = one.rb === undefined ? {} : { rb: sum("rb"), wb: sum("wb") };
+function together(a: Amounts, b: Amounts | undefined): Amounts {
+  if (b === undefined) return a;
+  const sum = (name: keyof Amounts) => (a[name] ?? 0) + (b[name] ?? 0);
+  const accesses = a.rb === undefined ? {} : { rb: sum("rb"), wb: sum("wb") };
   const total = { tb: sum("tb"), tbk: sum("tbk"), ...accesses };
-  if (one.tl === undefined) return total;
-  const most = (name: "mb" | "mbk") => Math.max(one[name] ?? 0, other[name] ?? 0);
+  if (a.tl === undefined) return total;
+  const most = (name: "mb" | "mbk") => Math.max(a[name] ?? 0, b[name] ?? 0);
   const [gb, gbk, eb, ebk] = [sum("gb"), sum("gbk"), sum("eb"), sum("ebk")];
   return {
     ...total,
@@ -148,8 +148,8 @@ function textOf({ function: name, address = 0, file, line, column }: SampleFrame
   const place = [file, line || undefined, line ? column || undefined : undefined].filter(
     (part) => part !== undefined,
   );
-  const where = file === undefined ? "" : ` (${place.join(":")})`;
-  return `0x${address.toString(16).toUpperCase()}: ${name}${where}`;
+  const position = file === undefined ? "" : ` (${place.join(":")})`;
+  return `0x${address.toString(16).toUpperCase()}: ${name}${position}`;
 }
 
 const VERSION = 2;
@@ -239,7 +239,7 @@ export function readDhat(json: string): HeapProfile {
   });
   return importedHeapProfile({
     contexts,
-    modules: modules.all,
+    modules: modules.list,
     program,
     command: file.cmd === "" ? undefined : file.cmd.split(" "),
     clock: clockOf(file.tu),
@@ -341,7 +341,7 @@ function frameOf(entry: string, modules: FrameModules, program: string | undefin
   const [, address, rest = ""] = FRAME.exec(entry) ?? [];
   const [, name = rest, object, file, line, column] = PLACE.exec(rest) ?? [];
   const called = {
-    module: modules.of(object ?? program ?? "the program", object),
+    module: modules.indexOf(object ?? program ?? "the program", object),
     name: name === "???" ? undefined : name,
     offset: address === undefined ? 0 : Number(BigInt(`0x${address}`)),
     file,
@@ -356,8 +356,8 @@ function frameOf(entry: string, modules: FrameModules, program: string | undefin
 /** Drops the profiler's own functions from the innermost end. A frame at the same address as its caller is inlined. */
 function withoutRuntime(frames: readonly DhatFrame[]): ResolvedFrame[] {
   const first = frames.findIndex(({ isRuntime }) => !isRuntime);
-  const kept = first <= 0 ? frames : frames.slice(first);
-  return kept.map(({ called, inlined }, depth) =>
-    called.offset !== 0 && called.offset === kept[depth + 1]?.called.offset ? inlined : called,
+  const programFrames = first <= 0 ? frames : frames.slice(first);
+  return programFrames.map(({ called, inlined }, depth) =>
+    called.offset !== 0 && called.offset === programFrames[depth + 1]?.called.offset ? inlined : called,
   );
 }

@@ -57,7 +57,10 @@ export function readElfCore(source: ByteSource): ProcessImage {
   }
   const memory = new CoreMemory(source, segments);
   const gaps = core.problems.map(({ message }) => message);
-  const lastByte = programHeaders.reduce((end, one) => Math.max(end, one.fileOffset + one.fileSize), 0);
+  const lastByte = programHeaders.reduce(
+    (end, header) => Math.max(end, header.fileOffset + header.fileSize),
+    0,
+  );
   if (lastByte > source.size)
     gaps.push(`The dump was cut off: ${source.size} of ${lastByte} bytes are there.`);
 

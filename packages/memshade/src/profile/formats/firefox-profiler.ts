@@ -62,10 +62,10 @@ export function* writeFirefoxProfiler(
 }
 
 function meta({ name, notes, samples, valueTypes }: SampleProfile, version: string): object {
-  const said = valueTypes.flatMap(({ type, says }) =>
+  const descriptions = valueTypes.flatMap(({ type, says }) =>
     says === undefined ? [] : { label: type, value: says },
   );
-  const entries = [...said, ...notes.map((value) => ({ label: "Note", value }))].map((entry) => ({
+  const entries = [...descriptions, ...notes.map((value) => ({ label: "Note", value }))].map((entry) => ({
     ...entry,
     format: "string",
   }));
@@ -318,8 +318,8 @@ class SharedTables {
 
   #frame(index: number, inlineDepth: number): number {
     const key = `${index} ${inlineDepth}`;
-    const known = this.#frameIndex.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#frameIndex.get(key);
+    if (existing !== undefined) return existing;
     const frame = this.#profile.frames[index]!;
     const row = this.#frames.add({
       address: frame.address ?? -1,
@@ -338,8 +338,8 @@ class SharedTables {
 
   #function({ function: name, file, startLine, language }: SampleFrame): number {
     const key = JSON.stringify([name, file, startLine, language]);
-    const known = this.#functionIndex.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#functionIndex.get(key);
+    if (existing !== undefined) return existing;
     const row = this.#functions.add({
       name: this.string(name),
       isJS: language === "JavaScript",
@@ -353,8 +353,8 @@ class SharedTables {
   }
 
   #source(file: string): number {
-    const known = this.#sourceIndex.get(file);
-    if (known !== undefined) return known;
+    const existing = this.#sourceIndex.get(file);
+    if (existing !== undefined) return existing;
     const row = this.#sources.add({ filename: this.string(file), startLine: 1, startColumn: 1 });
     this.#sourceIndex.set(file, row);
     return row;

@@ -16,7 +16,7 @@ export function* writeFolded(profile: SampleProfile, valueColumn = 0): Generator
     sums.set(path, (sums.get(path) ?? 0) + values[valueColumn]!);
   }
   const lines = [...sums].filter(([, sum]) => exactAmount(sum, "the weight of a stack") > 0);
-  lines.sort(([one], [other]) => (one < other ? -1 : 1));
+  lines.sort(([pathA], [pathB]) => (pathA < pathB ? -1 : 1));
   for (const [path, sum] of lines) yield `${path} ${sum}\n`;
 }
 

@@ -93,7 +93,7 @@ class HeaptrackReader {
     assertHolds(frames, length, CONSTRUCT);
     return importedHeapProfile({
       contexts: [...this.#sums].map(([trace, sums]) => this.#context(trace, sums)),
-      modules: this.#modules.all,
+      modules: this.#modules.list,
       program: this.#program(),
       command: this.#command === "" ? undefined : this.#command.split(" "),
       clock: { kind: "wall", unit: "ms" },
@@ -176,7 +176,7 @@ class HeaptrackReader {
   #place([address, module = 0, ...rest]: number[]): ResolvedFrame[] {
     this.#isInterpreted = true;
     const path = module === 0 ? undefined : this.#named(module);
-    const common = { module: this.#modules.of(path ?? "unknown code", path), offset: address ?? 0 };
+    const common = { module: this.#modules.indexOf(path ?? "unknown code", path), offset: address ?? 0 };
     const frames: ResolvedFrame[] = [];
     for (let at = 0; at < rest.length; at += 3) {
       const [name = 0, file = 0, line = 0] = rest.slice(at, at + 3);
@@ -208,7 +208,7 @@ class HeaptrackReader {
   }
 
   #allocate(index: number): void {
-    const { size, sums } = this.#known(index);
+    const { size, sums } = this.#allocationAt(index);
     sums.blocks++;
     sums.bytes += size;
     sums.liveBlocks++;
@@ -226,7 +226,7 @@ class HeaptrackReader {
   }
 
   #free(index: number): void {
-    const { size, sums } = this.#known(index);
+    const { size, sums } = this.#allocationAt(index);
     if (sums.liveBlocks === 0) this.#fail("more blocks are freed than were allocated");
     this.#keepPeak();
     sums.liveBlocks--;
@@ -238,7 +238,7 @@ class HeaptrackReader {
     this.#last = -1;
   }
 
-  #known(index: number): { size: number; sums: TraceSums } {
+  #allocationAt(index: number): { size: number; sums: TraceSums } {
     const { size, trace } = this.#allocations[index] ?? this.#fail(`allocation ${index} is not there`);
     let sums = this.#sums.get(trace);
     if (sums === undefined) {
@@ -278,8 +278,8 @@ class HeaptrackReader {
     return first.slice(first.lastIndexOf("/") + 1) || undefined;
   }
 
-  #fail(what: string, kind: "malformed" | "bad-magic" = "malformed"): never {
-    throw new FormatError(kind, this.#offset, CONSTRUCT, what);
+  #fail(fault: string, kind: "malformed" | "bad-magic" = "malformed"): never {
+    throw new FormatError(kind, this.#offset, CONSTRUCT, fault);
   }
 }
 

@@ -385,7 +385,7 @@ export const STORE_TABLES: readonly StoreTable[] = [
 ];
 
 export function tableOf(name: string): StoreTable {
-  const table = STORE_TABLES.find((one) => one.name === name);
+  const table = STORE_TABLES.find((candidate) => candidate.name === name);
   if (table === undefined) throw new RangeError(`no such table: ${name}`);
   return table;
 }
@@ -429,7 +429,8 @@ function columnData({ name, type }: StoreColumn, rows: readonly StoreRow[]): Col
 function cellOf(value: StoreValue, type: StoreType): unknown {
   if (value === undefined) return null;
   if (type === "int64") return BigInt.asIntN(64, BigInt(value as bigint | number));
-  if (type === "int64s") return (value as readonly bigint[]).map((one) => BigInt.asIntN(64, BigInt(one)));
+  if (type === "int64s")
+    return (value as readonly bigint[]).map((element) => BigInt.asIntN(64, BigInt(element)));
   return type === "timestamp" ? new Date(value as number) : value;
 }
 

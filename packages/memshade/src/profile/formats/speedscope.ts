@@ -83,12 +83,12 @@ function* rowsOf(profile: SampleProfile): Generator<Rows> {
   if (samples.timeMs === undefined) {
     const sums = sumByStack(profile);
     for (const [column, { type, unit }] of valueTypes.entries()) {
-      const kept = sums.filter(({ values }) => exactAmount(values[column]!, type) > 0);
+      const weighted = sums.filter(({ values }) => exactAmount(values[column]!, type) > 0);
       yield {
         name: type,
         unit: UNIT[unit],
-        stacks: kept.map(({ stack }) => stack),
-        weights: kept.map(({ values }) => values[column]!),
+        stacks: weighted.map(({ stack }) => stack),
+        weights: weighted.map(({ values }) => values[column]!),
       };
     }
     if (profile.history !== undefined) {

@@ -73,14 +73,14 @@ class Reader {
       if (line === undefined || line.text === "{") this.#fail(start, `"{" without "}"`);
       if (line.text !== "" && !line.text.startsWith("#")) lines.push(line);
     }
-    const [name, what, ...rest] = lines;
-    if (name === undefined || what === undefined || lines.length < LEAST_LINES)
+    const [name, error, ...rest] = lines;
+    if (name === undefined || error === undefined || lines.length < LEAST_LINES)
       this.#fail(start, "a suppression has a name, a kind such as Memcheck:Leak, and frames, a line each");
-    const [, tools, kind] = /^([\w,]+):(\w+)$/.exec(what.text) ?? [];
-    if (tools === undefined) this.#fail(what, `no kind such as Memcheck:Leak: "${what.text}"`);
+    const [, tools, kind] = /^([\w,]+):(\w+)$/.exec(error.text) ?? [];
+    if (tools === undefined) this.#fail(error, `no kind such as Memcheck:Leak: "${error.text}"`);
     if (kind !== "Leak" || !tools.split(",").includes("Memcheck")) return undefined;
     const kinds = rest[0]?.text.startsWith("match-leak-kinds:") ? this.#kinds(rest.shift()!) : ALL_KINDS;
-    if (rest.length === 0) this.#fail(what, "no frames behind it");
+    if (rest.length === 0) this.#fail(error, "no frames behind it");
     return {
       name: name.text,
       reason: this.#reason(),
@@ -96,7 +96,7 @@ class Reader {
     if (kinds === "none") return new Set();
     return new Set(
       kinds.split(",").map((text) => {
-        const kind = LEAK_KINDS.find((known) => known === text.trim());
+        const kind = LEAK_KINDS.find((candidate) => candidate === text.trim());
         return kind ?? this.#fail(line, `"${text.trim()}" is none of ${LEAK_KINDS.join(", ")}, all`);
       }),
     );
@@ -123,7 +123,7 @@ class Reader {
     return `${this.#file}:${number}`;
   }
 
-  #fail(line: Line, what: string): never {
-    throw new UserError(`${this.#placeOf(line)}: ${what}`);
+  #fail(line: Line, fault: string): never {
+    throw new UserError(`${this.#placeOf(line)}: ${fault}`);
   }
 }

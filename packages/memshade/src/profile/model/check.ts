@@ -124,9 +124,9 @@ export const settings: Check<Record<string, string | number | boolean>> = (value
 /**
  * Parses a JSON text that names its schema and version.
  *
- * @param what predicate for the error about another schema, such as "does not describe …"
+ * @param predicate text for the error about another schema, such as "does not describe …"
  */
-export function parseVersioned(json: string, schema: string, version: number, what: string): unknown {
+export function parseVersioned(json: string, schema: string, version: number, predicate: string): unknown {
   let value: unknown;
   try {
     value = JSON.parse(json);
@@ -135,7 +135,7 @@ export function parseVersioned(json: string, schema: string, version: number, wh
   }
   const header = value as { schema?: unknown; version?: unknown } | null;
   if (typeof header !== "object" || header === null || header.schema !== schema)
-    throw new UserError(`it ${what} (its schema is not "${schema}")`);
+    throw new UserError(`it ${predicate} (its schema is not "${schema}")`);
   if (header.version !== version)
     throw new UserError(
       `it has version ${JSON.stringify(header.version)}, this memshade reads version ${version}`,

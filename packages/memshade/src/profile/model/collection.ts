@@ -9,10 +9,10 @@ export interface BlockCollection {
   lifetime: number;
 }
 
-export function addCollection(one: BlockCollection, other: BlockCollection): BlockCollection {
+export function addCollection(a: BlockCollection, b: BlockCollection): BlockCollection {
   return {
-    blocks: one.blocks + other.blocks,
-    bytes: one.bytes + other.bytes,
-    lifetime: one.lifetime + other.lifetime,
+    blocks: a.blocks + b.blocks,
+    bytes: a.bytes + b.bytes,
+    lifetime: a.lifetime + b.lifetime,
   };
 }

@@ -1,6 +1,6 @@
-/** Returns the form of a noun that agrees with a number: `one` for 1, `many` otherwise. */
-export function agreeing(count: number, one: string, many = `${one}s`): string {
-  return count === 1 ? one : many;
+/** Returns the form of a noun that agrees with a number: `singular` for 1, `plural` otherwise. */
+export function agreeing(count: number, singular: string, plural = `${singular}s`): string {
+  return count === 1 ? singular : plural;
 }
 
 /** Formats a whole number with all digits: `1,234,567,890`. */
@@ -14,6 +14,6 @@ export function groupDigits(count: number): string {
  * Formats a count with its noun: `1 block`, `12,345 blocks`. A verb may agree too: `counted(1, "block was", "blocks
  * were")`.
  */
-export function counted(count: number, one: string, many?: string): string {
-  return `${groupDigits(count)} ${agreeing(count, one, many)}`;
+export function counted(count: number, singular: string, plural?: string): string {
+  return `${groupDigits(count)} ${agreeing(count, singular, plural)}`;
 }

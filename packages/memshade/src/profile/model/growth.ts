@@ -43,27 +43,27 @@ export const NO_GROWTH: BlockGrowth = {
 
 export const NO_CAPACITY: BlockCapacity = { blocks: 0, bytes: 0, unusedBytes: 0 };
 
-export function addGrowth(one: BlockGrowth, other: BlockGrowth): BlockGrowth {
+export function addGrowth(a: BlockGrowth, b: BlockGrowth): BlockGrowth {
   return {
-    chains: one.chains + other.chains,
-    copies: one.copies + other.copies,
-    copiedBytes: one.copiedBytes + other.copiedBytes,
-    mostCopies: Math.max(one.mostCopies, other.mostCopies),
-    finalBytes: one.finalBytes + other.finalBytes,
-    usedBytes: one.usedBytes + other.usedBytes,
-    largestFinal: Math.max(one.largestFinal, other.largestFinal),
-    ...(one.steps === undefined && other.steps === undefined ? {} : addSteps(one, other)),
+    chains: a.chains + b.chains,
+    copies: a.copies + b.copies,
+    copiedBytes: a.copiedBytes + b.copiedBytes,
+    mostCopies: Math.max(a.mostCopies, b.mostCopies),
+    finalBytes: a.finalBytes + b.finalBytes,
+    usedBytes: a.usedBytes + b.usedBytes,
+    largestFinal: Math.max(a.largestFinal, b.largestFinal),
+    ...(a.steps === undefined && b.steps === undefined ? {} : addSteps(a, b)),
   };
 }
 
 function addSteps(
-  one: BlockGrowth,
+  a: BlockGrowth,
   other: BlockGrowth,
 ): Pick<BlockGrowth, "steppedChains" | "steps" | "steppedBytes"> {
   return {
-    steppedChains: (one.steppedChains ?? 0) + (other.steppedChains ?? 0),
-    steps: stepsOf(one) + stepsOf(other),
-    steppedBytes: (one.steppedBytes ?? 0) + (other.steppedBytes ?? 0),
+    steppedChains: (a.steppedChains ?? 0) + (other.steppedChains ?? 0),
+    steps: stepsOf(a) + stepsOf(other),
+    steppedBytes: (a.steppedBytes ?? 0) + (other.steppedBytes ?? 0),
   };
 }
 
@@ -71,10 +71,10 @@ export function stepsOf({ steps = 0 }: BlockGrowth): number {
   return steps;
 }
 
-export function addCapacity(one: BlockCapacity, other: BlockCapacity): BlockCapacity {
+export function addCapacity(a: BlockCapacity, b: BlockCapacity): BlockCapacity {
   return {
-    blocks: one.blocks + other.blocks,
-    bytes: one.bytes + other.bytes,
-    unusedBytes: one.unusedBytes + other.unusedBytes,
+    blocks: a.blocks + b.blocks,
+    bytes: a.bytes + b.bytes,
+    unusedBytes: a.unusedBytes + b.unusedBytes,
   };
 }

@@ -108,8 +108,8 @@ export class HeapProfileBuilder {
   }
 
   #internFrame(frame: ResolvedFrame): IndexIntoFrameTable {
-    const known = this.#frameOf.get(frame);
-    if (known !== undefined) return known;
+    const existing = this.#frameOf.get(frame);
+    if (existing !== undefined) return existing;
     const index = this.#internNewFrame(frame);
     this.#frameOf.set(frame, index);
     return index;
@@ -262,8 +262,8 @@ class Interner<Value, Index extends number> {
 
   intern(value: Value): Index {
     const key = this.#keyOf(value);
-    const known = this.#indices.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#indices.get(key);
+    if (existing !== undefined) return existing;
     const index = this.rows.length as Index;
     this.rows.push(value);
     this.#indices.set(key, index);

@@ -305,10 +305,12 @@ export class GrowingMibColumns {
 
   /** Merges a MIB into a row. @returns false, without a change, if a total would overflow its field */
   combine(row: number, mib: Mib): boolean {
-    const known = this.#at(row);
-    if (TOTALS.some(({ name, bytes }) => BigInt(known[name]) + BigInt(mib[name]) >= 1n << BigInt(8 * bytes)))
+    const existing = this.#at(row);
+    if (
+      TOTALS.some(({ name, bytes }) => BigInt(existing[name]) + BigInt(mib[name]) >= 1n << BigInt(8 * bytes))
+    )
       return false;
-    const both = combineMibs(known, mib);
+    const both = combineMibs(existing, mib);
     for (const [index, { name }] of MIB_FIELDS.entries()) this.#columns[index]![row] = both[name];
     this.#histograms[row] = both.histogram;
     return true;

@@ -93,11 +93,11 @@ export function assertHolds(frames: number, bytes: number, construct: string): v
 export function importedHeapProfile(heap: ImportedHeap): HeapProfile {
   const { contexts } = heap;
   const has = (key: keyof ImportedContext) => contexts.some((context) => context[key] !== undefined);
-  const hasPart = (key: "allocated" | "peak" | "live", what: keyof ImportedBlocks) =>
-    contexts.some((context) => context[key]?.[what] !== undefined);
-  const sum = (key: "allocated" | "peak" | "live", what: keyof ImportedBlocks) =>
-    hasPart(key, what)
-      ? contexts.reduce((total, context) => total + (context[key]?.[what] ?? 0), 0)
+  const hasPart = (key: "allocated" | "peak" | "live", quantity: keyof ImportedBlocks) =>
+    contexts.some((context) => context[key]?.[quantity] !== undefined);
+  const sum = (key: "allocated" | "peak" | "live", quantity: keyof ImportedBlocks) =>
+    hasPart(key, quantity)
+      ? contexts.reduce((total, context) => total + (context[key]?.[quantity] ?? 0), 0)
       : undefined;
   const [allocations, allocatedBytes] = [sum("allocated", "blocks"), sum("allocated", "bytes")];
   const [liveBlocks, liveBytes] = [sum("live", "blocks"), sum("live", "bytes")];
@@ -123,8 +123,8 @@ export function importedHeapProfile(heap: ImportedHeap): HeapProfile {
       (name) => !KNOWN[name]?.some(has) || (name === "allocCount" && !hasPart("allocated", "blocks")),
     ),
     unknownSiteFields: SITE_FIELDS.filter((field) => {
-      const known = KNOWN_BESIDES[field];
-      return known === undefined || !hasPart(...known);
+      const source = KNOWN_BESIDES[field];
+      return source === undefined || !hasPart(...source);
     }),
     notTracked: [...heap.notTracked, ...cutPaths(contexts)],
   };

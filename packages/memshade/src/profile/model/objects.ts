@@ -287,10 +287,10 @@ const profile = record<ObjectsProfile>({
  * @throws UserError in one line: no JSON, another kind of file, an unknown version, or an invalid field
  */
 export function readObjects(json: string): ObjectsProfile {
-  const what = "does not tell of the objects of a run";
-  const checked = profile(parseVersioned(json, OBJECTS_SCHEMA, OBJECTS_VERSION, what));
-  checked.parts.forEach((one, i) => {
-    checkPart(one, checked.modules.length, (fault) => {
+  const predicate = "does not tell of the objects of a run";
+  const checked = profile(parseVersioned(json, OBJECTS_SCHEMA, OBJECTS_VERSION, predicate));
+  checked.parts.forEach((part, i) => {
+    checkPart(part, checked.modules.length, (fault) => {
       throw new UserError(`parts[${i}]: ${fault}`);
     });
   });
@@ -311,8 +311,8 @@ function checkPart(
       fail(`the columns of ${name} have different lengths`);
   };
   within("module", [module], modules);
-  const known = new Set(types.map(({ index }) => index));
-  for (const { type } of sites) if (!known.has(type)) fail(`there is no type ${type}`);
+  const typeIndices = new Set(types.map(({ index }) => index));
+  for (const { type } of sites) if (!typeIndices.has(type)) fail(`there is no type ${type}`);
   alike("paths", paths);
   alike("contexts", contexts);
   alike("samples", samples);

@@ -335,8 +335,8 @@ export function readRun(json: string): Run {
  * @throws UserError with the mistake in one line, without the file's name
  */
 export function readMeasured(json: string): Measured {
-  const what = "does not say what a run took";
-  const measured = parseVersioned(json, MEASURED_SCHEMA, MEASURED_VERSION, what);
+  const predicate = "does not say what a run took";
+  const measured = parseVersioned(json, MEASURED_SCHEMA, MEASURED_VERSION, predicate);
   if (typeof measured === "object" && measured !== null && "memory" in measured)
     return { memory: processMemory(measured).memory };
   const { peakBytes, processorMs, rewritingMs, profileMs, profilerAlone } = processCost(measured);

@@ -109,8 +109,8 @@ class StackIndex {
   /** Returns the number of a known stack; otherwise assigns and returns `number`. */
   add(prefix: number, frame: number, number: number): number {
     const slot = this.#find(prefix, frame);
-    const known = this.#slots[slot + 2]!;
-    if (known !== 0) return known - 1;
+    const stored = this.#slots[slot + 2]!;
+    if (stored !== 0) return stored - 1;
     this.#slots[slot] = prefix;
     this.#slots[slot + 1] = frame;
     this.#slots[slot + 2] = number + 1;
@@ -193,8 +193,8 @@ export class SampleProfileBuilder {
       language,
       library,
     ]);
-    const known = this.#frameIndex.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#frameIndex.get(key);
+    if (existing !== undefined) return existing;
     const index = this.#frames.push(frame) - 1;
     this.#frameIndex.set(key, index);
     return index;

@@ -14,7 +14,7 @@ const NAMED = "a library";
 export class FrameRules {
   readonly #own: readonly RegExp[];
   readonly #library: readonly RegExp[];
-  readonly #known = new Map<string, string | undefined>();
+  readonly #libraries = new Map<string, string | undefined>();
 
   constructor({ own = [], library = [] }: FrameRuleOptions = {}) {
     this.#own = own.map(globPattern);
@@ -24,8 +24,9 @@ export class FrameRules {
   /** Returns the name of the library that a frame's function belongs to; undefined for the program's own code. */
   libraryOf({ function: name, file, module, host }: NamedFrame): string | undefined {
     const key = `${host ?? ""}\n${module ?? ""}\n${file ?? ""}\n${name ?? ""}`;
-    if (!this.#known.has(key)) this.#known.set(key, this.#decide({ function: name, file, module, host }));
-    return this.#known.get(key);
+    if (!this.#libraries.has(key))
+      this.#libraries.set(key, this.#decide({ function: name, file, module, host }));
+    return this.#libraries.get(key);
   }
 
   isNamedOwn(frame: NamedFrame): boolean {
@@ -34,8 +35,8 @@ export class FrameRules {
 
   #decide(frame: NamedFrame): string | undefined {
     if (this.isNamedOwn(frame)) return undefined;
-    const known = libraryOf(frame);
-    return known ?? (fits(this.#library, frame) ? NAMED : undefined);
+    const library = libraryOf(frame);
+    return library ?? (fits(this.#library, frame) ? NAMED : undefined);
   }
 }
 

@@ -154,8 +154,8 @@ export function libraryOf({ function: name, file, module, host }: NamedFrame): s
   const shared = module === undefined ? undefined : find(MODULES, module);
   if (shared !== undefined) return shared;
   const bare = name === undefined ? "" : bareName(name);
-  const known = file === undefined ? find(NAMES, bare) : find(FILES, file.replaceAll("\\", "/"));
-  return known ?? find(COPIES, bare);
+  const library = file === undefined ? find(NAMES, bare) : find(FILES, file.replaceAll("\\", "/"));
+  return library ?? find(COPIES, bare);
 }
 
 function find(table: readonly (readonly [string, RegExp])[], text: string): string | undefined {

@@ -43,42 +43,42 @@ export function readHeapText(bytes: Uint8Array, namesOf?: PlaceNames): HeapProfi
   const { isJemalloc, distance, stacks, mapped, names } = readLines(bytes);
   const modules = new FrameModules();
   let nameless = 0;
-  const known = new Map<bigint, readonly ResolvedFrame[]>();
+  const cache = new Map<bigint, readonly ResolvedFrame[]>();
   const framesAt = (returnAddress: bigint): readonly ResolvedFrame[] => {
-    let frames = known.get(returnAddress);
+    let frames = cache.get(returnAddress);
     if (frames !== undefined) return frames;
     // A call returns to the instruction after it.
     const address = returnAddress - 1n;
     const part = mapped.find(({ start, end }) => address >= start && address < end);
-    const module = modules.of(part?.path ?? "unknown code", part?.path);
+    const module = modules.indexOf(part?.path ?? "unknown code", part?.path);
     const named = names.get(address)?.frames ?? (part && namesOf?.(part, address));
     if (named === undefined) nameless++;
     frames = named?.map((frame) => ({ ...frame, module })) ?? [
       { module, offset: Number(part === undefined ? address : address - part.start + part.fileOffset) },
     ];
-    known.set(returnAddress, frames);
+    cache.set(returnAddress, frames);
     return frames;
   };
-  const all = [...stacks.values()];
+  const stackSums = [...stacks.values()];
   const framesOf = ({ addresses }: StackSums): number =>
     addresses.reduce((sum, address) => sum + (names.get(address - 1n)?.frames.length ?? 1), 0);
   assertHolds(
-    all.reduce((sum, stack) => sum + framesOf(stack), 0),
+    stackSums.reduce((sum, stack) => sum + framesOf(stack), 0),
     bytes.length,
     CONSTRUCT,
   );
   // jemalloc counts all allocations only with prof_accum; otherwise the count is 0, even if blocks are live.
-  const isAccumulated = all.every(
+  const isAccumulated = stackSums.every(
     ({ live, allocated }) => allocated.blocks >= live.blocks && allocated.bytes >= live.bytes,
   );
-  const contexts = all.map(({ addresses, live, allocated }) => ({
+  const contexts = stackSums.map(({ addresses, live, allocated }) => ({
     frames: addresses.flatMap(framesAt),
     live,
     allocated: isAccumulated ? allocated : undefined,
   }));
   return importedHeapProfile({
     contexts,
-    modules: modules.all,
+    modules: modules.list,
     program: mapped.find(({ path }) => path.startsWith("/"))?.path.replace(/^.*\//, ""),
     clock: { kind: "wall", unit: "ms" },
     end: { kind: "dump" },
@@ -198,13 +198,13 @@ function addName(names: Map<bigint, NamedAddress>, line: string, stackAt: number
   const [, digits, name, file, number] = NAMED.exec(line) ?? [];
   if (digits === undefined) return;
   const address = BigInt(digits);
-  const known = names.get(address);
-  if (known === undefined)
+  const existing = names.get(address);
+  if (existing === undefined)
     names.set(address, { stackAt, frames: [{ offset: Number(address), name, file, line: Number(number) }] });
-  else if (known.stackAt === stackAt) {
-    const inner = known.frames.at(-1)!;
-    known.frames[known.frames.length - 1] = { ...inner, inlined: true };
-    known.frames.push({ offset: Number(address), name, file, line: Number(number) });
+  else if (existing.stackAt === stackAt) {
+    const inner = existing.frames.at(-1)!;
+    existing.frames[existing.frames.length - 1] = { ...inner, inlined: true };
+    existing.frames.push({ offset: Number(address), name, file, line: Number(number) });
   }
 }
 
@@ -243,6 +243,6 @@ function unbiased(blocks: number, bytes: number, distance: number): Counts {
   return { blocks: Math.round(blocks * scale), bytes: Math.round(bytes * scale) };
 }
 
-function plus(one: Counts, other: Counts): Counts {
-  return { blocks: one.blocks + other.blocks, bytes: one.bytes + other.bytes };
+function plus(a: Counts, b: Counts): Counts {
+  return { blocks: a.blocks + b.blocks, bytes: a.bytes + b.bytes };
 }

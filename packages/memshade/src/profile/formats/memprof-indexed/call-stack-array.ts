@@ -38,13 +38,13 @@ export interface FrameOrder {
 
 export function orderFrames({ counts, positionSums }: FrameCounts, ids: BigUint64Array): FrameOrder {
   const compareIds = (a: number, b: number) => (ids[a]! < ids[b]! ? -1 : ids[a]! > ids[b]! ? 1 : 0);
-  const all = Uint32Array.from(ids.keys());
-  const frames = all
+  const allFrames = Uint32Array.from(ids.keys());
+  const frames = allFrames
     .filter((frame) => counts[frame]! > 0)
     .sort((a, b) => counts[b]! - counts[a]! || positionSums[a]! - positionSums[b]! || compareIds(a, b));
   const linearIds = new Uint32Array(ids.length);
   for (const [index, frame] of frames.entries()) linearIds[frame] = index;
-  const ascending = all.sort((a, b) => counts[a]! - counts[b]! || compareIds(a, b));
+  const ascending = allFrames.sort((a, b) => counts[a]! - counts[b]! || compareIds(a, b));
   const ranks = new Uint32Array(ids.length);
   for (const [rank, frame] of ascending.entries()) ranks[frame] = rank;
   return { frames, linearIds, ranks };

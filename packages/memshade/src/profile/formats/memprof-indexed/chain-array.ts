@@ -178,7 +178,7 @@ export class ChainArray {
     let stack = this.#order.get(index);
     let end = at;
     elements[end++] = depth;
-    for (let left = depth; left > shared; left--) {
+    for (let remaining = depth; remaining > shared; remaining--) {
       elements[end++] = linearIds[stacks.frameOf(stack)]!;
       stack = stacks.parentOf(stack);
     }

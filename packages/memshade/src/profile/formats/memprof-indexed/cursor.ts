@@ -24,9 +24,9 @@ export class Cursor {
     return this.#end - this.position;
   }
 
-  need(count: number, what: string): void {
+  need(count: number, label: string): void {
     if (count > this.#end - this.position)
-      throw this.error(`${what} of ${count} bytes, but ${this.#end - this.position} are left`);
+      throw this.error(`${label} of ${count} bytes, but ${this.#end - this.position} are left`);
   }
 
   skip(count: number): number {
@@ -61,21 +61,21 @@ export class Cursor {
     return this.window.view.getBigUint64(at, true);
   }
 
-  offset(what: string): number {
+  offset(label: string): number {
     const value = this.u64();
     if (value > this.window.size) {
       this.position -= 8;
-      throw this.error(`${what} ${value} is behind the end of the file (${this.window.size} bytes)`);
+      throw this.error(`${label} ${value} is behind the end of the file (${this.window.size} bytes)`);
     }
     return Number(value);
   }
 
   /** Reads a u64 count of items of at least `itemBytes` each, which must fit into the rest of the file. */
-  count(itemBytes: number, what: string): number {
+  count(itemBytes: number, label: string): number {
     const value = this.u64();
     if (value * BigInt(itemBytes) > this.#end - this.position) {
       this.position -= 8;
-      throw this.error(`${value} ${what}, but ${this.#end - this.position - 8} bytes are left`);
+      throw this.error(`${value} ${label}, but ${this.#end - this.position - 8} bytes are left`);
     }
     return Number(value);
   }

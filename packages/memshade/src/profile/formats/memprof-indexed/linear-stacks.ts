@@ -51,7 +51,7 @@ export class LinearStacks {
     let steps = 0;
     let position = index + 1;
     let stack = 0;
-    for (let left = count; left > 0; left--) {
+    for (let remaining = count; remaining > 0; remaining--) {
       let element = this.#element(position);
       if (element < 0) {
         position -= element;
@@ -60,7 +60,7 @@ export class LinearStacks {
       if (element < 0 || element >= this.#frameCount)
         throw this.#error(position, `frame ${element} of ${this.#frameCount}`);
       const slot = position & mask;
-      if (elementOf[slot] === position && depthAt[slot] === left) {
+      if (elementOf[slot] === position && depthAt[slot] === remaining) {
         stack = stackAt[slot]!;
         break;
       }
@@ -83,7 +83,7 @@ export class LinearStacks {
   /** Yields the frames of a stack, leaf first. `at` must have checked the stack. */
   *framesAt(index: number): Generator<number, void, undefined> {
     let position = index + 1;
-    for (let left = this.#element(index) >>> 0; left > 0; left--) {
+    for (let remaining = this.#element(index) >>> 0; remaining > 0; remaining--) {
       let element = this.#element(position);
       if (element < 0) {
         position -= element;

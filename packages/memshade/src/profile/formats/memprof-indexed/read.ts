@@ -301,17 +301,17 @@ export function addIndexed(source: ByteSource, merger: ProfileMerger, input: num
 function check(section: LinearSection): boolean {
   const stacks = section.stacksOf(() => 0);
   const blockBytes = schemaBytes(section.schema);
-  const known = new Set<bigint>();
+  const seenGuids = new Set<bigint>();
   let hasBlocks = false;
   for (const { guid, entry } of section.records()) {
-    if (known.has(guid)) throw entry.error(`function ${guid} has two records`);
-    known.add(guid);
-    for (let left = entry.count(4, "alloc sites"); left > 0; left--) {
+    if (seenGuids.has(guid)) throw entry.error(`function ${guid} has two records`);
+    seenGuids.add(guid);
+    for (let remaining = entry.count(4, "alloc sites"); remaining > 0; remaining--) {
       stacks.at(entry.u32());
       entry.skip(blockBytes);
       hasBlocks = true;
     }
-    for (let left = entry.count(4, "call sites"); left > 0; left--) {
+    for (let remaining = entry.count(4, "call sites"); remaining > 0; remaining--) {
       stacks.at(entry.u32());
       readCallees(entry, section.version);
     }
@@ -364,20 +364,20 @@ class SectionAdder {
     let record = 0;
     for (const { guid, entry } of this.#section.records()) {
       record++;
-      for (let left = entry.count(4, "alloc sites"); left > 0; left--) {
+      for (let remaining = entry.count(4, "alloc sites"); remaining > 0; remaining--) {
         const stack = stacks.at(entry.u32());
         const block = entry.skip(this.#blockBytes);
         if (stack === 0) continue;
-        const known = merger.contexts.length;
+        const rowCount = merger.contexts.length;
         const row = merger.contexts.rowOf(stack);
         merger.noteFunction(row, stack, guid);
         const owner = owners.get(row);
         if (owner === 0) owners.set(row, record);
         else if (owner === record) repeated.set(row, undefined);
         else continue;
-        if (withBlocks) this.#addBlock(entry, block, row, row === known);
+        if (withBlocks) this.#addBlock(entry, block, row, row === rowCount);
       }
-      for (let left = entry.count(4, "call sites"); left > 0; left--) {
+      for (let remaining = entry.count(4, "call sites"); remaining > 0; remaining--) {
         const stack = stacks.at(entry.u32());
         merger.callSites.add(guid, stack, readCallees(entry, this.#section.version));
       }
@@ -394,7 +394,7 @@ class SectionAdder {
     let record = 0;
     for (const { entry } of section.records()) {
       record++;
-      for (let left = entry.count(4, "alloc sites"); left > 0; left--) {
+      for (let remaining = entry.count(4, "alloc sites"); remaining > 0; remaining--) {
         const stack = stacks.at(entry.u32());
         const block = entry.skip(this.#blockBytes);
         if (stack === 0) continue;

@@ -44,9 +44,9 @@ export class DumpIndex implements RawScan {
     this.#source = source;
     this.lastVersion = headers.at(-1)!.version;
     const window = new Window(source);
-    const [first, ...others] = headers;
+    const [first, ...laterHeaders] = headers;
     this.segments = this.#readDump(window, first!);
-    for (const header of others) this.#readDump(window, header, this.segments);
+    for (const header of laterHeaders) this.#readDump(window, header, this.segments);
     for (let index = 0; index < this.#count; index++) {
       const row = this.#order.get(index);
       if (this.#stackAt.get(row) !== 0) continue;
@@ -121,7 +121,7 @@ export class DumpIndex implements RawScan {
   #readBlocks(section: SectionReader, version: RawVersion): void {
     const mibBytes = mibBytesOf(version);
     const entryBytes = histogramEntryBytesOf(version);
-    for (let left = section.readCount(8 + mibBytes); left > 0; left--) {
+    for (let remaining = section.readCount(8 + mibBytes); remaining > 0; remaining--) {
       const row = this.#ids.rowOf(section.readU64());
       this.#addBlock(row, section.position, version);
       if (entryBytes === 0) {
@@ -151,8 +151,8 @@ export class DumpIndex implements RawScan {
   }
 
   #readStacks(section: SectionReader, fileOffset: number): void {
-    const known = new Window(this.#source);
-    for (let left = section.readCount(16); left > 0; left--) {
+    const earlierStacks = new Window(this.#source);
+    for (let remaining = section.readCount(16); remaining > 0; remaining--) {
       const row = this.#ids.rowOf(section.readU64());
       const depth = section.readU64();
       section.need(depth * 8n, "call stack");
@@ -164,7 +164,7 @@ export class DumpIndex implements RawScan {
         this.#depths.set(row, Number(depth));
       } else if (
         this.#depths.get(row) !== Number(depth) ||
-        !this.#haveEqualBytes(known, row, offset, bytes)
+        !this.#haveEqualBytes(earlierStacks, row, offset, bytes)
       ) {
         throw differentStacks(fileOffset);
       }

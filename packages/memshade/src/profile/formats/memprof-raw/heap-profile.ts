@@ -69,12 +69,12 @@ function withHost(symbolize: Symbolizer, host: RunHost | undefined): Symbolizer 
 
 /** Caches frames by PC, because contexts share most of their PCs. */
 function rememberFrames(symbolize: Symbolizer): Symbolizer {
-  const known = new Map<bigint, ReturnType<Symbolizer>>();
+  const cache = new Map<bigint, ReturnType<Symbolizer>>();
   return (pc) => {
-    let frames = known.get(pc);
+    let frames = cache.get(pc);
     if (frames === undefined) {
       frames = symbolize(pc);
-      known.set(pc, frames);
+      cache.set(pc, frames);
     }
     return frames;
   };
@@ -88,10 +88,10 @@ function markHostCall(
   frames: readonly ResolvedFrame[],
   modules: readonly ProfileModule[],
 ): readonly ResolvedFrame[] {
-  const [leaf, ...others] = frames;
+  const [leaf, ...outerFrames] = frames;
   const allocator = leaf?.module === undefined ? undefined : modules[leaf.module]!.allocator;
   return leaf !== undefined && allocator?.functions.some(({ index }) => index === leaf.wasmIndex)
-    ? [{ ...leaf, fromHost: true }, ...others]
+    ? [{ ...leaf, fromHost: true }, ...outerFrames]
     : frames;
 }
 

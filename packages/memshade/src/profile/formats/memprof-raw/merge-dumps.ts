@@ -30,14 +30,14 @@ function mergeDumps(dumps: readonly RawDump[]): RawProfile {
   for (const dump of dumps) {
     requireEqualSegments(first.segments, dump.segments, dump.fileOffset);
     for (const { stackId, pcs } of dump.stacks) {
-      const known = stacks.get(stackId);
-      if (known !== undefined && !haveEqualItems(known, pcs)) throw differentStacks(dump.fileOffset);
+      const existing = stacks.get(stackId);
+      if (existing !== undefined && !haveEqualItems(existing, pcs)) throw differentStacks(dump.fileOffset);
       stacks.set(stackId, pcs);
     }
     for (const { stackId, mib } of dump.mibs) {
-      const known = mibs.get(stackId);
-      if (known === undefined) mibs.set(stackId, copyMib(mib));
-      else mergeMib(known, mib);
+      const existing = mibs.get(stackId);
+      if (existing === undefined) mibs.set(stackId, copyMib(mib));
+      else mergeMib(existing, mib);
     }
   }
   const contexts = Array.from(mibs, ([stackId, mib]): RawContext => {

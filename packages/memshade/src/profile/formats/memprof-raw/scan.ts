@@ -31,9 +31,9 @@ function scanPlainDump(source: ByteSource, header: DumpHeader): RawScan | undefi
   const length = readCount(window, mibOffset, stackOffset);
   if (length === undefined || readCount(window, stackOffset, totalSize) !== length) return undefined;
   const contexts = () => new PlainCursor(source, { version, length, mibOffset, stackOffset, totalSize });
-  const all = contexts();
-  while (all.skip());
-  if (!all.isComplete) return undefined;
+  const probe = contexts();
+  while (probe.skip());
+  if (!probe.isComplete) return undefined;
   const segments = readSegments(new SectionReader(window, "segment section", segmentOffset, mibOffset));
   return {
     version,
@@ -83,7 +83,7 @@ class PlainCursor implements RawCursor {
   readonly #dump: PlainDump;
   readonly #mibBytes: number;
   readonly #entryBytes: number;
-  #left: number;
+  #remaining: number;
   #lastId = -1;
   #block = 0;
   #entries = 0;
@@ -96,7 +96,7 @@ class PlainCursor implements RawCursor {
     this.#dump = dump;
     this.#mibBytes = mibBytesOf(dump.version);
     this.#entryBytes = histogramEntryBytesOf(dump.version);
-    this.#left = dump.length;
+    this.#remaining = dump.length;
     this.#nextBlock = dump.mibOffset + 8;
     this.#nextStack = dump.stackOffset + 8;
   }
@@ -114,7 +114,7 @@ class PlainCursor implements RawCursor {
   }
 
   get isComplete(): boolean {
-    return this.#left === 0;
+    return this.#remaining === 0;
   }
 
   next(): boolean {
@@ -130,7 +130,7 @@ class PlainCursor implements RawCursor {
     const mibBytes = this.#mibBytes;
     const entryBytes = this.#entryBytes;
     const { stackOffset, totalSize } = this.#dump;
-    if (this.#left === 0) return false;
+    if (this.#remaining === 0) return false;
     if (this.#nextBlock + 8 + mibBytes > stackOffset || this.#nextStack + 16 > totalSize) return false;
     const at = blocks.at(this.#nextBlock, 8 + mibBytes);
     const id = blocks.view.getUint32(at, true);
@@ -152,7 +152,7 @@ class PlainCursor implements RawCursor {
     if (8 * depth > totalSize - this.#nextStack) return false;
     this.#nextStack += 8 * depth;
     this.depth = depth;
-    this.#left--;
+    this.#remaining--;
     return true;
   }
 

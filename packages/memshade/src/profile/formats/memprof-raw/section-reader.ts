@@ -30,9 +30,9 @@ export class SectionReader {
     return Number(count);
   }
 
-  need(byteCount: number | bigint, what: string): void {
+  need(byteCount: number | bigint, label: string): void {
     if (byteCount > this.#end - this.#at)
-      throw this.malformed(`${what} of ${byteCount} bytes, but ${this.#end - this.#at} are left`);
+      throw this.malformed(`${label} of ${byteCount} bytes, but ${this.#end - this.#at} are left`);
   }
 
   malformed(detail: string): FormatError {

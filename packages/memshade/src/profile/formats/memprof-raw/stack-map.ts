@@ -19,12 +19,12 @@ interface Stack {
  * version 2.
  */
 export function* stacksInLlvmOrder(source: ByteSource): Generator<bigint[]> {
-  let all: StackMap | undefined;
+  let merged: StackMap | undefined;
   for (const map of mapsOfDumps(source))
-    if (all === undefined) all = map;
-    else for (const stack of map) all.add(stack);
+    if (merged === undefined) merged = map;
+    else for (const stack of map) merged.add(stack);
   const window = new Window(source);
-  for (const { offset, depth } of all ?? []) {
+  for (const { offset, depth } of merged ?? []) {
     const at = window.at(offset, 8 * depth);
     yield Array.from({ length: depth }, (_, index) => window.view.getBigUint64(at + 8 * index, true));
   }
@@ -40,7 +40,7 @@ function* mapsOfDumps(source: ByteSource): Generator<StackMap> {
     ];
     const section = new SectionReader(window, "stack section", start, end);
     const map = new StackMap();
-    for (let left = section.readCount(16); left > 0; left--) {
+    for (let remaining = section.readCount(16); remaining > 0; remaining--) {
       const id = section.readU64();
       const depth = Number(section.readU64());
       map.add({ id, hash: hashOf(id), offset: section.position, depth });

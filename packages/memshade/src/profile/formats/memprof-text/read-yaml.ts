@@ -36,9 +36,9 @@ export function readMemprofYaml(bytes: Uint8Array): MemprofProfile {
     MIB_FIELDS.filter(({ name }) => fieldNames.has(name)),
     false,
   );
-  const met: number[] = [];
-  for (const record of parsed) addRecord(builder, record, met);
-  if (new Set(parsed.map(({ guid }) => guid)).size < parsed.length) builder.metStacks = met;
+  const stackOrder: number[] = [];
+  for (const record of parsed) addRecord(builder, record, stackOrder);
+  if (new Set(parsed.map(({ guid }) => guid)).size < parsed.length) builder.metStacks = stackOrder;
   if (dataAccess !== undefined) builder.dataAccess = parseDataAccess(dataAccess);
   return builder.build();
 }
@@ -97,17 +97,17 @@ function parseBlock(node: YamlNode, fieldNames: Set<string>): Map<string, bigint
 }
 
 /**
- * Adds a record, unless its function already has one. The stacks of all records are appended to `met`, in their order
+ * Adds a record, unless its function already has one. The stacks of all records are appended to `stackOrder`, in their order
  * of occurrence.
  */
 function addRecord(
   builder: ProfileBuilder,
   { guid, allocSites, callSites }: ParsedRecord,
-  met: number[],
+  stackOrder: number[],
 ): void {
   const stackOf = (frames: readonly ParsedFrame[]): number => {
     const stack = builder.stackOf(frames.map((frame) => builder.frames.intern(frame)));
-    met.push(stack);
+    stackOrder.push(stack);
     return stack;
   };
   if (builder.has(guid)) {
@@ -135,11 +135,11 @@ function parseGuid(node: YamlNode): bigint {
 
 function parseDataAccess(node: YamlNode): DataAccessProfile {
   const sampled = node.optional("SampledRecords")?.items() ?? [];
-  const known = new Set<string | bigint>();
+  const seenSymbols = new Set<string | bigint>();
   const records = sampled.map((record) => {
     const parsed = parseDataRecord(record);
-    if (known.has(parsed.symbol)) throw record.error(`two records of ${parsed.symbol}`);
-    known.add(parsed.symbol);
+    if (seenSymbols.has(parsed.symbol)) throw record.error(`two records of ${parsed.symbol}`);
+    seenSymbols.add(parsed.symbol);
     return parsed;
   });
   const symbols = node.optional("KnownColdSymbols")?.items() ?? [];

@@ -22,13 +22,13 @@ function check(section: LinearSection) {
   const chains = new StackChains();
   const stacks = section.stacksOf((parent, frame) => chains.child(parent, ids[frame]!));
   const blockBytes = schemaBytes(schema);
-  const known = new Set<bigint>();
+  const seenGuids = new Set<bigint>();
   const seen = new RankedBits();
   const summary = new SummaryBuilder();
   for (const { guid, entry } of section.records()) {
-    if (known.has(guid)) throw entry.error(`function ${guid} has two records`);
-    known.add(guid);
-    for (let left = entry.count(4, "alloc sites"); left > 0; left--) {
+    if (seenGuids.has(guid)) throw entry.error(`function ${guid} has two records`);
+    seenGuids.add(guid);
+    for (let remaining = entry.count(4, "alloc sites"); remaining > 0; remaining--) {
       const stack = stacks.at(entry.u32());
       const at = entry.next(blockBytes);
       if (seen.has(stack)) continue;
@@ -36,7 +36,7 @@ function check(section: LinearSection) {
       const block = mibFromFields(entry.window.view, at, schema);
       summary.add(block.allocCount, block.totalSize, block.totalLifetime, block.totalLifetimeAccessDensity);
     }
-    for (let left = entry.count(4, "call sites"); left > 0; left--) {
+    for (let remaining = entry.count(4, "call sites"); remaining > 0; remaining--) {
       stacks.at(entry.u32());
       readCallees(entry, version);
     }
@@ -44,7 +44,7 @@ function check(section: LinearSection) {
   const dataAccess = section.dataAccess();
   chains.release();
   seen.release();
-  return { summary: section.summary ?? summary.build(), records: known.size, dataAccess };
+  return { summary: section.summary ?? summary.build(), records: seenGuids.size, dataAccess };
 }
 
 function* recordTexts(section: LinearSection): Generator<string> {
@@ -58,12 +58,13 @@ function* recordTexts(section: LinearSection): Generator<string> {
   const blockText = blockTexts(section);
   for (const { guid, entry } of section.records()) {
     yield LINES.function(guid);
-    let left = entry.count(4, "alloc sites");
-    if (left > 0) yield LINES.allocSites;
-    for (; left > 0; left--) yield `${LINES.allocSite}${callStack(entry)}${LINES.block}${blockText(entry)}`;
-    left = entry.count(4, "call sites");
-    if (left > 0) yield LINES.callSites;
-    for (; left > 0; left--) {
+    let remaining = entry.count(4, "alloc sites");
+    if (remaining > 0) yield LINES.allocSites;
+    for (; remaining > 0; remaining--)
+      yield `${LINES.allocSite}${callStack(entry)}${LINES.block}${blockText(entry)}`;
+    remaining = entry.count(4, "call sites");
+    if (remaining > 0) yield LINES.callSites;
+    for (; remaining > 0; remaining--) {
       yield `${LINES.callSite}${callStack(entry)}`;
       const callees = readCallees(entry, section.version) ?? [];
       if (callees.length > 0) yield LINES.callees(callees);

@@ -59,8 +59,8 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 function escapeText(text: string): string {
   return Array.from(text, (character) => {
-    const known = ESCAPES[character];
-    if (known !== undefined) return known;
+    const shortEscape = ESCAPES[character];
+    if (shortEscape !== undefined) return shortEscape;
     const code = character.codePointAt(0)!;
     const digits = code.toString(16).toUpperCase();
     if (code < 0x20) return `\\x${digits.padStart(2, "0")}`;

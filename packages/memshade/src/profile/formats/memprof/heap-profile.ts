@@ -115,13 +115,13 @@ function resolve(
   { guid, name, file, line, lineOffset, column, inline }: ReturnType<typeof frameAt>,
   { demangle, functionOf }: HeapProfileOptions,
 ): ResolvedFrame {
-  const known = name === undefined ? functionOf?.(guid) : undefined;
-  const knownLine = known === undefined ? line : known.startLine + (lineOffset | 0);
+  const knownFunction = name === undefined ? functionOf?.(guid) : undefined;
+  const knownLine = knownFunction === undefined ? line : knownFunction.startLine + (lineOffset | 0);
   const startLine = knownLine === undefined || knownLine === 0 ? 0 : knownLine - (lineOffset | 0);
   return {
-    name: known === undefined ? nameOf(name, guid, demangle) : demangle(known.name),
-    offset: known === undefined && name === undefined ? lineOffset : 0,
-    file: file ?? known?.file,
+    name: knownFunction === undefined ? nameOf(name, guid, demangle) : demangle(knownFunction.name),
+    offset: knownFunction === undefined && name === undefined ? lineOffset : 0,
+    file: file ?? knownFunction?.file,
     line: knownLine,
     startLine: Math.max(0, startLine),
     column,

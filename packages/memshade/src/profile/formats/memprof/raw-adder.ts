@@ -115,10 +115,10 @@ export class RawAdder {
         dropped++;
         continue;
       }
-      const known = this.#merger.contexts.length;
+      const rowCount = this.#merger.contexts.length;
       const row = this.#merger.contexts.rowOf(stack);
       if (rows === undefined) {
-        blocks.addPacked(cursor.mib, cursor.mibAt, present, row, row === known, input);
+        blocks.addPacked(cursor.mib, cursor.mibAt, present, row, row === rowCount, input);
       } else {
         rows[context] = row;
         if (this.#wasSeen(row)) repeated.expect(row);
@@ -237,17 +237,17 @@ class LocationTable {
   }
 
   at({ key, framesAt }: RawModule, address: number): number {
-    let known = this.#byAddress.get(key);
-    if (known === undefined) {
-      known = new Map();
-      this.#byAddress.set(key, known);
+    let locations = this.#byAddress.get(key);
+    if (locations === undefined) {
+      locations = new Map();
+      this.#byAddress.set(key, locations);
     }
-    let location = known.get(address);
+    let location = locations.get(address);
     if (location === undefined) {
       const found = framesAt(address);
       location = this.#add(found.map((frame) => this.#merger.frames.intern(frame)));
       if (isUnresolved(found[0]?.name)) this.#places.add(location);
-      known.set(address, location);
+      locations.set(address, location);
     }
     return location;
   }

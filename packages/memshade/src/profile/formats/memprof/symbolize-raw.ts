@@ -88,7 +88,7 @@ interface Location {
 
 /** Cache of locations: each PC is symbolized once. */
 class Locations {
-  readonly #known = new Map<bigint, Location>();
+  readonly #locations = new Map<bigint, Location>();
   readonly #builder: ProfileBuilder;
   readonly #framesAt: FramesAtPc;
 
@@ -98,12 +98,12 @@ class Locations {
   }
 
   at(pc: bigint): Location {
-    let location = this.#known.get(pc);
+    let location = this.#locations.get(pc);
     if (location === undefined) {
       const found = this.#framesAt(pc);
       const frames = found.map((frame) => this.#builder.frames.intern(frame));
       location = { frames, guids: found.map(({ guid }) => guid), stack: this.#builder.stackOf(frames) };
-      this.#known.set(pc, location);
+      this.#locations.set(pc, location);
     }
     return location;
   }

@@ -113,18 +113,18 @@ export class MemshadeProfile {
   #readRecord(reader: VarintReader, sites: SiteReceiver): void {
     let lastStack = 0;
     let lastBlock = 0;
-    const near = (last: number, limit: number, what: string) => {
-      const value = last + reader.signed(what);
-      if (value < 0 || value >= limit) throw reader.error(`${what} ${value} of ${limit}`);
+    const near = (last: number, limit: number, label: string) => {
+      const value = last + reader.signed(label);
+      if (value < 0 || value >= limit) throw reader.error(`${label} ${value} of ${limit}`);
       return value;
     };
-    for (let left = reader.count(2, "alloc sites"); left > 0; left--) {
+    for (let remaining = reader.count(2, "alloc sites"); remaining > 0; remaining--) {
       lastStack = near(lastStack, this.stacks.length, "stack");
       lastBlock = near(lastBlock, this.#schema.contexts, "context");
       sites.addAllocSite(lastStack, lastBlock);
     }
     lastStack = 0;
-    for (let left = reader.count(2, "call sites"); left > 0; left--) {
+    for (let remaining = reader.count(2, "call sites"); remaining > 0; remaining--) {
       lastStack = near(lastStack, this.stacks.length, "stack");
       const callees = Array.from({ length: reader.count(1, "callees") }, () => reader.wide());
       sites.addCallSite(lastStack, callees);
@@ -135,8 +135,8 @@ export class MemshadeProfile {
     return this.#chunks.filter((chunk) => chunk.kind === kind);
   }
 
-  #open({ bytes, packing, plainBytes, offset }: Chunk, what: string): VarintReader {
-    const construct = `memshade profile, ${what}`;
+  #open({ bytes, packing, plainBytes, offset }: Chunk, label: string): VarintReader {
+    const construct = `memshade profile, ${label}`;
     const damaged = (detail: string) => new FormatError("malformed", offset, construct, detail);
     if (packing === PACKING.none) return new VarintReader(bytes, offset, construct);
     if (packing !== PACKING.deflate) throw damaged(`packing ${packing} is not known`);

@@ -191,7 +191,7 @@ class SpilledRecords implements RecordSource {
   }
 
   /**
-   * Adds a context to the records of the functions in its innermost inline chain, and of the functions in `others`.
+   * Adds a context to the records of the functions in its innermost inline chain, and of the functions in `otherFunctions`.
    *
    * @param frames by depth, outermost first; the context's frames are those up to `depth`
    */
@@ -200,7 +200,7 @@ class SpilledRecords implements RecordSource {
     depth: number,
     stack: number,
     block: number,
-    others: ReadonlySet<bigint>,
+    otherFunctions: ReadonlySet<bigint>,
   ): void {
     const { inline } = this.#profile.frames;
     const seen: Sites[] = [];
@@ -213,7 +213,7 @@ class SpilledRecords implements RecordSource {
       note(this.#sitesOfFrame(frames[at]!));
       if (inline[frames[at]!] === 0) break;
     }
-    for (const guid of others) note(this.#sitesOf(guid));
+    for (const guid of otherFunctions) note(this.#sitesOf(guid));
     for (const sites of seen) this.#add(sites, stack, block);
   }
 

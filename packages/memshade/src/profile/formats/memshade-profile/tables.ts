@@ -416,8 +416,8 @@ class PathTree {
   }
 
   #add(path: string): number {
-    const known = this.#indices.get(path);
-    if (known !== undefined) return known;
+    const existing = this.#indices.get(path);
+    if (existing !== undefined) return existing;
     const slash = path.lastIndexOf("/");
     const parent = slash < 0 ? -1 : this.#add(path.slice(0, slash));
     const index = this.#nodes.push({ parent, part: path.slice(slash + 1) }) - 1;

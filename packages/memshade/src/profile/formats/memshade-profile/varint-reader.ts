@@ -50,14 +50,14 @@ export class VarintReader {
     this.high = Number(value >> 32n);
   }
 
-  number(what: string): number {
+  number(label: string): number {
     this.words();
     const value = this.high * 2 ** 32 + this.low;
-    if (!Number.isSafeInteger(value)) throw this.error(`${what} ${value} is too large`);
+    if (!Number.isSafeInteger(value)) throw this.error(`${label} ${value} is too large`);
     return value;
   }
 
-  signed(what: string): number {
+  signed(label: string): number {
     const { position } = this;
     const bytes = this.#bytes;
     let value = 0;
@@ -69,26 +69,26 @@ export class VarintReader {
       const unused = 25 - 7 * at;
       return (value << unused) >> unused;
     }
-    return this.#wideSigned(what);
+    return this.#wideSigned(label);
   }
 
-  #wideSigned(what: string): number {
+  #wideSigned(label: string): number {
     const value = Number(this.#guard(() => readS64Leb(this.#bytes, this.position)));
-    if (!Number.isSafeInteger(value)) throw this.error(`${what} ${value} is too large`);
+    if (!Number.isSafeInteger(value)) throw this.error(`${label} ${value} is too large`);
     return value;
   }
 
-  index(limit: number, what: string): number {
-    const value = this.number(what);
-    if (value >= limit) throw this.error(`${what} ${value} of ${limit}`);
+  index(limit: number, label: string): number {
+    const value = this.number(label);
+    if (value >= limit) throw this.error(`${label} ${value} of ${limit}`);
     return value;
   }
 
   /** Reads a count of items of at least `itemBytes` each, which must fit into the rest. */
-  count(itemBytes: number, what: string): number {
-    const value = this.number(what);
+  count(itemBytes: number, label: string): number {
+    const value = this.number(label);
     if (value * itemBytes > this.remaining)
-      throw this.error(`${value} ${what}, but ${this.remaining} bytes are left`);
+      throw this.error(`${value} ${label}, but ${this.remaining} bytes are left`);
     return value;
   }
 

@@ -408,13 +408,13 @@ function* memory64List(file: MinidumpFile): Generator<MemoryPiece> {
  */
 function withoutOverlaps(pieces: readonly MemoryPiece[]): MemoryPiece[] {
   const sorted = pieces.filter(({ size }) => size > 0).sort((a, b) => a.start - b.start || b.size - a.size);
-  const kept: MemoryPiece[] = [];
+  const disjoint: MemoryPiece[] = [];
   let end = Number.NEGATIVE_INFINITY;
   for (const { start, size, offset } of sorted) {
     if (start + size <= end) continue;
     const into = Math.max(0, end - start);
-    kept.push({ start: start + into, size: size - into, offset: offset + into });
+    disjoint.push({ start: start + into, size: size - into, offset: offset + into });
     end = start + size;
   }
-  return kept;
+  return disjoint;
 }

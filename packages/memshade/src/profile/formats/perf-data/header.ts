@@ -138,12 +138,12 @@ function readAttributes(
   const count = Math.min(Math.floor(outside(offset, size) / entryBytes), MOST_EVENTS);
   const bytes = offset < source.size ? source.read(offset, count * entryBytes) : new Uint8Array(0);
   // Lists of ids do not overlap. In a damaged file they could, and each could be as long as the file.
-  let left = source.size;
+  let remaining = source.size;
   for (let at = 0; at + entryBytes <= bytes.length; at += entryBytes) {
     const view = viewOf(bytes.subarray(at, at + entryBytes));
     const idsOffset = getU64(view, entryBytes - 16);
-    const idBytes = Math.min(outside(idsOffset, getU64(view, entryBytes - 8)), left);
-    left -= idBytes;
+    const idBytes = Math.min(outside(idsOffset, getU64(view, entryBytes - 8)), remaining);
+    remaining -= idBytes;
     const ids = viewOf(readSome(source, idsOffset, idBytes));
     header.events.push(readAttribute(viewOf(bytes.subarray(at, at + entryBytes - 16)), idsOf(ids)));
   }
@@ -243,7 +243,7 @@ function stringsAt(view: DataView): string[] {
   const strings: string[] = [];
   if (view.byteLength < 4) return strings;
   let at = 4;
-  for (let left = view.getUint32(0, true); left > 0; left--) {
+  for (let remaining = view.getUint32(0, true); remaining > 0; remaining--) {
     const string = stringAt(view, at);
     if (string === undefined) break;
     strings.push(string.text);

@@ -354,8 +354,8 @@ export class PerfRecords {
   /** Passes the header's events to WebAssembly. All events have the same fields at the end of other records. */
   setEvents({ events }: PerfHeader): void {
     const { wasm } = this;
-    const all = events.flatMap(({ ids }, event) => ids.map((id) => ({ id: BigInt(`0x${id}`), event })));
-    wasm.beginEvents(events.length, all.length);
+    const eventIds = events.flatMap(({ ids }, event) => ids.map((id) => ({ id: BigInt(`0x${id}`), event })));
+    wasm.beginEvents(events.length, eventIds.length);
     const { view } = this;
     for (const [index, { sampleType, readFormat, branchSampleType, userRegisters }] of events.entries()) {
       const [low, high] = userRegisters;
@@ -363,7 +363,7 @@ export class PerfRecords {
       for (const [field, value] of fields.entries())
         view.setUint32(wasm.events.value + 16 * index + 4 * field, value, true);
     }
-    for (const [index, { id, event }] of all.entries()) {
+    for (const [index, { id, event }] of eventIds.entries()) {
       view.setBigUint64(wasm.ids.value + 16 * index, id, true);
       view.setUint32(wasm.ids.value + 16 * index + 8, event, true);
     }

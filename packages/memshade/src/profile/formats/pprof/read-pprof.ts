@@ -154,9 +154,9 @@ function byId<T>(rows: readonly Fields[], make: (fields: Fields) => T): Map<bigi
 function messageOf(value: Value, offset: number): Fields {
   const fields = new Map<number, Value[]>();
   for (const { field, value: part } of fieldsOf(bytesOf(value, offset))) {
-    const known = fields.get(field);
-    if (known === undefined) fields.set(field, [part]);
-    else known.push(part);
+    const existing = fields.get(field);
+    if (existing === undefined) fields.set(field, [part]);
+    else existing.push(part);
   }
   return fields;
 }
@@ -309,8 +309,8 @@ export function readPprof(bytes: Uint8Array, namesOf?: PlaceNames): HeapProfile 
   const count = [...paths.values()].reduce((sum, { sample }) => sum + framesIn(sample, file), 0);
   assertHolds(count, bytes.length, CONSTRUCT);
   const contexts = [...paths.values()].map(({ sample, sums, least, most, sized }): ImportedContext => {
-    const blocks = (what: keyof typeof COLUMNS): ImportedBlocks | undefined => {
-      const column = columns[what];
+    const blocks = (kind: keyof typeof COLUMNS): ImportedBlocks | undefined => {
+      const column = columns[kind];
       return (
         column && {
           blocks: column.blocks === undefined ? undefined : amount(sums[column.blocks]!, sample),
@@ -330,8 +330,8 @@ export function readPprof(bytes: Uint8Array, namesOf?: PlaceNames): HeapProfile 
   });
   return importedHeapProfile({
     contexts: withEqualKnowledge(contexts),
-    modules: modules.all,
-    program: modules.all[0]?.path === undefined ? undefined : modules.all[0].name,
+    modules: modules.list,
+    program: modules.list[0]?.path === undefined ? undefined : modules.list[0].name,
     clock: { kind: "wall", unit: "ms" },
     end: { kind: "dump" },
     format: "pprof",
@@ -361,15 +361,15 @@ interface PathSums {
 }
 
 function columnsOf({ sampleTypes }: DecodedPprof): Columns {
-  const entries = KINDS.map((what) => {
-    const blocks = sampleTypes.findIndex(({ type }) => COLUMNS[what].blocks.includes(type));
+  const entries = KINDS.map((kind) => {
+    const blocks = sampleTypes.findIndex(({ type }) => COLUMNS[kind].blocks.includes(type));
     const bytes = sampleTypes.findIndex(
-      ({ type, unit }) => COLUMNS[what].bytes.includes(type) && bytesOfUnit(unit) !== undefined,
+      ({ type, unit }) => COLUMNS[kind].bytes.includes(type) && bytesOfUnit(unit) !== undefined,
     );
-    if (bytes < 0) return [what, undefined] as const;
+    if (bytes < 0) return [kind, undefined] as const;
     // Some writers record only bytes.
     const unit = bytesOfUnit(sampleTypes[bytes]!.unit)!;
-    return [what, { blocks: blocks < 0 ? undefined : blocks, bytes, unit }] as const;
+    return [kind, { blocks: blocks < 0 ? undefined : blocks, bytes, unit }] as const;
   });
   const columns: Columns = Object.fromEntries(entries);
   if (columns.allocated !== undefined || columns.live !== undefined) return columns;
@@ -378,8 +378,8 @@ function columnsOf({ sampleTypes }: DecodedPprof): Columns {
 }
 
 function bytesOfUnit(unit: string): bigint | undefined {
-  const one = unit.toLowerCase().replace(/s$/, "");
-  const power = UNITS.findIndex((names) => names.includes(one));
+  const singular = unit.toLowerCase().replace(/s$/, "");
+  const power = UNITS.findIndex((names) => names.includes(singular));
   return power < 0 ? undefined : 1024n ** BigInt(power);
 }
 
@@ -406,10 +406,10 @@ function framesOf(
 } {
   let nameless = 0;
   const [main] = mappings.values();
-  if (main !== undefined) modules.of(main.file || "the program", main.file || undefined, main.buildId);
-  const known = new Map<bigint, ResolvedFrame[]>();
+  if (main !== undefined) modules.indexOf(main.file || "the program", main.file || undefined, main.buildId);
+  const cache = new Map<bigint, ResolvedFrame[]>();
   const framesAt = (id: bigint, sample: DecodedSample): ResolvedFrame[] => {
-    let frames = known.get(id);
+    let frames = cache.get(id);
     if (frames !== undefined) return frames;
     const location = locations.get(id);
     if (location === undefined)
@@ -421,20 +421,20 @@ function framesOf(
       );
     const mapping = mappings.get(location.mapping);
     const file = mapping?.file || undefined;
-    const module = modules.of(
+    const module = modules.indexOf(
       file ?? main?.file ?? "the program",
       file ?? (main?.file || undefined),
       mapping?.buildId,
     );
     const offset = Number(location.address - (mapping?.start ?? 0n));
-    frames = location.lines.map(({ function: of, line, column }, depth) => {
-      const called = functions.get(of);
+    frames = location.lines.map(({ function: functionId, line, column }, depth) => {
+      const called = functions.get(functionId);
       if (called === undefined)
         throw new FormatError(
           "malformed",
           sample.offset,
           "location",
-          `it names function ${of}, which is not there`,
+          `it names function ${functionId}, which is not there`,
         );
       return {
         module,
@@ -454,7 +454,7 @@ function framesOf(
       if (named === undefined) nameless++;
       frames = named?.map((frame) => ({ ...frame, module })) ?? [{ module, offset }];
     }
-    known.set(id, frames);
+    cache.set(id, frames);
     return frames;
   };
   return { frames: framesAt, nameless: () => nameless };
@@ -471,8 +471,8 @@ function notTracked(
   columns: Columns,
   nameless: number,
 ): string[] {
-  const shown = new Set(KINDS.flatMap((what) => [columns[what]?.blocks, columns[what]?.bytes]));
-  const others = sampleTypes.filter((_, column) => !shown.has(column)).map(({ type }) => type);
+  const shown = new Set(KINDS.flatMap((kind) => [columns[kind]?.blocks, columns[kind]?.bytes]));
+  const otherTypes = sampleTypes.filter((_, column) => !shown.has(column)).map(({ type }) => type);
   return [
     ...(period > 1
       ? [
@@ -482,11 +482,11 @@ function notTracked(
     ...(columns.allocated === undefined
       ? ["What was allocated in all was not recorded, only what was live."]
       : []),
-    ...KINDS.filter((what) => columns[what] !== undefined && columns[what].blocks === undefined).map(
-      (what) => `Of ${IN_WORDS[what]}, blocks were not recorded, only their bytes.`,
+    ...KINDS.filter((kind) => columns[kind] !== undefined && columns[kind].blocks === undefined).map(
+      (kind) => `Of ${IN_WORDS[kind]}, blocks were not recorded, only their bytes.`,
     ),
     `${columns.peak === undefined ? "The peak, lifetimes" : "Lifetimes"} and accesses are not known: pprof profiles do not have them.`,
-    ...(others.length === 0 ? [] : [`Not shown here: the file's values ${others.join(", ")}.`]),
+    ...(otherTypes.length === 0 ? [] : [`Not shown here: the file's values ${otherTypes.join(", ")}.`]),
     ...(dropFrames === ""
       ? []
       : [

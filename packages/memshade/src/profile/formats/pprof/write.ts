@@ -78,8 +78,8 @@ export function writePprof(profile: SampleProfile, { period = 1, shown }: PprofO
 
 /** Returns the comments, which readers print line by line above their tables. */
 function commentsOf({ name, notes, valueTypes }: SampleProfile): string[] {
-  const said = valueTypes.flatMap(({ type, says }) => (says === undefined ? [] : `${type}: ${says}`));
-  return [`profile: ${name}`, ...(said.length === 0 ? [] : [said.join("; ")]), ...notes];
+  const descriptions = valueTypes.flatMap(({ type, says }) => (says === undefined ? [] : `${type}: ${says}`));
+  return [`profile: ${name}`, ...(descriptions.length === 0 ? [] : [descriptions.join("; ")]), ...notes];
 }
 
 class LocationTables {
@@ -111,8 +111,8 @@ class LocationTables {
 
   #location(frames: readonly number[]): number {
     const key = frames.join();
-    const known = this.#locationIds.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#locationIds.get(key);
+    if (existing !== undefined) return existing;
     const { module, address } = this.#profile.frames[frames.at(-1)!]!;
     const id = this.locations.length + 1;
     this.locations.push(
@@ -137,8 +137,8 @@ class LocationTables {
   #function(index: number): number {
     const { function: name, linkageName = name, file = "", startLine = 0 } = this.#profile.frames[index]!;
     const key = JSON.stringify([name, linkageName, file, startLine]);
-    const known = this.#functionIds.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#functionIds.get(key);
+    if (existing !== undefined) return existing;
     const id = this.functions.length + 1;
     const text = this.#text;
     this.functions.push(

@@ -41,10 +41,10 @@ export class Column {
   #makeRoom(row: number): Words {
     const number = row >>> PAGE_BITS;
     while (this.#pages.length < number) this.#pages.push(undefined);
-    const known = this.#pages[number];
+    const oldPage = this.#pages[number];
     const page = new Uint32Array(rowsOf(row));
-    if (known !== undefined) page.set(known);
-    freeArray(known);
+    if (oldPage !== undefined) page.set(oldPage);
+    freeArray(oldPage);
     this.#pages[number] = page;
     return page;
   }
@@ -100,10 +100,10 @@ export class NarrowColumn {
     const number = row >>> PAGE_BITS;
     const pages = this.#width === 2 ? this.#halves : this.#bytes;
     while (pages.length < number) pages.push(undefined);
-    const known = pages[number];
+    const oldPage = pages[number];
     const page = this.#width === 2 ? new Uint16Array(rowsOf(row)) : new Uint8Array(rowsOf(row));
-    if (known !== undefined) page.set(known);
-    freeArray(known);
+    if (oldPage !== undefined) page.set(oldPage);
+    freeArray(oldPage);
     pages[number] = page;
     return page;
   }

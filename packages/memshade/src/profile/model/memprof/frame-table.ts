@@ -37,8 +37,8 @@ export class FrameTable {
     let key = `${guid} ${lineOffset} ${column} ${inline ? 1 : 0}`;
     if (this.keepsSources)
       key += ` ${frame.line ?? 0} ${frame.discriminator ?? 0} ${frame.name ?? ""}\n${frame.file ?? ""}`;
-    const known = this.#indices.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#indices.get(key);
+    if (existing !== undefined) return existing;
     const index = this.#rows.length;
     this.#rows.push(this.keepsSources ? frame : { guid, lineOffset, column, inline });
     this.#indices.set(key, index);

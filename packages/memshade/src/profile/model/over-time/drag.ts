@@ -58,9 +58,9 @@ export const NO_DRAG: BlockDrag = {
   lateFollowed: 0,
 };
 
-export function addDrag(one: BlockDrag, other: BlockDrag): BlockDrag {
+export function addDrag(a: BlockDrag, b: BlockDrag): BlockDrag {
   return Object.fromEntries(
-    Object.entries(one).map(([field, value]) => [field, value + other[field as keyof BlockDrag]]),
+    Object.entries(a).map(([field, value]) => [field, value + b[field as keyof BlockDrag]]),
   ) as unknown as BlockDrag;
 }
 

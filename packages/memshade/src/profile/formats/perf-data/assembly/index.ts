@@ -30,8 +30,8 @@ export function resume(entered: u32, from: u32, to: u32): void {
   end = to;
 }
 
-export function leave(left: u32): void {
-  release(left);
+export function leave(entered: u32): void {
+  release(entered);
   position = 0;
   end = 0;
 }

@@ -30,10 +30,10 @@ function rowAt(place: u32): u32 {
 }
 
 @inline
-function isBefore(one: u32, other: u32): bool {
-  const first = load<u64>(one);
-  const second = load<u64>(other);
-  return first === second ? load<u64>(one, 8) < load<u64>(other, 8) : first < second;
+function isBefore(a: u32, b: u32): bool {
+  const first = load<u64>(a);
+  const second = load<u64>(b);
+  return first === second ? load<u64>(a, 8) < load<u64>(b, 8) : first < second;
 }
 
 function grow(): void {

@@ -180,22 +180,22 @@ function combine(step: Step, row: number, low: number, high: number, isNew: bool
     if (isWide) highs.set(row, high);
     return;
   }
-  const known = lows.get(row);
+  const oldLow = lows.get(row);
   if (!isWide) {
-    if (rule === "sum") lows.set(row, (known + low) >>> 0);
-    else if (rule === "min" ? low < known : rule === "max" ? low > known : rule === "last" && isLast)
+    if (rule === "sum") lows.set(row, (oldLow + low) >>> 0);
+    else if (rule === "min" ? low < oldLow : rule === "max" ? low > oldLow : rule === "last" && isLast)
       lows.set(row, low);
     return;
   }
   const knownHigh = highs.get(row);
   if (rule === "sum") {
-    const sum = known + low;
+    const sum = oldLow + low;
     lows.set(row, sum >>> 0);
     highs.set(row, (knownHigh + high + (sum > 0xffffffff ? 1 : 0)) >>> 0);
     return;
   }
-  const isLess = high < knownHigh || (high === knownHigh && low < known);
-  const isMore = high > knownHigh || (high === knownHigh && low > known);
+  const isLess = high < knownHigh || (high === knownHigh && low < oldLow);
+  const isMore = high > knownHigh || (high === knownHigh && low > oldLow);
   if ((rule === "min" && isLess) || (rule === "max" && isMore)) {
     lows.set(row, low);
     highs.set(row, high);
@@ -235,8 +235,8 @@ export function packMib(mib: Mib, view: DataView): void {
 }
 
 export function mergeInOrder(mibs: readonly Mib[]): Mib {
-  const [first, ...others] = mibs;
+  const [first, ...later] = mibs;
   const merged = { ...first! };
-  for (const mib of others) mergeMib(merged, mib);
+  for (const mib of later) mergeMib(merged, mib);
   return merged;
 }

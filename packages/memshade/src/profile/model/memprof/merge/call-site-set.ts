@@ -12,9 +12,9 @@ export class CallSiteSet {
       if (!sites.has(stack)) sites.set(stack, undefined);
       return;
     }
-    const known = sites.get(stack);
-    if (known === undefined) sites.set(stack, new Set(callees));
-    else for (const callee of callees) known.add(callee);
+    const existing = sites.get(stack);
+    if (existing === undefined) sites.set(stack, new Set(callees));
+    else for (const callee of callees) existing.add(callee);
   }
 
   renumbered(numberOf: (stack: number) => number): CallSiteSet {

@@ -47,7 +47,7 @@ export function makeRecords(merger: MergeTables, contexts: OrderedContexts): Mem
       if (frames.inline[frame] === 0) break;
     }
     if (otherFunctions.size === 0) return count;
-    for (const other of otherFunctions.get(stack) ?? []) note(functions.of(other));
+    for (const other of otherFunctions.get(stack) ?? []) note(functions.indexOf(other));
     return count;
   };
   const counts = new Uint32Array(guid.length + 1);
@@ -56,17 +56,19 @@ export function makeRecords(merger: MergeTables, contexts: OrderedContexts): Mem
     for (let at = 0; at < records; at++) counts[found[at]! + 1]! += 1;
   }
   const callSites = Array.from(guid, (function_) => sitesOf(merger, function_, contexts));
-  const kept = [...guid.keys()].filter((record) => counts[record + 1]! > 0 || callSites[record]!.length > 0);
+  const usedRecords = [...guid.keys()].filter(
+    (record) => counts[record + 1]! > 0 || callSites[record]!.length > 0,
+  );
   const numberOf = new Int32Array(guid.length).fill(-1);
-  for (const [number, record] of kept.entries()) numberOf[record] = number;
-  const allocStart = new Uint32Array(kept.length + 1);
-  const callStart = new Uint32Array(kept.length + 1);
-  for (const [number, record] of kept.entries()) {
+  for (const [number, record] of usedRecords.entries()) numberOf[record] = number;
+  const allocStart = new Uint32Array(usedRecords.length + 1);
+  const callStart = new Uint32Array(usedRecords.length + 1);
+  for (const [number, record] of usedRecords.entries()) {
     allocStart[number + 1] = allocStart[number]! + counts[record + 1]!;
     callStart[number + 1] = callStart[number]! + callSites[record]!.length;
   }
   const next = allocStart.slice();
-  const allocStack = new Uint32Array(allocStart[kept.length]!);
+  const allocStack = new Uint32Array(allocStart[usedRecords.length]!);
   const allocBlock = contexts.blockAt === undefined ? allocStack : new Uint32Array(allocStack.length);
   for (let index = 0; index < contexts.length; index++) {
     const records = findRecords(contexts.stackAt(index));
@@ -76,16 +78,16 @@ export function makeRecords(merger: MergeTables, contexts: OrderedContexts): Mem
       if (contexts.blockAt !== undefined) allocBlock[site] = contexts.blockAt(index);
     }
   }
-  const callStack = new Uint32Array(callStart[kept.length]!);
+  const callStack = new Uint32Array(callStart[usedRecords.length]!);
   const callees = new Map<number, bigint[]>();
-  for (const [number, record] of kept.entries())
+  for (const [number, record] of usedRecords.entries())
     for (const [index, site] of callSites[record]!.entries()) {
       callStack[callStart[number]! + index] = site.stack;
       if (site.callees.length > 0) callees.set(callStart[number]! + index, site.callees);
     }
   return {
-    length: kept.length,
-    guid: BigUint64Array.from(kept, (record) => guid[record]!),
+    length: usedRecords.length,
+    guid: BigUint64Array.from(usedRecords, (record) => guid[record]!),
     allocStart,
     allocStack,
     allocBlock,
@@ -143,7 +145,7 @@ class FunctionNumbers {
     return sorted;
   }
 
-  of(guid: bigint): number {
+  indexOf(guid: bigint): number {
     return this.#numbers.get(guid)!;
   }
 

@@ -62,9 +62,9 @@ class BlockAdder {
       this.#rows[block] = row + 1;
       return;
     }
-    const known = this.#moreRows.get(block);
-    if (known === undefined) this.#moreRows.set(block, [row]);
-    else known.push(row);
+    const moreRows = this.#moreRows.get(block);
+    if (moreRows === undefined) this.#moreRows.set(block, [row]);
+    else moreRows.push(row);
   }
 
   placeAgain(first: number, block: number): void {
@@ -169,7 +169,7 @@ export class ProfileMerger implements MergeTables {
   dataAccess: DataAccessProfile | undefined;
   readonly keepsUnresolved: boolean;
   readonly #wanted: readonly MibField[];
-  #known: readonly MibField[];
+  #knownFields: readonly MibField[];
 
   /** @param before a merger whose contexts were spilled: this one continues with its frames and call sites */
   constructor(
@@ -180,7 +180,7 @@ export class ProfileMerger implements MergeTables {
   ) {
     this.#wanted = fields;
     this.keepsUnresolved = keepsUnresolved;
-    this.#known = before === undefined ? fields : before.#known;
+    this.#knownFields = before === undefined ? fields : before.#knownFields;
     this.frames = before?.frames ?? new FrameTable(keepsSources);
     this.blocks = new BlockMerge(fields);
     this.dataAccess = before?.dataAccess;
@@ -195,12 +195,12 @@ export class ProfileMerger implements MergeTables {
   }
 
   get knownFields(): readonly MibField[] {
-    return this.#known;
+    return this.#knownFields;
   }
 
   noteFields(fields: readonly MibField[]): void {
     if (this.#wanted.some((field) => !fields.includes(field)))
-      this.#known = this.#known.filter((field) => fields.includes(field));
+      this.#knownFields = this.#knownFields.filter((field) => fields.includes(field));
   }
 
   addHistogram(row: number, histogram: BigUint64Array): void {
@@ -310,9 +310,9 @@ export class ProfileMerger implements MergeTables {
   }
 
   #noteOtherFunction(row: number, guid: bigint): void {
-    const known = this.otherFunctions.get(row);
-    if (known === undefined) this.otherFunctions.set(row, new Set([guid]));
-    else known.add(guid);
+    const existing = this.otherFunctions.get(row);
+    if (existing === undefined) this.otherFunctions.set(row, new Set([guid]));
+    else existing.add(guid);
   }
 }
 
@@ -357,7 +357,7 @@ class StackCopier {
     this.copies = new Uint32Array(length);
     for (let stack = 1; stack < length; stack++) {
       let copy = this.copies[parent[stack]!]!;
-      for (const one of this.#frames[frame[stack]!]!) copy = merger.stacks.child(copy, one);
+      for (const copied of this.#frames[frame[stack]!]!) copy = merger.stacks.child(copy, copied);
       this.copies[stack] = copy;
     }
   }
@@ -415,8 +415,8 @@ export function mergeDataAccess(
   if (a === undefined || b === undefined) return a ?? b;
   const records = new Map<string | bigint, DataAccessRecord>();
   for (const record of [...a.records, ...b.records]) {
-    const known = records.get(record.symbol);
-    records.set(record.symbol, known === undefined ? record : mergeRecords(known, record));
+    const existing = records.get(record.symbol);
+    records.set(record.symbol, existing === undefined ? record : mergeRecords(existing, record));
   }
   return {
     records: [...records.values()].sort(

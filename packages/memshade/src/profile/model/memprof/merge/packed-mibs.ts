@@ -28,9 +28,9 @@ export class PackedMibs {
   /** Merges a packed MIB of a raw file into a row; `present` is its size there. */
   merge(row: number, view: DataView, at: number, present: number): void {
     const later = mibFromPacked(view, at, present);
-    const known = this.#slots.get(row) ?? NONE;
-    if (known !== NONE) {
-      this.#put(known, mergeMib(mibFromPacked(this.#pageOf(known), offsetOf(known), MIB_BYTES), later));
+    const oldSlot = this.#slots.get(row) ?? NONE;
+    if (oldSlot !== NONE) {
+      this.#put(oldSlot, mergeMib(mibFromPacked(this.#pageOf(oldSlot), offsetOf(oldSlot), MIB_BYTES), later));
       return;
     }
     const slot = this.#count++;

@@ -46,10 +46,10 @@ export class RunWriter {
     writer.u64Leb(blocks.dependsOnOrder ? blocks.lastInputOf(row) + 1 : 0);
     for (let field = 0; field < blocks.fields.length; field++)
       writer.wordsLeb(blocks.lowOf(field, row), blocks.highOf(field, row));
-    const others = [...otherFunctions];
-    writer.u32Leb(histogram?.length ?? 0).u32Leb(others.length);
+    const guids = [...otherFunctions];
+    writer.u32Leb(histogram?.length ?? 0).u32Leb(guids.length);
     for (const value of histogram ?? []) writer.u64Leb(value);
-    for (const guid of others) writer.u64Leb(guid);
+    for (const guid of guids) writer.u64Leb(guid);
   }
 
   #flush(): void {
@@ -123,9 +123,10 @@ export class RunReader {
     this.#number();
     const values = this.#low;
     this.#number();
-    const others = this.#low;
+    const functionCount = this.#low;
     this.histogram = values === 0 ? undefined : BigUint64Array.from({ length: values }, () => this.#wide());
-    this.otherFunctions = others === 0 ? NONE : Array.from({ length: others }, () => this.#wide());
+    this.otherFunctions =
+      functionCount === 0 ? NONE : Array.from({ length: functionCount }, () => this.#wide());
   }
 
   #wide(): bigint {
@@ -166,12 +167,12 @@ export class RunReader {
     const window = this.#window;
     if (this.#windowEnd - this.#position >= count || this.#taken === this.#source.size) return;
     window.copyWithin(0, this.#position, this.#windowEnd);
-    const kept = this.#windowEnd - this.#position;
-    const more = Math.min(window.length - kept, this.#source.size - this.#taken);
-    this.#source.read(this.#taken, window.subarray(kept, kept + more));
+    const unread = this.#windowEnd - this.#position;
+    const more = Math.min(window.length - unread, this.#source.size - this.#taken);
+    this.#source.read(this.#taken, window.subarray(unread, unread + more));
     this.#taken += more;
     this.#position = 0;
-    this.#windowEnd = kept + more;
+    this.#windowEnd = unread + more;
   }
 }
 
@@ -267,9 +268,11 @@ export class RunMerge {
 }
 
 /** Adds two histograms entry by entry. The result has the length of the longer one. */
-export function addHistograms(known: BigUint64Array | undefined, more: BigUint64Array): BigUint64Array {
+export function addHistograms(accumulated: BigUint64Array | undefined, more: BigUint64Array): BigUint64Array {
   const [longer, shorter] =
-    known !== undefined && known.length >= more.length ? [known, more] : [more.slice(), known];
+    accumulated !== undefined && accumulated.length >= more.length
+      ? [accumulated, more]
+      : [more.slice(), accumulated];
   for (let index = 0; index < (shorter?.length ?? 0); index++) longer[index]! += shorter![index]!;
   return longer;
 }
