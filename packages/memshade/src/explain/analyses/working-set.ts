@@ -11,7 +11,7 @@ import { type Phase, phasesOf } from "./phases.ts";
 interface AttributedPlace {
   kind: AttributionKind;
   of?: string | undefined;
-  /** Frames, innermost first, without an offset if the place combines several; empty for other memory than code's. */
+  /** Frames, innermost first, without an offset if the place combines several; empty for an owner that is not code. */
   stack: StackFrame[];
   total: number;
   mean: number;
@@ -50,14 +50,14 @@ function placeKey({ function: index, file, line }: StackFrame): string {
   return line === undefined ? `${index}` : `${index} ${file}:${line}`;
 }
 
-/** Lines of an interval that are attributed to one function, or to other memory than code's. */
+/** Lines of an interval that are attributed to one function, or to an owner that is not code. */
 interface AttributedLines extends Pick<AttributedPlace, "kind" | "of"> {
   frame: StackFrame | undefined;
   lines: number;
 }
 
 /**
- * Returns the lines of one interval by the function that touched or allocated, or by other memory; most lines first.
+ * Returns the lines of one interval by the function that touched or allocated, or by the owner that is not code; most lines first.
  */
 export function functionsOfInterval(
   { contexts, levels }: Attribution,

@@ -23,7 +23,7 @@ import type { RenamedFunctions } from "./renamed-functions.ts";
 export type PlaceMeasure = Pick<Measure, "id" | "combine">;
 
 export interface ComparedPlace {
-  /** Innermost first; empty for other memory than code's. */
+  /** Innermost first; empty for an owner that is not code. */
   readonly path: readonly StackFrame[];
   readonly values: number[];
 }

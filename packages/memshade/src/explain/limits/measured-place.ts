@@ -12,7 +12,7 @@ export interface LimitFrame extends PlaceFrame {
 
 /** Place with a part of a measure. */
 export interface MeasuredPlace {
-  /** Program's own frame, then its callers, outwards; empty for other memory than code's. */
+  /** Program's own frame, then its callers, outwards; empty for an owner that is not code. */
   readonly path: readonly LimitFrame[];
   /** Frames in libraries below the own frame, innermost first. */
   readonly inside?: readonly LimitFrame[] | undefined;
@@ -20,7 +20,7 @@ export interface MeasuredPlace {
   readonly finding?: Finding | undefined;
 }
 
-/** Returns the place of each row. Rows of other memory than code's have none. */
+/** Returns the place of each row. Rows that are not code have none. */
 export const placesOfRows = once((measured: MeasuredStacks): readonly MeasuredPlace[] => {
   const { modules, stacks, rows, sites } = measured;
   const frames = stacks.frames.map(

@@ -7,7 +7,7 @@ export type MeasuredTool = RecordingTool | "statics";
 
 export type RecordingTool = "heap" | "waste" | "workingset" | "objects";
 
-/** Place on a call path, as far as known; or a word for other memory than code's, or for a library's code. */
+/** Place on a call path, as far as known; or a word for an owner that is not code, or for a library's code. */
 export interface StackFrame {
   readonly function?: string | undefined;
   /** Module, if the function's name alone is ambiguous. */
