@@ -1,11 +1,11 @@
 import { reasonOf } from "../ground/bytes/dispensable.ts";
-import { say } from "../record/host/run/terminal-line.ts";
+import { sayLines } from "../record/host/run/terminal-line.ts";
 
-/** Says at the end of a run what its report begins with: a line per finding. */
+/** Prints the summary at the end of a run: each finding with its advice below it. */
 export async function saySummary(folder: string): Promise<void> {
   // Nothing of it is needed while the program runs.
   const readLines = async () => (await import("./summary.ts")).summaryLines(folder);
-  for (const line of await linesOrReason(readLines)) say(line);
+  for (const entry of await linesOrReason(readLines)) sayLines(entry.split("\n"));
 }
 
 /** The lines of a summary. Whatever goes wrong becomes a line, so the program's exit code stays what it is. */
@@ -13,7 +13,7 @@ export async function linesOrReason(readLines: () => Promise<readonly string[]>)
   try {
     return await readLines();
   } catch (error) {
-    return [`no findings are told here: ${reasonOf(error)}`];
+    return [`findings could not be searched: ${reasonOf(error)}`];
   }
 }
 
@@ -24,6 +24,6 @@ export async function nameRuns(folders: readonly string[]): Promise<void> {
     const summary = await import("./summary.ts");
     await summary.nameRuns(folders);
   } catch (error) {
-    say(`names of functions are not kept with the run: ${reasonOf(error)}`);
+    sayLines([`names of functions are not kept with the run: ${reasonOf(error)}`]);
   }
 }

@@ -2,7 +2,7 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { FrameRules } from "../explain/analyses/frames/frame-rules.ts";
 import { reachSentence, whyHeapUnknown } from "../explain/analyses/heap.ts";
-import { findsAnything, type RecordedTools } from "../explain/analyses/recorded-tools.ts";
+import { findsAnything, noFindings, type RecordedTools } from "../explain/analyses/recorded-tools.ts";
 import type { PlaceFrame } from "../explain/findings/finding-kind.ts";
 import { LEAST_BYTES } from "../explain/findings/heap-blocks.ts";
 import { isNameless } from "../explain/findings/places.ts";
@@ -17,29 +17,30 @@ import { loadTools, recordedTools } from "../runs/recorded-tools.ts";
 import { RunNames } from "../runs/run-names.ts";
 import { runOf } from "../runs/run-of-folder.ts";
 import type { OriginalPlaces } from "../runs/run-symbols.ts";
-import { findingLines } from "../show/report/findings.ts";
+import { adviceLines, findingLines } from "../show/report/findings.ts";
+import { columnsOf, type TextTarget, targetOf } from "../show/report/terminal/common/columns.ts";
 import { createPaint, type Paint } from "../show/report/terminal/common/paint.ts";
 import { Screen } from "../show/report/terminal/common/screen.ts";
 
-/** Columns of a line behind `memshade: `. */
-const COLUMNS = 70;
+/** Columns that `say()` writes in front of a line. */
+const PREFIX_COLUMNS = "memshade: ".length;
 
 /** Reports read some 60 MiB in a second, profiles and modules together: nobody is kept waiting at the end of a program for more than this. */
 const MOST_BYTES = 24 * 2 ** 20;
 
 /**
- * Lines for the end of a run: what its report begins with, or where making them would take long, the command that makes them.
- * None where nothing was recorded that could be found fault with. Of native programs names and lines are written beside the run: finding
- * them takes longest, and nobody may find them later.
+ * Returns the summary for the end of a run, or the command that makes it where reading the profile would take long. Each finding is an
+ * entry with its advice on further lines. A run without blocks, objects, stores or loads has no entries. The names and lines of native
+ * programs are written beside the run, because the objects that have them may be gone later.
  */
-export async function summaryLines(folder: string): Promise<string[]> {
+export async function summaryLines(folder: string, target = targetOf(2)): Promise<string[]> {
   const bytes = isNative(folder) ? 0 : bytesToRead(folder);
   if (bytes > MOST_BYTES) return [laterLine(folder, bytes)];
   const damage = new Set<string>();
   const names = new RunNames();
   const tools = await toolsOf(folder, { names, tellDamage: (sentence) => damage.add(sentence) });
   names.write(folder);
-  return [...findingsInLines(tools, folder), ...damage];
+  return [...findingsInLines(tools, folder, target), ...damage];
 }
 
 /**
@@ -56,14 +57,19 @@ export async function nameRuns(folders: readonly string[]): Promise<void> {
   }
 }
 
-function findingsInLines(tools: RecordedTools, folder: string): string[] {
+function findingsInLines(tools: RecordedTools, folder: string, target: TextTarget): string[] {
   if (!findsAnything(tools)) return isHeapUnseen(tools) ? [NOTHING_KNOWN] : [];
-  const summary = linesOf(tools, COLUMNS, createPaint(false));
-  if (summary.length > 0) return [...summary.map(({ line }) => line), ...reachLines(tools)];
+  const summary = linesOf(tools, target, PREFIX_COLUMNS, createPaint(false));
+  if (summary.length > 0)
+    return [
+      ...summary.map(({ line, advice }) => [line, ...advice].join("\n")),
+      whatNext(folder, summary[0]!.kind),
+      ...reachLines(tools),
+    ];
   if (isHeapUnseen(tools)) return [NOTHING_KNOWN];
   const isUnnamed = tools.heap !== undefined && isNameless(tools.heap);
   return [
-    isUnnamed ? NAMELESS : hasSmallWaste(tools) ? SMALL_WASTE : "no findings",
+    isUnnamed ? NAMELESS : hasSmallWaste(tools) ? SMALL_WASTE : noFindings(tools),
     ...liveLines(tools, folder),
     ...reachLines(tools),
   ];
@@ -86,7 +92,12 @@ function liveLines({ heap }: RecordedTools, folder: string): string[] {
 /** Whoever waits for a program should not wait for its findings: the line says what shows them. */
 function laterLine(folder: string, bytes: number): string {
   const why = `reading ${formatBytes(bytes)} of profile and modules takes a while`;
-  return `findings were not looked for (${why}): memshade report ${runInShell(folder)} tells whether there are any`;
+  return `findings were not searched (${why}); to search them: memshade report ${runInShell(folder)}`;
+}
+
+/** Returns the commands that show all of the run and explain the first finding. */
+function whatNext(folder: string, kind: string): string {
+  return `details: memshade report ${runInShell(folder)}; meaning: memshade explain ${kind}`;
 }
 
 function runInShell(folder: string): string {
@@ -108,21 +119,35 @@ function isHeapUnseen(tools: RecordedTools): boolean {
   return whyHeapUnknown(tools) !== undefined;
 }
 
-/** The findings of a run, as lines of so many columns at most, with the program's own frame of each. */
-export async function summaryOf(folder: string, columns: number, paint: Paint): Promise<SummaryLine[]> {
-  return linesOf(await toolsOf(folder), columns, paint);
+/** Returns the findings of a run as lines behind `margin` columns of a terminal, each with its advice and the program's own frame. */
+export async function summaryOf(
+  folder: string,
+  target: TextTarget,
+  margin: number,
+  paint: Paint,
+): Promise<SummaryLine[]> {
+  return linesOf(await toolsOf(folder), target, margin, paint);
 }
 
 interface SummaryLine {
-  line: string;
-  place: PlaceFrame;
+  readonly line: string;
+  readonly advice: readonly string[];
+  readonly kind: string;
+  readonly place: PlaceFrame;
 }
 
-function linesOf(tools: RecordedTools, columns: number, paint: Paint): SummaryLine[] {
+function linesOf(tools: RecordedTools, target: TextTarget, margin: number, paint: Paint): SummaryLine[] {
   const findings = runFindings(tools);
-  const screen = new Screen({ paint, width: columns, isWide: false });
-  const lines = findings.length === 0 ? [] : findingLines(screen, findings, columns);
-  return findings.map(({ place }, index) => ({ line: lines[index]!, place: place.path[0]! }));
+  if (findings.length === 0) return [];
+  const width = columnsOf(target) - margin;
+  const screen = new Screen({ paint, width, isCut: target.isTerminal, isWide: false });
+  const lines = findingLines(screen, findings, width);
+  return findings.map((finding, index) => ({
+    line: lines[index]!,
+    advice: adviceLines(finding, width),
+    kind: finding.kind,
+    place: finding.place.path[0]!,
+  }));
 }
 
 async function toolsOf(folder: string, places: OriginalPlaces = {}): Promise<RecordedTools> {

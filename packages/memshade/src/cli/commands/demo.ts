@@ -8,8 +8,8 @@ import { DEFAULT_RUNS_FOLDER } from "../../profile/model/run.ts";
 import { fromHere } from "../../record/host/run/terminal-line.ts";
 import { runWasi } from "../../record/host/wasi/run-wasi.ts";
 import type { ToolOptions } from "../../record/tools/run-options.ts";
+import { targetOf } from "../../show/report/terminal/common/columns.ts";
 import { type ColorChoice, createPaint, wantsColors } from "../../show/report/terminal/common/paint.ts";
-import { cutMiddle } from "../../show/report/terminal/common/text.ts";
 import { endProcess } from "../end-process.ts";
 import { writeOutput } from "../line-input.ts";
 import { assertNode } from "../other-runtime.ts";
@@ -26,7 +26,7 @@ const TOOLS: ToolOptions = {
     locality: { method: "exact" },
   },
 };
-const COLUMNS = 78;
+const MARGIN = "  ";
 const OUT = join(DEFAULT_RUNS_FOLDER, "demo");
 
 const EXAMPLES = `
@@ -75,10 +75,11 @@ async function showFindings(run: string, folder: string, color: ColorChoice): Pr
   const { writeReportPage } = await import("../../runs/page/run-page.ts");
   const paint = createPaint(wantsColors(color, isatty(1), process.env));
   const lines = ["", paint.heading(`Summary of ${fromHere(join(folder, "shop.c"), process.cwd())}`)];
-  for (const { line, place } of await summaryOf(run, COLUMNS, paint)) {
-    lines.push(`  ${line}`);
+  for (const { line, advice, place } of await summaryOf(run, targetOf(1), MARGIN.length, paint)) {
+    lines.push(MARGIN + line);
     const source = sourceLine(folder, place);
-    if (source !== undefined) lines.push(paint.faint(cutMiddle(`      ${source}`, COLUMNS)));
+    if (source !== undefined) lines.push(paint.faint(`${MARGIN}    ${source}`));
+    lines.push(...advice.map((text) => MARGIN + text));
   }
   lines.push(
     "",

@@ -7,11 +7,11 @@ import { UserError } from "../../ground/bytes/errors.ts";
 import { type PathMap, parsePathMap } from "../../names/symbolize/path-map.ts";
 import type { OwnCode } from "../../runs/own-code.ts";
 import { REPORTED_TOOLS } from "../../runs/recorded-tools.ts";
-import { REPORT_COLUMNS } from "../../runs/report/report-parts.ts";
 import type { OriginalPlaces } from "../../runs/run-symbols.ts";
 import type { ReportedTool } from "../../runs/shelves.ts";
 import { loadSuppressions } from "../../runs/suppressions.ts";
 import type { SourcesKept } from "../../show/report/page/data/sources.ts";
+import { columnsOf } from "../../show/report/terminal/common/columns.ts";
 import { type ColorChoice, createPaint, wantsColors } from "../../show/report/terminal/common/paint.ts";
 import { type ScreenOptions, USUAL_CALLER_LINES } from "../../show/report/terminal/common/screen.ts";
 import { collect } from "../collect.ts";
@@ -167,7 +167,15 @@ export function screenOptions(
   if (lines !== undefined && !wide)
     throw new UserError("--lines says how much --wide shows: give both of them");
   const paint = createPaint(wantsColors(color, terminal.isTerminal, terminal.environment));
-  return { paint, width: REPORT_COLUMNS, isWide: wide, allFrames, callerLines: lines, said: terminal.said };
+  return {
+    paint,
+    width: columnsOf(terminal),
+    isCut: terminal.isTerminal,
+    isWide: wide,
+    allFrames,
+    callerLines: lines,
+    said: terminal.said,
+  };
 }
 
 /** The value of `-n`. */

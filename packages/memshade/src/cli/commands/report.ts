@@ -177,9 +177,8 @@ function* runSourceReport(
   const { rows } = options;
   if (options.json !== true) {
     const screen = screenOptions(options, terminal);
-    const width = Math.max(screen.width, terminal.columns ?? 0);
     for (const [index, table] of tables.entries())
-      yield (index === 0 ? "" : "\n") + sourceReport(table, read, { ...screen, width, rows });
+      yield (index === 0 ? "" : "\n") + sourceReport(table, read, { ...screen, rows });
     return;
   }
   const documents = tables.map((table) => sourceLinesJson(table, read, { input, rows }));

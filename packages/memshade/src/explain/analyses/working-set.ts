@@ -57,7 +57,8 @@ interface AttributedLines extends Pick<AttributedPlace, "kind" | "of"> {
 }
 
 /**
- * Returns the lines of one interval by the function that touched or allocated, or by the owner that is not code; most lines first.
+ * Returns the lines of one interval by the function that touched or allocated, or by the owner that is not code. The
+ * owner with most lines comes first.
  */
 export function functionsOfInterval(
   { contexts, levels }: Attribution,

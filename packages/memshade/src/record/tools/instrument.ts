@@ -261,7 +261,7 @@ class Instrumentation {
       this.#tools.flatMap(({ entered = -1, isQuiet }) =>
         entered < 0 || isQuiet?.(index) === true ? [] : entered,
       );
-    return { functions, told, entries, inside: this.#inside };
+    return { functions, functionsFor: told, entries, inside: this.#inside };
   }
 
   /** The word that functions hand on, of the one tool that has one. */

@@ -1,5 +1,5 @@
 import { basename, resolve } from "node:path";
-import type { RecordedTools } from "../../explain/analyses/recorded-tools.ts";
+import { noFindings, type RecordedTools } from "../../explain/analyses/recorded-tools.ts";
 import type { Finding } from "../../explain/findings/index.ts";
 import type { HotColdThresholds } from "../../profile/model/memprof/hot-cold.ts";
 import { writeCsv } from "../../show/exports/export-formats.ts";
@@ -9,6 +9,7 @@ import { heapReportJsonPieces } from "../../show/report/json/heap-report.ts";
 import { objectsReportJson } from "../../show/report/json/objects.ts";
 import { wasteReportJson } from "../../show/report/json/waste.ts";
 import { workingSetReportJson } from "../../show/report/json/working-set-report.ts";
+import { REPORT_COLUMNS } from "../../show/report/terminal/common/columns.ts";
 import { createPaint } from "../../show/report/terminal/common/paint.ts";
 import type { ScreenOptions } from "../../show/report/terminal/common/screen.ts";
 import { cpuReport } from "../../show/report/terminal/cpu.ts";
@@ -73,9 +74,6 @@ export function* joined(parts: readonly ReportPart[], findings: Shown): Generato
 /** Findings that stand in a tool's report, if they do. */
 export type Shown = readonly Finding[] | undefined;
 
-/** Columns of a report that goes to no terminal. */
-export const REPORT_COLUMNS = 80;
-
 /** The report as text alone, for whoever has no colours. */
 export function plainText(
   loaded: RecordedTools,
@@ -87,6 +85,7 @@ export function plainText(
   const screen = {
     paint: createPaint(false),
     width: REPORT_COLUMNS,
+    isCut: false,
     isWide: false,
     allFrames,
     said: new Set<string>(),
@@ -107,15 +106,16 @@ function wasteText(
 }
 
 function heapText(
-  { heap: profile, statics }: RecordedTools,
+  loaded: RecordedTools,
   input: string,
   { csv, json, rows, screen, thresholds }: PartOptions,
   findings: Shown,
 ): Iterable<string> {
+  const { heap: profile, statics } = loaded;
   const shared = { input, rows, thresholds, findings, statics };
   if (csv === true) return csvOf({ tool: "heap", profile: profile! }, input);
   if (json) return heapReportJsonPieces(profile!, shared);
-  return [heapReport(profile!, { ...screen, ...shared })];
+  return [heapReport(profile!, { ...screen, ...shared, noFindings: emptySummary(loaded) })];
 }
 
 function* csvOf(recorded: ToolProfile, input: string): Generator<string, void, undefined> {
@@ -128,29 +128,38 @@ function cpuText({ cpu }: RecordedTools, input: string, { json, rows, screen }: 
 }
 
 function objectsText(
-  { objects }: RecordedTools,
+  loaded: RecordedTools,
   input: string,
   { json, rows, screen }: PartOptions,
   findings: Shown,
 ): string[] {
   const presence = presenceOf(input);
-  if (json) return [objectsReportJson(objects!, { input, rows, presence, summary: findings })];
-  return [objectsReport(objects!, { ...screen, rows, input, presence, findings })];
+  const objects = loaded.objects!;
+  if (json) return [objectsReportJson(objects, { input, rows, presence, summary: findings })];
+  const noFindings = emptySummary(loaded);
+  return [objectsReport(objects, { ...screen, rows, input, presence, findings, noFindings })];
 }
 
 /** As text, JSON, CSV, or as EfficiencySanitizer prints it. */
 function workingSetText(
-  { workingset }: RecordedTools,
+  loaded: RecordedTools,
   input: string,
   { compat, csv, json, rows, screen }: PartOptions,
   findings: Shown,
 ): Iterable<string> {
-  const profile = workingset!;
+  const profile = loaded.workingset!;
   if (compat === "esan") return [esanReport(profile, processIdOf(input))];
   if (csv) return csvOf({ tool: "workingset", profile }, input);
   const presence = presenceOf(input);
   if (json) return [workingSetReportJson(profile, input, presence, findings)];
-  return [workingSetReport(profile, { ...screen, rows, input, presence, findings })];
+  const noFindings = emptySummary(loaded);
+  return [workingSetReport(profile, { ...screen, rows, input, presence, findings, noFindings })];
+}
+
+/** Returns the line in place of a summary without findings. */
+function emptySummary(loaded: RecordedTools): string {
+  const sentence = noFindings(loaded);
+  return sentence[0]!.toUpperCase() + sentence.slice(1);
 }
 
 /** Runs are named after their process by default; profiles themselves do not know it. */

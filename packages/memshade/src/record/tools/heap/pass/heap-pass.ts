@@ -118,7 +118,7 @@ export class LoopSummary {
     for (let i = first; i < length; i++) {
       const counter = counters[i];
       const { base, offset, local, word } = counter;
-      const progression = this.#progressions.of(base, offset, local);
+      const progression = this.#progressions.progressionOf(base, offset, local);
       if (progression === undefined) continue;
       if (trips < 0) trips = this.#progressions.countTrips(control, end, progression, temporaries);
       counter.isLeftOut = true;

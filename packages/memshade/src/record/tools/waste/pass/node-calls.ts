@@ -196,7 +196,9 @@ export class LoopStreams {
     let counted: Progression | undefined;
     for (const { place, base, offset } of accesses) {
       const progression =
-        base === CONSTANT ? standsAt(offset) : this.#progressions.of(base, offset, place.address.local);
+        base === CONSTANT
+          ? standsAt(offset)
+          : this.#progressions.progressionOf(base, offset, place.address.local);
       if (progression === undefined || place.key >= MOST_KEYS) return undefined;
       if (counted === undefined || isZero(counted.stride)) counted = progression;
       streams.push(progression);
@@ -338,7 +340,7 @@ export class NodeCalls {
     const leavesForGood = !isTail && plan.leavesForGood(callee);
     const leaves = callee >= 0;
     if (treatment === CallTreatment.Host || leavesForGood)
-      this.#host.around(this.#state, start, end, leaves || leavesForGood);
+      this.#host.keepAround(this.#state, start, end, leaves || leavesForGood);
     if (treatment === CallTreatment.Keep) return;
     const node = this.#node();
     insertions.add(start, {
