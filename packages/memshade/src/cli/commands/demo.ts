@@ -8,11 +8,11 @@ import { DEFAULT_RUNS_FOLDER } from "../../profile/model/run.ts";
 import { fromHere } from "../../record/host/run/terminal-line.ts";
 import { runWasi } from "../../record/host/wasi/run-wasi.ts";
 import type { ToolOptions } from "../../record/tools/run-options.ts";
-import { targetOf } from "../../show/report/terminal/common/columns.ts";
 import { type ColorChoice, createPaint, wantsColors } from "../../show/report/terminal/common/paint.ts";
 import { endProcess } from "../end-process.ts";
 import { writeOutput } from "../line-input.ts";
 import { assertNode } from "../other-runtime.ts";
+import { targetOf } from "../text-target.ts";
 import { addShared } from "./report-options.ts";
 
 /** All options, because the program is small. */
