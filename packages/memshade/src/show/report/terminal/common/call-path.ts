@@ -3,21 +3,22 @@ import { shortPlace } from "../../../../explain/analyses/frames/place-names.ts";
 import type { Screen } from "./screen.ts";
 import { displayWidth, printable } from "./text.ts";
 
-/** Both ends of a path and how many lie between them fit on a line. */
+/** Longest function name: both ends of a path and the count between them fit on a line. */
 const LONGEST_NAME = 28;
 
-/** A frame of a path, as it is printed. */
+/** A printed frame of a call path. */
 export interface PathFrame {
   readonly name: string;
   readonly file?: string | undefined;
   readonly line?: number | undefined;
-  /** The library that it is of; undefined for the program's own. */
+  /** Library of the frame; undefined for the program's own code. */
   readonly library?: string | undefined;
 }
 
 /**
- * Prints calls, innermost first: on one line, with those in the middle left out where they do not fit, or in full on a wide
- * screen. The last one shown is the outermost of the program's own. Nothing if there are none.
+ * Prints callers, innermost first. A wide screen shows all of them; a narrow one leaves out the middle if the
+ * line is too long. The outermost frame shown belongs to the program's own code. Prints nothing if there are
+ * no callers.
  *
  *     ← readPage (pager.c:88) ← … 4 more ← main (shell.c:9)
  */
@@ -25,7 +26,7 @@ export function printCallers(screen: Screen, all: readonly PathFrame[], indent: 
   printChain(screen, all, `${indent}← `);
 }
 
-/** The same behind other words than an arrow. */
+/** Prints a chain of frames like `printCallers`, with `lead` in place of the arrow. */
 export function printChain(screen: Screen, all: readonly PathFrame[], lead: string): void {
   if (screen.isWide) {
     if (all.length > 0)
@@ -33,7 +34,7 @@ export function printChain(screen: Screen, all: readonly PathFrame[], lead: stri
     return;
   }
   const own = all.findLastIndex(({ library }) => !isLibraryCaller(library));
-  // What called the program's main function tells nobody anything, but where that is all there is.
+  // Callers of the program's main function carry no information, unless the path has no other frames.
   const shownFrames = all.slice(0, own + 1);
   if (shownFrames.length === 0) return;
   const names = foldLibraries(shownFrames).map((frame) =>
@@ -59,7 +60,7 @@ export function printChain(screen: Screen, all: readonly PathFrame[], lead: stri
   screen.print(screen.paint.faint(line(shown)));
 }
 
-/** Frames with the name of the library for those that follow each other and are of one. */
+/** Replaces each run of frames of one library by the library's name. */
 export function foldLibraries<Frame extends { readonly library?: string | undefined }>(
   frames: readonly Frame[],
 ): (Frame | string)[] {
@@ -83,7 +84,7 @@ function shortText(frame: PathFrame): string {
   return place === undefined ? short : `${short} (${printable(place)})`;
 }
 
-/** Words on lines of at most `width` columns; a wider word stands alone. */
+/** Fills lines of at most `width` columns with words. A wider word gets a line of its own. */
 export function fillLines(words: readonly string[], width: number): string[] {
   const lines: string[] = [];
   for (const word of words) {

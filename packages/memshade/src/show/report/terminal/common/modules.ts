@@ -3,7 +3,7 @@ import { printWrapped } from "./header.ts";
 import type { Screen } from "./screen.ts";
 import { padLeft, padRight, printable } from "./text.ts";
 
-/** What a reader recognizes a module by. */
+/** Properties by which a reader recognizes a module. */
 interface ListedModule {
   readonly name: string;
   readonly bytes?: number | undefined;
@@ -14,7 +14,10 @@ const MODULES_SHOWN = 12;
 const EXPORTS_SHOWN = 4;
 const HEADING = "Modules";
 
-/** Which module is which, where some came without a file: their names are made up. Once in a report. */
+/**
+ * Prints the module list if some modules came without a file, so that their names are made up. Once per
+ * report.
+ */
 export function printModules(screen: Screen, modules: readonly ListedModule[]): void {
   const unknown = modules.filter(({ exports }) => exports !== undefined);
   if (modules.length < 2 || unknown.length === 0 || screen.said.has(HEADING)) return;

@@ -1,7 +1,10 @@
 import type { Screen } from "./screen.ts";
 import { displayWidth, printable } from "./text.ts";
 
-/** Says what else can be ranked, as commands to type: a name without room for it on a line stays whole on one of its own. */
+/**
+ * Prints further rankings as commands to type. A command is never cut: if all keys do not fit on the line,
+ * `KEY` stands for them.
+ */
 export function printRankings(screen: Screen, input: string, keys: readonly string[]): void {
   if (keys.length === 0) return;
   const { faint } = screen.paint;

@@ -1,8 +1,8 @@
 const LEVELS = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
 /**
- * Values as a line of blocks, the largest one full. More values than columns are drawn by the largest of their group,
- * fewer ones stand alone; zero is a space.
+ * Draws values as a line of block characters; the largest value is full height, zero is a space. If there are
+ * more values than columns, each column shows the largest of its group.
  */
 export function sparkline(values: readonly number[], width: number): string {
   const columns = Math.min(width, values.length);

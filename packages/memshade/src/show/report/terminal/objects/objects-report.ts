@@ -33,7 +33,10 @@ import { printAllocated, siteInWords } from "./allocated-over-time.ts";
 
 export const DEFAULT_ROWS = 15;
 
-/** Fields that nobody reads, `Node.debugName: 4 B in 1.2 M objects, never read`, and types of which nobody reads anything. */
+/**
+ * Prints fields that are never read, `Node.debugName: 4 B in 1.2 M objects, never read`, and types of which
+ * nothing is read.
+ */
 export function printUnread(screen: Screen, profile: ObjectsProfile, rows: number | undefined): void {
   const { strong, faint, amount } = screen.paint;
   if (!profile.fields) {
@@ -64,7 +67,7 @@ export function printUnread(screen: Screen, profile: ObjectsProfile, rows: numbe
   more(screen, types.length - shownTypes.length, "type");
 }
 
-/** As many as were asked for, else those that would be findings. */
+/** Returns as many rows as the user chose, else those large enough for a finding. */
 function shown<Row>(
   all: readonly Row[],
   bytesOf: (row: Row) => number,
@@ -81,7 +84,7 @@ function more(screen: Screen, left: number, noun: string): void {
 
 const WIDTH = 11;
 
-/** How old what is in use is, type by type: how much was allocated since it was made. */
+/** Prints the age of objects in use by type: the bytes allocated since the object was made. */
 export function printAges(screen: Screen, part: ModuleObjects, rows: number): void {
   const { sites, samples } = part;
   const live = [...survivalBy(part, (sample) => sites[samples.site[sample]!]!.type)].sort(
@@ -105,25 +108,31 @@ export function printAges(screen: Screen, part: ModuleObjects, rows: number): vo
 }
 
 export interface ObjectsReportOptions extends ScreenOptions {
-  /** Rows per table; undefined: those that matter. */
+  /** Rows per table; undefined for the rows that are large enough. */
   readonly rows: number | undefined;
   readonly input: string;
-  /** About how much memory the profiler took. */
+  /** Approximate memory of the profiler. */
   readonly presence?: Presence | undefined;
-  /** Of all tools of the run, to be shown below the head; undefined: elsewhere, or not at all. */
+  /**
+   * Findings of all tools of the run, shown below the head; undefined if they are printed elsewhere or not at
+   * all.
+   */
   readonly findings?: readonly Finding[] | undefined;
-  /** Line in place of findings where there are none. */
+  /** Line printed if there are no findings. */
   readonly noFindings?: string | undefined;
 }
 
-/** In front of the names of types and sites. */
+/** Columns before the names of types and sites. */
 const COLUMNS_WIDTH = 46;
 
-/** In front of what stands below a site, and how much of it is the name of its type. */
+/** Margin of the lines below a site, and the most columns of a type's name in them. */
 const DETAIL_MARGIN = " ".repeat(12);
 const LONGEST_TYPE = 30;
 
-/** Which objects of a garbage-collected language a program makes, where, and what becomes of them. docs/tools/objects.md says what the numbers mean. */
+/**
+ * Reports the garbage-collected objects of a program: types, sites, and how many stay in use.
+ * docs/tools/objects.md explains the figures.
+ */
 export function objectsReport(profile: ObjectsProfile, options: ObjectsReportOptions): string {
   const screen = new Screen(options);
   const { paint } = screen;
@@ -142,13 +151,16 @@ export function objectsReport(profile: ObjectsProfile, options: ObjectsReportOpt
   return screen.text();
 }
 
-/** `Sizes are a model of V8: …` */
+/** Formats `Sizes are those of a model of V8 …`. */
 export function sizesInWords({ sizes }: ObjectsProfile): string {
   const { engine, references, structHeader, arrayHeader } = sizes;
   return `Sizes are those of a model of ${engine}, not measured: ${structHeader} bytes before fields, ${arrayHeader} before elements, references of ${references}.`;
 }
 
-/** Why there is nothing about what stays, and, with `--sample-bytes 0`, about when. */
+/**
+ * Returns why the report has no figures of objects in use; with `--sample-bytes 0` it has none over time
+ * either.
+ */
 export function notFollowedInWords({ sampleBytes }: ObjectsProfile): string {
   return sampleBytes === 0
     ? "No object was followed (--sample-bytes 0): what is in use, and what was made over time, are not known."
@@ -234,7 +246,7 @@ function printSites(screen: Screen, part: ModuleObjects, all: number, rows: numb
   printMore(screen, order.length - rows, "site");
 }
 
-/** Below a site: what it makes, and for whom. */
+/** Prints type and callers below a site. */
 function printTypeAndCallers(
   screen: Screen,
   type: ObjectType | undefined,
@@ -247,7 +259,7 @@ function printTypeAndCallers(
   else printChain(screen, callers.map(pathFrame), `${DETAIL_MARGIN}${made} ← `);
 }
 
-/** The columns of a row in front of its name. */
+/** Formats the columns before the name of a row. */
 function amounts(
   { bytes, objects }: { readonly bytes: number; readonly objects: number },
   all: number,
