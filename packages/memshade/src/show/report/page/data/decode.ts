@@ -2,13 +2,13 @@ import { COLUMN_TYPES, type ColumnReference, type TypedColumn } from "./columns.
 import { inflated } from "./inflate.ts";
 import { PAGE_SCHEMA, PAGE_VERSION, type PageData } from "./page-data.ts";
 
-/** Why the data cannot be shown, as a sentence for whoever opened the page. */
+/** Reason why the data cannot be shown, as a sentence for the reader of the page. */
 export class PageDataError extends Error {}
 
 /**
- * The data of a page from the text that `encodePage` made.
+ * Decodes page data from the text that `encodePage` made.
  *
- * @throws PageDataError if it is damaged, or of a version that this page does not know
+ * @throws PageDataError if the data is damaged, or of a version that this page does not support
  */
 export async function decodePage(text: string): Promise<PageData> {
   let bytes: Uint8Array<ArrayBuffer>;
@@ -20,7 +20,10 @@ export async function decodePage(text: string): Promise<PageData> {
   return unpacked(bytes);
 }
 
-/** @throws PageDataError as {@link decodePage} does */
+/**
+ * Decodes inflated page data.
+ * @throws PageDataError as {@link decodePage} does
+ */
 export function unpacked(bytes: Uint8Array<ArrayBuffer>): PageData {
   const header = readHeader(bytes);
   if (typeof header !== "object" || header === null || header.schema !== PAGE_SCHEMA)

@@ -5,15 +5,16 @@ import type { Finding } from "../../../../explain/findings/index.ts";
 import type { PageData, PageFinding, PageKey, PageWeight } from "./page-data.ts";
 import { withContexts } from "./run-page.ts";
 
-/** One side of a comparison. `findings`: what its page's findings were made of, in their order. */
+/** One side of a comparison. `findings`: the sources of its page's findings, in the same order. */
 export interface PageSide {
   readonly page: PageData;
   readonly findings: readonly Finding[];
 }
 
 /**
- * Two runs of a program as one page: a tree in which contexts of both stand where they are the same, with what each has before and now.
- * Calls are the same where `pairRows` finds their places to be, whatever was built in between. What is over time, in blocks and in caches is the newer run's.
+ * Combines two runs of a program to one page. Contexts of both runs are merged if their calls match; each has
+ * its values before and after. `pairRows` matches calls across builds. Timelines, blocks and caches are those
+ * of the newer run.
  */
 export function diffPage(old: PageSide, now: PageSide, changes: FindingDiff): PageData {
   const frames = joinFrames(old.page, now.page);
@@ -121,11 +122,11 @@ interface JoinedFrames {
   readonly strings: readonly string[];
   readonly modules: PageData["modules"];
   readonly table: PageData["frames"];
-  /** Where the old page's frames are. The new page's are where they were. */
+  /** New index of each of the old page's frames. The new page's frames keep their indices. */
   readonly ofOld: Int32Array;
 }
 
-/** The new page's frames, and behind them the old one's. */
+/** Appends the old page's frames to those of the new page. */
 function joinFrames(old: PageData, now: PageData): JoinedFrames {
   const strings = [...now.strings];
   const numbers = new Map(strings.map((text, number) => [text, number]));
@@ -180,7 +181,7 @@ interface JoinedTree {
   readonly ofNew: Int32Array;
 }
 
-/** Rows of both trees that are one: for each row of either tree its row in the tree of both. */
+/** Merges both trees: maps each row of either tree to its row in the merged tree. */
 function joinTrees(
   old: PageData,
   now: PageData,
@@ -193,7 +194,7 @@ function joinTrees(
   const ofNew = new Int32Array(now.contexts.length);
   const shared = sharedFrames(old, now, renamed);
   const children = [childrenOf(old), childrenOf(now)] as const;
-  // A row that is added takes its turn behind all before it: parents stand before their children.
+  // Rows are visited in the order in which they are added, so that parents precede their children.
   const waiting: { row: number; old: readonly number[]; now: readonly number[] }[] = [
     { row: -1, old: [-1], now: [-1] },
   ];
@@ -217,7 +218,7 @@ function joinTrees(
   return { parent: Int32Array.from(parent), frame: Int32Array.from(frame), ofOld, ofNew };
 }
 
-/** The rows below some rows, by what their frames are in both pages. */
+/** Groups the rows below some rows by their shared frame number. */
 function rowsByFrame(
   { contexts }: PageData,
   callers: readonly number[],
@@ -236,8 +237,8 @@ function rowsByFrame(
 }
 
 /**
- * A number for each frame of both pages: the same for those that are the same place, whatever was built in between. `inNew`: the new
- * page's frame of each number, so that a place has one name, on whatever path it was called.
+ * Numbers the frames of both pages. Frames of the same code get the same number, even across builds. `inNew`:
+ * the new page's frame of each number, so that a location has one name on every path.
  */
 function sharedFrames(
   old: PageData,
@@ -258,7 +259,7 @@ function sharedFrames(
   return { ofOld: before.keyOf.map((key) => numbers[0][key]!), ofNew, inNew };
 }
 
-/** Frames at one place are one, however many copies of the code there are. */
+/** Frames at one location are merged, even if the code has several copies. */
 function keyedFrames({ frames, strings }: PageData): { keys: PathKey[]; keyOf: Int32Array } {
   const keys: PathKey[] = [];
   const numbers = new Map<string, number>();
@@ -285,7 +286,7 @@ function keyedFrames({ frames, strings }: PageData): { keys: PathKey[]; keyOf: I
   return { keys, keyOf };
 }
 
-/** The rows below each row; −1 has the roots. */
+/** Returns the rows below each row; −1 has the roots. */
 function childrenOf({ contexts: { parent, length } }: PageData): (row: number) => Int32Array {
   const offset = new Int32Array(length + 2);
   for (const caller of parent) offset[caller + 2]!++;

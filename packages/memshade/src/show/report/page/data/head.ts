@@ -25,7 +25,7 @@ import { wasteFacts } from "../../terminal/waste.ts";
 import { lengthInWords } from "../../terminal/working-set.ts";
 import type { PageHead, PageKey } from "./page-data.ts";
 
-/** What a page's head is made of. */
+/** Sources of a page's head. */
 export interface HeadOf {
   readonly heap?: HeapProfile | undefined;
   readonly waste?: WasteFile | undefined;
@@ -33,7 +33,7 @@ export interface HeadOf {
   readonly objects?: ObjectsProfile | undefined;
   readonly cpu?: CpuProfile | undefined;
   readonly presence?: Presence | undefined;
-  /** How the user named what is shown. */
+  /** Name of the input as the user typed it. */
   readonly input: string;
 }
 
@@ -114,7 +114,7 @@ function heapKeys(heap: HeapProfile | undefined): PageKey[] {
       knowsField(heap, "allocCount") ? allocations : undefined,
     );
   if (counters === "none") return keys;
-  // What is written may be for the host, where it is not known what that reads.
+  // Unread bytes may be meant for a host whose reads are not recorded.
   const unread = knownHost === true ? writtenNeverRead(heap) : undefined;
   if (unread !== undefined)
     add(["never read", "never-read", "unread"], unread.totalBytes, unread.totalBlocks);
@@ -195,12 +195,14 @@ function cpuKeys(cpu: CpuProfile | undefined): PageKey[] {
   return [{ label: "CPU time", word: "call path", value, unit: "ns", weight: "cpu", note }];
 }
 
-/** Of native programs no module was rewritten in memory. They have one tool at a time, without its options. */
+/**
+ * True for native programs: they have no rewritten modules, one tool at a time, and no options of recording.
+ */
 function isOfNative(presence: Presence | undefined): boolean {
   return presence?.modules === 0;
 }
 
-/** Views that options of recording fill, and this run does not. */
+/** Returns sentences about views that this run did not record, with the option that records them. */
 function notRecorded({ heap, waste, workingset, presence }: HeadOf): string[] {
   if (isOfNative(presence)) return [];
   const hasCells = heap?.contexts.mibs.histogram.some((counts) => counts !== undefined) === true;
@@ -218,9 +220,9 @@ function notRecorded({ heap, waste, workingset, presence }: HeadOf): string[] {
   ];
 }
 
-/** What to do so that more is to be seen. */
+/** Returns sentences that explain how to get more data onto the page. */
 function hintsOf({ heap, waste, workingset, objects, presence }: HeadOf): string[] {
-  // The other tools look at linear memory.
+  // The other tools record linear memory, which such programs do not use.
   if (objects !== undefined && heap === undefined) return [];
   const missing = [
     ...(heap === undefined ? ["heap"] : []),
@@ -264,10 +266,10 @@ const NAMES: Readonly<Record<string, string>> = {
   workingset: "the working set",
 };
 
-/** As an indexed MemProf profile knows functions. */
+/** Matches a function of an indexed MemProf profile. */
 const HASH_FOR_NAME = /^GUID 0x[0-9a-f]+$/;
 
-/** Part of a profile's frames, scripts apart, of which a hash is known and no line. */
+/** Returns the part of the frames, scripts excluded, that have a hash in place of a name, and no line. */
 function hashedFrames(heap: HeapProfile): number {
   let all = 0;
   let found = 0;
@@ -279,7 +281,7 @@ function hashedFrames(heap: HeapProfile): number {
   return all === 0 ? 0 : found / all;
 }
 
-/** Part of the bytes, those at the peak where that is known, that have a place with neither a name nor a line. */
+/** Returns the part of the bytes (at the peak, if known) whose site has neither a name nor a line. */
 function namelessSites(heap: HeapProfile): { readonly part: number; readonly of: string } | undefined {
   const peak = measure("peak").column({ heap });
   const amounts = (peak ?? measure("bytes").column({ heap }))?.amounts;

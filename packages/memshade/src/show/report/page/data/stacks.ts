@@ -14,10 +14,10 @@ import { NONE } from "../../../../profile/model/indices.ts";
 import type { PageBuilder, WeightKind } from "./page-builder.ts";
 import { FRAME_FLAGS, type PageRatio, type PageUnit } from "./page-data.ts";
 
-/** What stands for rows of which no call path is known. */
+/** Frame of rows without a known call path. */
 const NO_PATH = { function: "[no call path]", flags: FRAME_FLAGS.notCode };
 
-/** Units of measures that have another name here. */
+/** Units of measures that have another name on the page. */
 const UNITS: Readonly<Partial<Record<MeasureUnit, PageUnit>>> = {
   misses: "accesses",
   references: "accesses",
@@ -34,7 +34,10 @@ function clockOf({ unit }: Measure, { clock }: MeasuredStacks): { clock?: string
   return unit === "clock" && clock !== undefined ? { clock: clock.unit } : {};
 }
 
-/** Gives a page what a tool has of modules, frames, contexts and weights. @returns the page's context of each row */
+/**
+ * Adds modules, frames, contexts and weights of a tool to a page.
+ * @returns the page context of each row
+ */
 export function addStacks(
   builder: PageBuilder,
   measured: MeasuredStacks,
@@ -105,7 +108,7 @@ function frameOf(builder: PageBuilder, { modules }: MeasuredStacks, frame: Measu
     column,
     flags,
     library,
-    // Of a call of a script it is a number alone, and 0 where only names are known.
+    // Scripts have only a column number, and profiles with names only have offset 0.
     address: language === undefined && offset !== undefined && offset > 0 ? offset : undefined,
   });
 }
@@ -124,7 +127,7 @@ function cautionsOf(
   ];
 }
 
-/** A sentence where a sample of the callers was asked: how far a figure of a place may be off for that. */
+/** Returns a sentence about the error of a location's figures, if callers were sampled. */
 function estimateOf(
   one: Measure,
   column: Column,
@@ -140,7 +143,7 @@ function estimateOf(
   return [`Callers in JavaScript were sampled: a place may be off by ±${amount} at most, 19 times of 20.`];
 }
 
-/** One measure by another, of a tool that a run was recorded with. */
+/** Returns the ratios of two measures that a tool recorded. */
 export function ratiosOf(measured: MeasuredStacks, profiles: MeasuredProfiles): PageRatio[] {
   const { tool } = measured;
   const known = new Set(knownMeasures(tool, profiles));
