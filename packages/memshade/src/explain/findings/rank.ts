@@ -2,8 +2,9 @@ import type { FindingKind } from "./finding-kind.ts";
 import { type Finding, KINDS, kindOf } from "./index.ts";
 import { placeKey } from "./places.ts";
 
-/** Whether two findings of one line say the same of different blocks or accesses, so that both go if the line is mended. What it asks
- * for itself is one thing, and what libraries ask for in its name is another.
+/**
+ * True if two findings of one line report the same problem of different blocks or accesses, so that one fix
+ * removes both. Requests of the line itself and requests by libraries on its behalf are separate.
  */
 function addUp(a: Finding, b: Finding): boolean {
   if (isOfLibrary(a) !== isOfLibrary(b) || a.kind !== b.kind || a.tool !== b.tool) return false;
@@ -11,12 +12,15 @@ function addUp(a: Finding, b: Finding): boolean {
   return a.unit === b.unit && (apart === undefined || factOf(a, apart) === factOf(b, apart));
 }
 
-/** A function of a library is on the way; what has no source may as well be a constructor of the program that the compiler wrote. */
+/**
+ * True if a library function is called in between. A function without source may be a constructor of the
+ * program that the compiler generated.
+ */
 function isOfLibrary({ place }: Finding): boolean {
   return place.via?.file !== undefined;
 }
 
-/** Two findings that add up, as one: what is no sum is that of the greater one, and so is the path. */
+/** Adds two findings. Facts that do not add up, and the path, are those of the larger one. */
 function addFindings(a: Finding, b: Finding): Finding {
   const [more, less] = a.part >= b.part ? [a, b] : [b, a];
   const sums = ["amount", ...(kindOf(a).sums ?? [])].flatMap((fact) => {
@@ -30,12 +34,12 @@ function factOf(finding: Finding, fact: string): unknown {
   return (finding as unknown as Readonly<Record<string, unknown>>)[fact];
 }
 
-/** A first screen has room for so many. */
+/** Number of findings that fit on the first screen. */
 export const MOST_FINDINGS = 5;
 
 /**
- * The findings of all tools that matter, the greatest part first; one of a sort and place, and as many as a first screen has room for.
- * What a line does in several places is its sum.
+ * Ranks the findings of all tools, the largest part first: one per kind and location, at most as many as fit
+ * on the first screen. Findings of one line are added up.
  */
 export function rankFindings(all: readonly Finding[], most = MOST_FINDINGS): Finding[] {
   const ranked = ofLines(all)
@@ -50,13 +54,13 @@ export function rankFindings(all: readonly Finding[], most = MOST_FINDINGS): Fin
   return ranked.filter((finding) => told.get(keyOf(finding)) === finding).slice(0, most);
 }
 
-/** How many kinds a kind comes after: of the blocks of a place, the first one is told. */
+/** Returns the number of kinds that precede a kind; for the blocks of a site the first one is reported. */
 function depthOf({ ofBlocks }: FindingKind): number {
   const before = KINDS.find(({ kind }) => kind === ofBlocks?.after);
   return before === undefined ? 0 : 1 + depthOf(before);
 }
 
-/** Those of one line that add up, as one each. */
+/** Adds up the findings of each line. */
 function ofLines(all: readonly Finding[]): Finding[] {
   const known = new Map<string, Finding[]>();
   for (const finding of all) {
@@ -70,12 +74,12 @@ function ofLines(all: readonly Finding[]): Finding[] {
   return [...known.values()].flat();
 }
 
-/** What findings have in common that are one: sort and place. */
+/** Returns a key that is equal for findings of one kind and location. */
 function keyOf({ kind, place }: Finding): string {
   return `${isOfBlocks(kind) ? "blocks" : kind} ${placeKey(place)}`;
 }
 
-/** Of blocks, the function that makes them for the place is a place of theirs too. */
+/** For blocks, the library function that makes them is a second location. */
 function keysOf(finding: Finding): string[] {
   const { kind, place } = finding;
   const own = keyOf(finding);

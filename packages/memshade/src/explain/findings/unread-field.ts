@@ -3,13 +3,13 @@ import { objectTotals, unreadFields } from "../analyses/objects.ts";
 import { type FindingKind, type Found, LEAST_COMMON_PART, OF_OBJECTS } from "./finding-kind.ts";
 import { LEAST_BYTES } from "./heap-blocks.ts";
 
-/** A field of garbage-collected objects that nobody reads: `place` names it. */
+/** A field of garbage-collected objects that is never read: `place` names it. */
 export interface UnreadFieldFinding extends Found<"unread-field", "objects"> {
-  /** Those that have it. */
+  /** Number of objects with the field. */
   readonly objects: number;
-  /** Bytes of it in each of them. */
+  /** Bytes of the field in each object. */
   readonly each: number;
-  /** Whether it was written after they were made. */
+  /** True if the field was written after the objects were made. */
   readonly written: boolean;
 }
 

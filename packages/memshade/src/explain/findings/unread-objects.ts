@@ -11,7 +11,7 @@ import {
 } from "./finding-kind.ts";
 import { LEAST_BYTES } from "./heap-blocks.ts";
 
-/** Garbage-collected objects of a type of which nobody reads any field. */
+/** Garbage-collected objects of a type whose fields are never read. */
 export interface UnreadObjectsFinding extends Found<"unread-objects", "objects"> {
   readonly objects: number;
   readonly type: string;
@@ -53,7 +53,7 @@ export const unreadObjects: FindingKind<UnreadObjectsFinding> = {
   treeWeights: ["unread-fields", "object-bytes"],
 };
 
-/** Where most objects of a type are made; undefined where no code makes them. */
+/** Returns the location that makes most objects of a type; undefined if no code makes them. */
 export function placeOfType(part: ModuleObjects, type: number): FindingPlace | undefined {
   const { module, sites } = part;
   let site = -1;

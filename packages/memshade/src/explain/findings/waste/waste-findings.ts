@@ -7,13 +7,14 @@ import { unreadInAllOfType } from "./members.ts";
 import { isKnownPlace, mergePlaces, onePerPlace } from "./merge-places.ts";
 import { MOST_SHARE, Partners, type WasteFinding, type WasteFindings } from "./waste-finding.ts";
 
-/** What the kind of a finding says of those that the waste tool makes. */
+/** Returns the rules of a finding's kind for the waste tool. */
 export function wasteKind(finding: WasteFinding): WasteKind {
   return kindOf(finding).waste!;
 }
 
 /**
- * The findings of a run that matter, one per place, in the order of what goes with them: this is the one place that decides what they are.
+ * Returns the relevant findings of a run, one per location, largest saving first. All reports use this
+ * selection.
  */
 export function wasteFindings(file: WasteFile): WasteFindings {
   const folds = new Map<string, { what: string; bytes: number; sites: number }>();
@@ -59,12 +60,12 @@ export function wasteFindings(file: WasteFile): WasteFindings {
   };
 }
 
-/** Of code, what wastes but little of what it does is none. Blocks and what is copied have limits of their own. */
+/** False for code that wastes only a little of its work. Blocks and copies have limits of their own. */
 function isMostly(finding: WasteFinding): boolean {
   return wasteKind(finding).isOfCode !== true || finding.share >= MOST_SHARE;
 }
 
-/** What goes with a finding, as a part of what its kind compares it with; 0 of nothing. */
+/** Returns a function that computes a finding's part of its kind's total; 0 if the total is 0. */
 function weigher({ totals, blocks = [] }: WasteFile): (finding: WasteFinding) => number {
   const orMore = (whole: number): number => (whole === 0 ? Number.POSITIVE_INFINITY : whole);
   const wholes = {
@@ -74,14 +75,17 @@ function weigher({ totals, blocks = [] }: WasteFile): (finding: WasteFinding) =>
   return (finding) => wasteKind(finding).part(finding.bytes, wholes);
 }
 
-/** Who asks for blocks is the program, whatever library hands them on. */
+/** Findings on blocks belong to the program that requests them, whatever library passes the request on. */
 function libraryOf(finding: WasteFinding): string | undefined {
   const { ips } = finding;
   if (wasteKind(finding).isOfCode) return libraryAt(ips);
   return ownPlace<WasteFrame>(ips) === undefined ? ips[0]?.library : undefined;
 }
 
-/** What was unread when its block or frame ended, but for what is told of blocks that nobody reads. */
+/**
+ * Sums up bytes still unread when their block or frame ended, without those already reported for unread
+ * blocks.
+ */
 function foldUnread(
   { stores }: WasteFile,
   findings: readonly WasteFinding[],
@@ -103,7 +107,7 @@ function deadPadding({ fields }: WasteObjects): number {
   return fields.reduce((sum, { name, dead }) => (name === undefined ? sum + dead : sum), 0);
 }
 
-/** What a finding says, and what to try, as sentences. What the place wastes in another way too comes behind. */
+/** Returns a finding's description and advice, followed by other waste at the same location. */
 export function sentencesOf(finding: WasteFinding): { says: string; advice: string } {
   const kind = wasteKind(finding);
   const { also } = finding;

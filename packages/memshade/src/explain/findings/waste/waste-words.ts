@@ -8,23 +8,23 @@ import {
 import { placeOf, shortName } from "../../analyses/frames/place-names.ts";
 import type { Partner, WasteFinding } from "./waste-finding.ts";
 
-/** `parse (parse.c:88 and 2 more places)`: the place of a finding. */
+/** Formats the location of a finding: `parse (parse.c:88 and 2 more places)`. */
 export function whereOf({ ips, places }: WasteFinding): string {
   return morePlaces(placeOf(ips), places);
 }
 
-/** The partner's heaviest place, and how many more it has; undefined where no partner is known. */
+/** Formats the partner's heaviest location and the number of others; undefined without a partner. */
 export function partnerText({ partner }: WasteFinding): string | undefined {
   return partner && morePlaces(placeOf(partner.ips), partner.places);
 }
 
-/** The partner as the end of a sentence: `itself`, `another store of that line`, or its place. */
+/** Formats the partner as the end of a sentence: `itself`, `another store of that line`, or its location. */
 export function partnerInWords(finding: WasteFinding, what: "store" | "load"): string {
   if (finding.isOwn) return "itself";
   return nearText(finding, finding.partner!, what) ?? partnerText(finding)!;
 }
 
-/** A partner whose own text would be that of the place that the finding is about. */
+/** Formats a partner whose location reads the same as the finding's. */
 function nearText({ ips }: WasteFinding, partner: Partner, what: string): string | undefined {
   const place = placeOf(ips);
   if (partner.places > 1 || placeOf(partner.ips) !== place) return undefined;
@@ -37,7 +37,10 @@ function morePlaces(place: string, places: number): string {
   return places < 2 ? place : place.replace(/\)$/, ` and ${plural(places - 1, "more place")})`);
 }
 
-/** `, 90.0 % of them stored by decode (decode.c:3)`: who did the same before; empty where that is not known. Nearly all is said as all. */
+/**
+ * Forms `, 90.0 % of them stored by decode (decode.c:3)`: the partner's share; empty without a partner.
+ * Nearly all counts as all.
+ */
 export function repeatedBy(finding: WasteFinding, what: "store" | "load", did: string): string {
   const { partner, bytes } = finding;
   if (partner === undefined) return "";
@@ -46,7 +49,7 @@ export function repeatedBy(finding: WasteFinding, what: "store" | "load", did: s
   return `, ${them}${did} by ${partnerInWords(finding, what)}`;
 }
 
-/** `90 of the 100 stores (90.0 %) of decode (decode.c:3) write`; the verb agrees with them. */
+/** Forms `90 of the 100 stores (90.0 %) of decode (decode.c:3) write`; the verb agrees in number. */
 export function operationsInWords(finding: WasteFinding, what: "store" | "load", verb: string): string {
   const { wasted = 0, operations } = finding;
   return `${partOf(wasted, operations, what, whereOf(finding))} ${verb}${wasted === 1 ? "s" : ""}`;
@@ -60,12 +63,12 @@ function partOf(wasted: number, operations: number, what: string, where: string)
   return `${formatCount(wasted)} of the ${formatCount(operations)} ${what}s (${share}) of ${where}`;
 }
 
-/** A share of a place's bytes, 0…1, to a hundredth of a per cent. */
+/** Formats a share of a location's bytes, 0…1, rounded to a hundredth of a per cent. */
 export function shareInWords({ share }: WasteFinding): string {
   return formatPercent(Math.round(share * 10_000), 10_000);
 }
 
-/** `100 blocks of 80 bytes (struct particle)`, with the type as far as it is known. */
+/** Forms `100 blocks of 80 bytes (struct particle)`, with the type if known. */
 export function blocksOf(site: WasteObjects | WasteBlocks): string {
   const { size, varies, type } = site;
   const blocks = `${formatBlocks("objects" in site ? site.objects : site.blocks)} of ${varies ? "up to " : ""}${formatCount(size)} bytes`;

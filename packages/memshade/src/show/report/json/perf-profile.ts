@@ -2,7 +2,10 @@ import { sampledStacks } from "../../../explain/analyses/sampled-functions.ts";
 import type { NativeRecording } from "../../../profile/model/native-stacks.ts";
 import type { SampleProfile } from "../../../profile/model/sample-profile.ts";
 
-/** The stacks of a recording with their sums, the heaviest first (docs/unwinding.md); a line per stack of an event. */
+/**
+ * Yields the stacks of a recording with their sums, the heaviest first (docs/unwinding.md); a line per stack
+ * of an event.
+ */
 export function* perfProfileJson(
   profile: SampleProfile,
   ofEvents: readonly { readonly name: string; readonly profile: SampleProfile }[],

@@ -16,7 +16,7 @@ const MARKS: { readonly [Key in Outcome]: string } = {
   undecided: "UNDECIDED ",
 };
 
-/** The result for a terminal of so many columns. */
+/** Formats the result for a terminal of `columns` columns. */
 export function checkText(report: CheckedRunReport, paint: Paint, columns: number): string {
   const { run, baseline, limits, notes } = report;
   const wrapped = (text: string, style: (line: string) => string = (line) => line) =>
