@@ -1,4 +1,4 @@
-// What happens inside the blocks of a site, how large blocks are and how long they live, and static data.
+// Accesses inside the blocks of a site, sizes and lifetimes of all blocks, and static data.
 import { h } from "preact";
 import { useState } from "preact/hooks";
 import type { PageHistogram, PageObject, PageVariable } from "../../data/page-data.ts";
@@ -21,9 +21,9 @@ const MEASURE_NAMES: Readonly<Record<Measure, string>> = {
   silent: "silent bytes",
 };
 
-/** Sites whose blocks are shown at once. */
+/** Most sites whose blocks are shown at once. */
 const SHOWN = 12;
-/** Places that are named of those that reach into the blocks of a site. */
+/** Most code locations listed per kind of access to a site's blocks. */
 const ACCESSES = 5;
 
 export function Blocks({ model, state, change }: ViewProps) {
@@ -229,7 +229,7 @@ function Block({
   );
 }
 
-/** Places that reach into blocks, each a way to its line: several instructions of one place are one. */
+/** Code locations that access blocks, each a link to its line; instructions of one location are added up. */
 function Accesses({
   model,
   state,

@@ -1,4 +1,4 @@
-// How the program would do with caches of all sizes, and who misses.
+// Miss ratios of caches of all sizes, and the sites that miss.
 import { h } from "preact";
 import type { PageCache } from "../../data/page-data.ts";
 import { rowName } from "../model/row-name.ts";
@@ -57,7 +57,7 @@ function Curve({ cache }: { cache: PageCache }) {
     bytes,
     (size, index) => `${x(size).toFixed(1)},${y(missRatio[index]).toFixed(1)}`,
   );
-  // A cache that holds all of it misses what any larger one misses.
+  // Larger caches have the miss ratio of the largest measured size.
   points.push(`${x(largest).toFixed(1)},${y(missRatio[missRatio.length - 1]).toFixed(1)}`);
   const sizes: number[] = [];
   for (let size = 2 ** Math.ceil(Math.log2(smallest)); size <= largest; size *= 16) sizes.push(size);
@@ -94,7 +94,7 @@ function Curve({ cache }: { cache: PageCache }) {
   );
 }
 
-/** The next larger one of 0.1 %, 0.2 %, 0.5 %, 1 % … 100 %. */
+/** Rounds up to 0.1 %, 0.2 %, 0.5 %, 1 % … 100 %. */
 function roundUp(ratio: number): number {
   const power = 10 ** Math.floor(Math.log10(ratio));
   return Math.min(1, power * [1, 2, 5, 10].find((step) => step * power >= ratio)!);

@@ -1,4 +1,4 @@
-// Two runs beside each other: what each place had, has, and the difference.
+// Two runs side by side: the amounts of each row before and after, and the difference.
 import { h } from "preact";
 import { useState } from "preact/hooks";
 import { rowName } from "../model/row-name.ts";

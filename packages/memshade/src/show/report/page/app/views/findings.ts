@@ -1,4 +1,4 @@
-// The findings of all tools in one list: what it costs, what it is, where, and what to try.
+// Findings of all tools in one list: cost, kind, location and advice.
 import { h } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { glossaryEntry } from "../../../glossary.ts";
@@ -16,11 +16,11 @@ import { shown } from "../parts/shown-text.ts";
 import { SourceExcerpt } from "../parts/source-excerpt.ts";
 import { select, type ViewProps } from "./view.ts";
 
-/** Paths of a finding that are listed. */
+/** Most paths listed per finding. */
 const PATHS = 6;
-/** Frames of a path that are shown. */
+/** Most frames shown per path. */
 const FRAMES = 6;
-/** Sites that are listed below the findings. */
+/** Most sites listed below the findings. */
 const LARGEST = 8;
 
 export function Findings({ model, state, change }: ViewProps) {
@@ -47,7 +47,7 @@ export function Findings({ model, state, change }: ViewProps) {
     event.preventDefault();
   };
   useEffect(() => {
-    // From anywhere that does not take letters itself.
+    // The keys work everywhere except in elements that handle letters themselves.
     const follow = (event: KeyboardEvent) => {
       const at = event.target as HTMLElement;
       if (!at.matches("input, select, textarea, [role=grid] *, canvas, [role=tree] *")) onKeyDown(event);
@@ -86,13 +86,13 @@ export function Findings({ model, state, change }: ViewProps) {
   );
 }
 
-/** How many findings of a comparison came, went and stayed. */
+/** Counts new, gone and unchanged findings of a comparison. */
 function changesOf(findings: readonly PageFinding[]): string {
   const count = (wanted: PageFinding["change"]) => findings.filter(({ change }) => change === wanted).length;
   return `Findings: ${count("new")} new, ${count("gone")} gone, ${count("kept")} as before.`;
 }
 
-/** Who has the most: the answer where there is nothing to mend. */
+/** Largest sites: the answer if there is nothing to fix. */
 function Largest({ model, state, change }: ViewProps) {
   const { kind, findings } = model.data;
   const weight = model.weight(state);
@@ -107,7 +107,7 @@ function Largest({ model, state, change }: ViewProps) {
   if (order.length === 0)
     return [
       h("p", { class: "nothing" }, isDifference ? `No change: ${weight.label}.` : nothing),
-      // Why there is nothing is all that there is to say.
+      // The reason for the empty record is all that can be shown.
       isEmpty(model.data) ? h(NotTracked, { sentences: model.data.head.notTracked }) : null,
     ];
   return h(
@@ -155,7 +155,7 @@ function Largest({ model, state, change }: ViewProps) {
   );
 }
 
-/** Of a working set by itself no more is known than how large it is when. */
+/** A working set alone has sizes over time, but no call paths. */
 function nothingToRank({ timelines }: PageModel["data"]): string {
   return timelines.length === 0
     ? "Nothing was recorded."
@@ -166,7 +166,7 @@ function isEmpty({ weights }: Pick<PageModel["data"], "weights">): boolean {
   return weights.every(({ total, totalBefore = 0 }) => total === 0 && totalBefore === 0);
 }
 
-/** What is not recorded cannot be found. */
+/** Data that was not recorded has no findings. */
 function noFinding({ head, weights, objects }: PageModel["data"]): string {
   if (isEmpty({ weights })) return "No finding: nothing was recorded.";
   const knowsUse =
@@ -238,7 +238,7 @@ function Finding({ model, state, change, index, isOpen, onToggle }: FindingProps
             ? [
                 h(
                   "span",
-                  // Where there is little room, the sentence that names the place is enough.
+                  // If space is short, the sentence with the location suffices.
                   { class: !isOpen && finding.says.includes(place) ? "told" : undefined },
                   h(FrameName, { names: model.names, frame: finding.path[0] }),
                 ),
@@ -347,7 +347,7 @@ function Details({ model, state, change, index }: ViewProps & { readonly index: 
   );
 }
 
-/** Sums of what the finding selects, for beside its line. */
+/** Formats sums of the finding's contexts, for the end of its source line. */
 function lineNote({ data }: PageModel, { contexts, weight }: PageFinding): string {
   const ids = [...new Set([weight, "bytes", "blocks", "left"])];
   return data.weights
@@ -358,7 +358,7 @@ function lineNote({ data }: PageModel, { contexts, weight }: PageFinding): strin
     .join(" · ");
 }
 
-/** What of the finding falls into the chosen range, as far as that was recorded. */
+/** Amounts of the finding in the selected range, as far as recorded. */
 function InRange({ model, state, finding }: Omit<ViewProps, "change"> & { finding: PageFinding }) {
   if (state.range === undefined) return null;
   const inRange = model
@@ -377,7 +377,7 @@ function InRange({ model, state, finding }: Omit<ViewProps, "change"> & { findin
   );
 }
 
-/** The call paths of a finding, with their shares of it. */
+/** Call paths of a finding, with their shares. */
 function Paths({ model, state, change, index }: ViewProps & { readonly index: number }) {
   const finding = model.data.findings[index];
   const weight = model.data.weights.find(({ id }) => id === finding.weight);
@@ -420,7 +420,7 @@ function Paths({ model, state, change, index }: ViewProps & { readonly index: nu
               onClick: () => change(select({ site: context, alone: true })),
             },
             path.map((frame, depth) =>
-              // Of a long path the beginning and the outermost caller.
+              // A long path shows its beginning and the outermost caller.
               path.length > FRAMES + 1 && depth >= FRAMES && depth < path.length - 1
                 ? depth === FRAMES
                   ? h("span", { class: "arrow" }, ` ← … ${path.length - 1 - FRAMES} more`)

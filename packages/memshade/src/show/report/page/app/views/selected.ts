@@ -1,4 +1,4 @@
-// What is selected, in a line at the foot of the page: it is the same in all views.
+// The selection, in a line at the bottom of the page, common to all views.
 import { h } from "preact";
 import { useMemo } from "preact/hooks";
 import type { PageModel } from "../model/page-model.ts";
@@ -27,7 +27,7 @@ export function Selected({ model, state, change }: ViewProps) {
     [figures, contexts],
   );
   const merged = useMemo(() => model.mergedIn(contexts), [model, contexts]);
-  // The same of all: only some of the weights may be of the whole run.
+  // Sums over everything may lack amounts only for weights of the whole run.
   const lacks = figures.some((figure) => model.missingOfSelection(figure, state) === undefined);
   const line = useMemo(() => model.life?.line(contexts), [model, contexts]);
   if (selected === undefined)
@@ -50,7 +50,7 @@ export function Selected({ model, state, change }: ViewProps) {
     line === undefined ? null : h(Sparkline, { values: line }),
     h(
       "dl",
-      // It scrolls.
+      // Focusable, because the element scrolls.
       { tabIndex: 0 },
       sums
         .filter(({ sum }) => sum !== 0)
@@ -112,7 +112,7 @@ function sumOf(values: Float64Array, contexts: Int32Array): number {
   return sum;
 }
 
-/** @param merged how many merged call paths are selected */
+/** @param merged number of selected merged call paths */
 function titleOfSelection(model: PageModel, state: PageState, merged: number | undefined): string {
   const { names, data } = model;
   if (state.site !== undefined && state.site < data.contexts.length) {

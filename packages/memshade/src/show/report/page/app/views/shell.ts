@@ -1,4 +1,4 @@
-// The frame around all views: head, key numbers, time, tabs, and what is selected.
+// Frame of all views: head, key figures, timelines, tabs, and the selection.
 
 import { Component, type ComponentType, h } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
@@ -26,7 +26,7 @@ import { select, type ViewProps } from "./view.ts";
 interface TabEntry {
   readonly label: string;
   readonly view: ComponentType<ViewProps>;
-  /** Whether there is something to show. */
+  /** True if the view has data. */
   has(data: PageData): boolean;
 }
 
@@ -83,7 +83,7 @@ export function Shell({ data }: { data: PageData }) {
           role: "tabpanel",
           "aria-labelledby": `tab-${tab}`,
           class: `view view-${tab}`,
-          // It scrolls.
+          // Focusable, because the element scrolls.
           tabIndex: 0,
         },
         h(Guarded, { key: tab, view: TAB_ENTRIES[tab].view, props }),
@@ -98,7 +98,7 @@ interface GuardedProps {
   readonly props: ViewProps;
 }
 
-/** A view that fails says so, and the others go on. */
+/** Shows the error of a failed view; the other views keep working. */
 class Guarded extends Component<GuardedProps, { error?: Error | undefined }> {
   override componentDidCatch(error: Error): void {
     this.setState({ error });
@@ -317,7 +317,7 @@ function Tabs({ model, state, change, tabs, tab }: ViewProps & { tabs: readonly 
   );
 }
 
-/** The chosen range, and how to be rid of it. */
+/** The selected range, with a button that clears it. */
 function RangeChip({ model, state, change }: ViewProps) {
   const timeline = model.data.timelines.find(({ tool }) => tool === state.range?.tool);
   if (state.range === undefined || timeline === undefined) return null;
@@ -363,12 +363,12 @@ function useShortcuts(state: PageState, change: ViewProps["change"], tabs: reado
   }, [state, change, tabs]);
 }
 
-/** Who called whom, and how much each has of the chosen weight. */
+/** Call graph with the amounts of the selected weight. */
 export function GraphView({ model, state, change }: ViewProps) {
   const weight = model.weight(state);
   if (weight === undefined) return null;
   return [
-    // Where there are no findings, this is the first view.
+    // Without findings, this is the first view.
     model.data.kind === "samples" ? h(Hints, { hints: model.data.head.hints }) : null,
     h(Graph, {
       key: "graph",
@@ -387,7 +387,7 @@ export function GraphView({ model, state, change }: ViewProps) {
   ];
 }
 
-// What the numbers leave out, what the words mean, and how the page is used.
+// Help: data that is missing, words, and usage of the page.
 
 const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ["/", "search and filter"],

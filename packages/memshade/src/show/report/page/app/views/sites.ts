@@ -1,4 +1,4 @@
-// All sites with all their numbers: a table that can be grouped, sorted, filtered and copied.
+// All sites with all their figures: a table that can be grouped, sorted, filtered and copied.
 import { h } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { Figure } from "../model/figures.ts";
@@ -16,11 +16,11 @@ import { Word } from "../parts/word.ts";
 import { GROUPS, type Group } from "../state.ts";
 import { select, type ViewProps } from "./view.ts";
 
-/** Columns of numbers that fit on paper, and how wide each is there. */
+/** Number columns that fit on paper, and their width. */
 const PRINTED_COLUMNS = 6;
 const PRINTED_WIDTH = 4.6;
 
-/** The column of small pictures. */
+/** Column of sparklines. */
 const LIVE = "#live";
 
 const GROUP_NAMES: Readonly<Record<Group, string>> = {
@@ -62,7 +62,7 @@ export function Sites({ model, state, change }: ViewProps) {
     {
       id: NAME,
       label: GROUP_NAMES[state.group],
-      // It stays where others are scrolled: narrow screens have room for a figure beside it.
+      // The column stays in place when others scroll: narrow screens have space for one figure beside it.
       width: isPrinted ? "minmax(0, 1fr)" : "minmax(min(17rem, 40vw), 1fr)",
       isNumber: false,
     },
@@ -150,17 +150,17 @@ function isSampled({ figure }: FigureColumn): boolean {
   return figure?.deviations !== undefined;
 }
 
-/** What a column takes on a screen, rem: estimates have their margin behind them. */
+/** Returns the width of a column on a screen, rem: estimates include their margin of error. */
 function shownRoom(column: FigureColumn): number {
   return Math.max(isSampled(column) ? 11 : 0, roomOf((column.figure ?? column.ratio)!));
 }
 
-/** What a column takes on paper: estimates have their margin behind them. */
+/** Returns the width of a column on paper, in columns: estimates include their margin of error. */
 function printedRoom(column: FigureColumn): number {
   return isSampled(column) ? 2 : 1;
 }
 
-/** As many as paper has room for: the one that rows are in the order of, and those in front. */
+/** Returns as many columns as fit on paper: the one that sorts the rows, and the first others. */
 function printedColumns({ columns, sort }: SiteRows): FigureColumn[] {
   const inOrder = [...columns].sort((a, b) => Number(b.id === sort) - Number(a.id === sort));
   const ends = inOrder.map((_, index) =>
@@ -218,7 +218,7 @@ function Toolbar({ model, state, change, rows }: ViewProps & { readonly rows: Si
   );
 }
 
-/** The rows in order as text, with numbers as they are. */
+/** Formats the rows in order as text, with raw numbers. */
 function tableText(
   model: ViewProps["model"],
   state: ViewProps["state"],
