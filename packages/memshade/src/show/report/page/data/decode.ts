@@ -15,7 +15,7 @@ export async function decodePage(text: string): Promise<PageData> {
   try {
     bytes = await inflated(text, "deflate-raw");
   } catch {
-    throw new PageDataError("The data of this report is damaged or cut off: write the report again.");
+    throw new PageDataError("The data of this report is damaged or truncated. Write the report again.");
   }
   return unpacked(bytes);
 }
@@ -27,7 +27,7 @@ export async function decodePage(text: string): Promise<PageData> {
 export function unpacked(bytes: Uint8Array<ArrayBuffer>): PageData {
   const header = readHeader(bytes);
   if (typeof header !== "object" || header === null || header.schema !== PAGE_SCHEMA)
-    throw new PageDataError("The data of this file is not that of a memshade report.");
+    throw new PageDataError("This file has no data of a memshade report.");
   if (header.version !== PAGE_VERSION)
     throw new PageDataError(
       `The data of this report has version ${JSON.stringify(header.version)}, and this page shows version ${PAGE_VERSION}: ` +

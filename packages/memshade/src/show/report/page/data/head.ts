@@ -211,11 +211,11 @@ function notRecorded({ heap, waste, workingset, presence }: HeadOf): string[] {
   return [
     ...(isRun && !hasCells && waste?.objects === undefined
       ? [
-          "What happens inside of blocks was not recorded: --exact-histogram does that, --objects for reads and writes apart.",
+          "Accesses inside blocks were not recorded: use --exact-histogram, or --objects for separate reads and writes.",
         ]
       : []),
     ...(workingset !== undefined && !hasCaches
-      ? ["What caches miss was not recorded: --locality does that, and --who tells whose the lines are."]
+      ? ["Cache misses were not recorded: use --locality, and --who for the owners of the lines."]
       : []),
   ];
 }
@@ -241,13 +241,13 @@ function hintsOf({ heap, waste, workingset, objects, presence }: HeadOf): string
   const hashed = heap === undefined ? 0 : hashedFrames(heap);
   if (hashed > 0)
     hints.push(
-      `${formatPercent(hashed, 1)} of the frames are known by a hash of their function's name alone. --binary-path PROGRAM names them ` +
+      `${formatPercent(hashed, 1)} of the frames have only a hash of their function's name. --binary-path PROGRAM names them ` +
         "and their lines: the program that was recorded, with its debug information (-g).",
     );
   const nameless = heap === undefined ? undefined : namelessSites(heap);
   if (nameless !== undefined && nameless.part > 0.5)
     hints.push(
-      `Who has ${formatPercent(nameless.part, 1)} of the ${nameless.of} is known neither by name nor by line. ` +
+      `${formatPercent(nameless.part, 1)} of the ${nameless.of} come from code without names or lines. ` +
         (heap!.description.importedFrom !== undefined
           ? `${DEBUG_SYMBOLS}, or build it with -g, and record it again.`
           : isNative

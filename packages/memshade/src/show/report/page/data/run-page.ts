@@ -254,7 +254,7 @@ function histogramsOf(heap: HeapProfile): PageHistogram[] {
       : [
           {
             ...kind,
-            label: isExact ? label : `${label}, those of a call path whose values differ at its mean`,
+            label: isExact ? label : `${label} (call paths with differing values at their mean)`,
             from: Float64Array.from(bins, ({ from }) => from),
             blocks: Float64Array.from(bins, ({ blocks }) => blocks),
             bytes: Float64Array.from(bins, ({ bytes }) => bytes),
@@ -344,8 +344,8 @@ function timelinesOf(part: ModuleObjects, rows: PageRowsOfContexts, rowOf: RowOf
       ...common,
       ends: Float64Array.from(intervals.end),
       lanes: [
-        amount("objects", "objects made", "count", intervals.objects),
-        amount("object-bytes", "bytes of objects made", "bytes", intervals.bytes),
+        amount("objects", "objects allocated", "count", intervals.objects),
+        amount("object-bytes", "bytes of objects allocated", "bytes", intervals.bytes),
         ...(isOne ? inUse : []),
       ],
       phases: pagePhases(objectPhases(part)),

@@ -56,7 +56,7 @@ export function pageSources(
   found.sort((a, b) => (pathOf(a) < pathOf(b) ? -1 : 1));
   const left = measured.length - shown.length;
   if (left === 0) return { sources: found, head };
-  const sentence = `Source is shown for the ${MOST_LINES} lines that matter most; ${left} more have numbers alone.`;
+  const sentence = `Source text is included for the ${MOST_LINES} lines with the largest figures; ${left} more lines have figures only.`;
   return { sources: found, head: { ...head, notTracked: [...head.notTracked, sentence] } };
 }
 

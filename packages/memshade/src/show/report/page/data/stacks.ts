@@ -121,7 +121,7 @@ function cautionsOf(
 ): string[] {
   const remark = one.remark?.(profiles);
   return [
-    ...(column.isLowerBound === true ? ["There may be more of them."] : []),
+    ...(column.isLowerBound === true ? ["This is a lower bound."] : []),
     ...(one.unit === "clock" ? [] : estimateOf(one, column, measured, profiles)),
     ...(remark === undefined ? [] : [remark]),
   ];
@@ -140,7 +140,9 @@ function estimateOf(
   const most = Math.ceil(margins.reduce((all, margin) => Math.max(all, margin), 0));
   if (most === 0) return [];
   const amount = unit === "bytes" ? formatBytes(most) : formatCount(most);
-  return [`Callers in JavaScript were sampled: a place may be off by ±${amount} at most, 19 times of 20.`];
+  return [
+    `JavaScript callers were sampled: figures of a site have a margin of at most ±${amount} (95 % confidence).`,
+  ];
 }
 
 /** Returns the ratios of two measures that a tool recorded. */

@@ -30,10 +30,10 @@ import {
 } from "./view.ts";
 
 const LAYOUT_WORDS: readonly (readonly [Layout, label: string, title: string])[] = [
-  ["icicle", "Icicle", "Callers on top, what they called below them"],
-  ["flame", "Flame", "Callers at the bottom, what they called above them"],
-  ["callers", "Bottom-up", "Where it was counted on top, who called it below"],
-  ["sandwich", "Sandwich", "One function in the middle: who called it, and what it called"],
+  ["icicle", "Icicle", "Callers on top, callees below"],
+  ["flame", "Flame", "Callers at the bottom, callees above"],
+  ["callers", "Bottom-up", "Sites on top, their callers below"],
+  ["sandwich", "Sandwich", "One function in the middle, with its callers and callees"],
 ];
 
 const GROUP_WORDS: Readonly<Record<BoxGroup, string>> = {
@@ -160,13 +160,13 @@ function Removed(props: {
         {
           key: frame,
           type: "button",
-          title: "Put it back",
+          title: "Restore",
           onClick: () => onChange(frames.filter((other) => other !== frame)),
         },
         `${names.line(frame)} ✕`,
       ),
     ),
-    frames.length > 1 && h("button", { type: "button", onClick: () => onChange([]) }, "Put all back"),
+    frames.length > 1 && h("button", { type: "button", onClick: () => onChange([]) }, "Restore all"),
   );
 }
 
@@ -379,12 +379,12 @@ export function Notes({ data, weight, model }: Pick<GraphProps, "data" | "weight
   const words = (value: number) => amountInWords(value, weight.unit, weight.clock);
   const { shown, matched, negative } = model;
   const sentences = [
-    weight.isWholeRun && "Of the whole run: it was not recorded when this happened.",
+    weight.isWholeRun && "Whole run: this was not recorded over time.",
     weight.caution,
-    shown === 0 && "Nothing of this was counted here.",
+    shown === 0 && "This figure is zero here.",
     data.head.merged !== undefined &&
-      `${counted(data.head.merged.contexts, "call path")} with the least are merged: who was called on the way to their sites has no boxes of its own, but “others”. Source has the sums of all lines with calls.`,
-    negative < 0 && `${words(negative)} have no width: contexts that gave back more than they took.`,
+      `The ${counted(data.head.merged.contexts, "smallest call path")} were merged: the functions between a kept caller and their sites are shown as one box, “others”. Source has the sums of all lines with calls.`,
+    negative < 0 && `${words(negative)} cannot be drawn: these contexts freed more than they allocated.`,
   ].filter((sentence) => typeof sentence === "string");
   return h(
     "div",
@@ -501,16 +501,16 @@ function describeBox(
     );
   else facts.push(shareOf(value, margin));
   const own = tree.own[0][box];
-  if (hasOwn && own > 0 && own < value) facts.push(`${inWords(own)} of it in itself`);
+  if (hasOwn && own > 0 && own < value) facts.push(`own ${inWords(own)}`);
   const matched = of("matched")?.[box] ?? 0;
-  if (matched > 0 && matched < value) facts.push(`${inWords(matched)} of it found`);
+  if (matched > 0 && matched < value) facts.push(`${inWords(matched)} match the search`);
   if (colour.ratio !== undefined) {
     const [part, by] = [of("of")![box], of("by")![box]];
     const { label, unit, clock } = colour.ratio.words;
     if (by > 0) facts.push(`${label}: ${amount(part / by, unit, clock)}`);
   }
   const merged = of("merged")?.[box] ?? 0;
-  if (merged > 0) facts.push(`${counted(merged, "merged call path")} in it`);
+  if (merged > 0) facts.push(`includes ${counted(merged, "merged call path")}`);
   if (frame >= 0 && isFolded?.[frame] === 1) facts.push("with the library's frames that it calls");
   return { ...names.full(frame, merged), facts };
 }
@@ -542,7 +542,7 @@ function BoxesTable(props: BoxesTableProps) {
       class: "graph-table",
       onToggle: (event: TargetedEvent<HTMLDetailsElement>) => setIsOpen(event.currentTarget.open),
     },
-    h("summary", null, "The same as a table"),
+    h("summary", null, "As a table"),
     isOpen && h(Rows, props),
   );
 }
@@ -570,7 +570,11 @@ function Rows({ tree, zoomed, hasOwn, describe, marginOf, format, share, onPick 
     tableHead(heads),
     h("tbody", null, boxes.map(row)),
     left > 0 &&
-      h("caption", null, `${left} smaller boxes are not listed; their amounts are in those above them.`),
+      h(
+        "caption",
+        null,
+        `${left} smaller boxes are not listed; their amounts are included in their callers.`,
+      ),
   );
 }
 

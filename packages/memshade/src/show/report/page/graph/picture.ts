@@ -127,7 +127,7 @@ export function Picture(props: PictureProps) {
         tabIndex: 0,
         role: "application",
         "aria-roledescription": "graph",
-        "aria-label": `${props.label}. Arrows go from box to box, Enter makes a box as wide as the picture, Delete removes it, Escape leads back to all.`,
+        "aria-label": `${props.label}. Arrows move from box to box, Enter zooms to a box, Delete removes it, Escape zooms out.`,
         onKeyDown,
         onFocus: () => {
           setHasFocus(true);

@@ -135,7 +135,7 @@ function Timeline({ data, names, timeline, selected, range, onRange }: TimelineP
         tabIndex: 0,
         role: "application",
         "aria-roledescription": "timeline",
-        "aria-label": `${plots.map(({ area: lane }) => lane.label).join(", ")} over ${timeline.unit}. Arrows go through the time, with Shift they choose a range, Escape leads back to the whole run.`,
+        "aria-label": `${plots.map(({ area: lane }) => lane.label).join(", ")} over ${timeline.unit}. Arrows move through the intervals, with Shift they select a range, Escape clears it.`,
         onKeyDown,
         onBlur: () => setCursor(undefined),
         onPointerDown: (event: TargetedPointerEvent<HTMLDivElement>) => {

@@ -153,7 +153,8 @@ export function topTable(ranking: Ranking, profiles: MeasuredProfiles, options: 
 
 /** Returns the words for both ends of a ranking. Accesses are counted, so the fewest come last. */
 function extremesOf({ combine, unit }: Measure): readonly [most: string, least: string] {
-  if (combine === "sum" || unit === "accessesPerByte") return ["Most", "Least"];
+  if (unit === "accessesPerByte") return ["Most", "Fewest"];
+  if (combine === "sum") return ["Most", "Least"];
   return unit === "clock" ? ["Longest", "Shortest"] : ["Largest", "Smallest"];
 }
 

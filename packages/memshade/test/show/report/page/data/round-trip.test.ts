@@ -84,7 +84,7 @@ describe("the data of a page", () => {
 
   it("that is no page, is cut off or is damaged is refused in a sentence", async () => {
     const text = await encodePage(madeUpPage());
-    const sentence = /damaged or cut off/;
+    const sentence = /damaged or truncated/;
     await expect(decodePage(text.slice(0, text.length / 2))).rejects.toThrow(sentence);
     await expect(decodePage("")).rejects.toThrow(PageDataError);
     await expect(decodePage("{{data}}")).rejects.toThrow(sentence);

@@ -63,7 +63,7 @@ function rangeFigures(data: PageData, timeline: PageTimeline, range: PageRange):
     isWholeRun: false,
   });
   return [
-    figure("live", "bytes live at the range's end", live),
+    figure("live", "bytes live at the end of the range", live),
     figure("grown", "bytes grown in the range", grown),
   ];
 }

@@ -33,9 +33,9 @@ export function notThrough(
   if (kind !== "diff" && isOfWholeRun(weights, figure.values))
     return figure.deviations === undefined
       ? undefined
-      : `The ± of lines with calls is without that of ${paths} which were merged.`;
+      : `The ± of lines with calls excludes ${paths} that were merged.`;
   const where = kind === "diff" ? "a comparison" : "a range of time";
-  return `Lines with calls are without what ${paths} have that were merged: in ${where}, nobody knows their callers.`;
+  return `Lines with calls exclude ${paths} that were merged: their callers are unknown in ${where}.`;
 }
 
 function isOfWholeRun(weights: PageData["weights"], values: Float64Array): boolean {

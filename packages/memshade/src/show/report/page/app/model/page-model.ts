@@ -363,7 +363,7 @@ function readExpression(source: string): RegExp {
   try {
     return new RegExp(source, "iu");
   } catch {
-    throw new Error(`“${source}” is no regular expression`);
+    throw new Error(`“${source}” is not a valid regular expression`);
   }
 }
 
@@ -375,11 +375,11 @@ function readFigure(
 ): Omit<FigureTerm, "isWanted"> {
   const plain = (text: string) => text.toLowerCase().replaceAll(/[-_\s]/g, "");
   const weight = weights.find((id) => plain(id) === plain(name));
-  if (weight === undefined) throw new Error(`There is no figure “${name}”: ${weights.join(", ")}`);
+  if (weight === undefined) throw new Error(`No figure is named “${name}”. Figures: ${weights.join(", ")}`);
   const parts = /^(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*|%)$/i.exec(amount);
   const unit = parts?.[2].toLowerCase() ?? "";
   if (!parts || !(unit === "%" || Object.hasOwn(UNITS, unit)))
-    throw new Error(`“${amount}” is no amount: 12, 1.5MiB, 20k and 5% are`);
+    throw new Error(`“${amount}” is not an amount. Examples: 12, 1.5MiB, 20k, 5%`);
   const limit = Number(parts[1]) * (unit === "%" ? 0.01 : UNITS[unit]);
   const compare = COMPARISONS[comparison];
   return { weight, isShare: unit === "%", matches: (value) => compare(value, limit) };

@@ -20,7 +20,7 @@ export function rowName(
       return { name: names.package(frame), place: "" };
     case "file":
       return file === undefined
-        ? { name: names.module(frame) ?? name, place: "file is not known" }
+        ? { name: names.module(frame) ?? name, place: "unknown file" }
         : { name: lastPart(file), place: file };
     case "line":
       return file === undefined || names.line(frame) === 0

@@ -20,9 +20,9 @@ export function SourceExcerpt({ model, frame, marks }: { model: PageModel; frame
     return h(
       "p",
       { class: "excerpt-missing" },
-      "No line is known: ",
+      "Unknown source line: ",
       h("code", null, shown(addressOf(model, frame))),
-      ". A build with debug information (-g) or names shows it.",
+      ". Build the program with debug information (-g) to see it.",
     );
   const source = data.sources.find((source) => source.file === data.frames.file[frame]);
   const part = source?.parts.find(({ first, lines }) => first <= line && line < first + lines.length);
@@ -44,7 +44,9 @@ export function SourceExcerpt({ model, frame, marks }: { model: PageModel; frame
       "figcaption",
       null,
       shown(file),
-      source!.isNewer ? h("strong", { class: "newer" }, " changed since the run: lines may be others") : null,
+      source!.isNewer
+        ? h("strong", { class: "newer" }, " changed after the run: line numbers may differ")
+        : null,
     ),
     h(
       "pre",
@@ -71,7 +73,7 @@ export function SourceExcerpt({ model, frame, marks }: { model: PageModel; frame
 export function missingText({ sourcesKept }: PageModel["data"]): string {
   return sourcesKept === "none"
     ? "The report was written without sources (--html-sources)."
-    : "The report has no text of this file: write it in the project's folder, or with --path-map FROM=TO.";
+    : "The source file was not found. Write the report again in the project's folder, or with --path-map FROM=TO.";
 }
 
 /** Formats the known properties of a frame without a line: `viewer.wasm func[12] at 0x1a2b`. */

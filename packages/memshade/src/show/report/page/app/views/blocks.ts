@@ -42,13 +42,13 @@ export function Blocks({ model, state, change }: ViewProps) {
     { class: "blocks" },
     state.range === undefined
       ? null
-      : h("p", { class: "whole-run" }, "Whole run: blocks have no times here."),
+      : h("p", { class: "whole-run" }, "Whole run: these figures were not recorded over time."),
     objects.length === 0
       ? null
       : h(
           "section",
           { "aria-labelledby": "inside" },
-          h("h2", { id: "inside" }, "Inside of blocks"),
+          h("h2", { id: "inside" }, "Inside blocks"),
           h(
             "div",
             { class: "toolbar" },
@@ -73,10 +73,10 @@ export function Blocks({ model, state, change }: ViewProps) {
               "span",
               { class: "dim" },
               selected === undefined
-                ? "Blocks of all sites. A selected site shows its own alone."
+                ? "Blocks of all sites. Select a site to see only its blocks."
                 : ofSelection.length > 0
-                  ? "Blocks of what is selected."
-                  : "Nothing is recorded of the selected blocks: here are all others.",
+                  ? "Blocks of the selection."
+                  : "The selected blocks have no record. Blocks of all other sites are shown.",
             ),
           ),
           listed.slice(0, SHOWN).map((object) =>
@@ -224,8 +224,8 @@ function Block({
       ),
     ),
     h(Accesses, { model, state, change, says: "Stored to by ", by: object.writtenBy }),
-    h(Accesses, { model, state, change, says: "Loaded from by ", by: object.readBy }),
-    h(Accesses, { model, state, change, says: "Dead bytes are stored by ", by: object.deadBy }),
+    h(Accesses, { model, state, change, says: "Loaded by ", by: object.readBy }),
+    h(Accesses, { model, state, change, says: "Dead bytes stored by ", by: object.deadBy }),
   );
 }
 

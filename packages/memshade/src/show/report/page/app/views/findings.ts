@@ -65,7 +65,7 @@ export function Findings({ model, state, change }: ViewProps) {
       : null,
     findings.length > 1 ? h(Kinds, { model, state, change }) : null,
     findings.length > 0 && listed.length === 0
-      ? h("p", { class: "nothing" }, "No finding matches the filter and the kinds that are shown.")
+      ? h("p", { class: "nothing" }, "No finding matches the filter and the selected kinds.")
       : null,
     h(
       "ol",
@@ -89,7 +89,7 @@ export function Findings({ model, state, change }: ViewProps) {
 /** Counts new, gone and unchanged findings of a comparison. */
 function changesOf(findings: readonly PageFinding[]): string {
   const count = (wanted: PageFinding["change"]) => findings.filter(({ change }) => change === wanted).length;
-  return `Findings: ${count("new")} new, ${count("gone")} gone, ${count("kept")} as before.`;
+  return `Findings: ${count("new")} new, ${count("gone")} gone, ${count("kept")} unchanged.`;
 }
 
 /** Largest sites: the answer if there is nothing to fix. */
@@ -114,11 +114,7 @@ function Largest({ model, state, change }: ViewProps) {
     "section",
     { class: "largest", "aria-labelledby": "largest" },
     nothing === undefined ? null : h("p", { class: "nothing" }, nothing),
-    h(
-      "h2",
-      { id: "largest" },
-      `${isDifference ? "Where most changed" : "Who has the most"}: ${weight.label}`,
-    ),
+    h("h2", { id: "largest" }, `${isDifference ? "Largest changes" : "Largest sites"}: ${weight.label}`),
     h(
       "ol",
       null,
@@ -159,7 +155,7 @@ function Largest({ model, state, change }: ViewProps) {
 function nothingToRank({ timelines }: PageModel["data"]): string {
   return timelines.length === 0
     ? "Nothing was recorded."
-    : "What was recorded stands above, over time: there are no call paths to rank.";
+    : "The record over time is shown above. It has no call paths to rank.";
 }
 
 function isEmpty({ weights }: Pick<PageModel["data"], "weights">): boolean {
@@ -168,14 +164,13 @@ function isEmpty({ weights }: Pick<PageModel["data"], "weights">): boolean {
 
 /** Data that was not recorded has no findings. */
 function noFinding({ head, weights, objects }: PageModel["data"]): string {
-  if (isEmpty({ weights })) return "No finding: nothing was recorded.";
+  if (isEmpty({ weights })) return "No findings: nothing was recorded.";
   const knowsUse =
     weights.some(({ id }) => ["accesses", "dead", "unread"].includes(id)) ||
     head.keys.some(({ word }) => word === "never-read") ||
     objects.some(({ tool, cells }) => tool === "objects" && cells.reads !== undefined);
-  if (knowsUse)
-    return "No finding: nothing in the program's own code, as far as it has names, is worth a change.";
-  return `No finding. Accesses were not recorded: what is never read was not looked for${head.notTracked.length > 0 ? " (Help says more)" : ""}.`;
+  if (knowsUse) return "No findings in the program's own code. Code without names is not searched.";
+  return `No findings. Accesses were not recorded, so the search for unread blocks was left out${head.notTracked.length > 0 ? " (see Help)" : ""}.`;
 }
 
 /** Kinds of findings as switches. */
@@ -185,7 +180,7 @@ function Kinds({ model, state, change }: ViewProps) {
   if (counts.size < 2) return null;
   return h(
     "div",
-    { class: "kinds", role: "group", "aria-label": "Kinds of findings that are shown" },
+    { class: "kinds", role: "group", "aria-label": "Shown kinds of findings" },
     [...counts].map(([kind, count]) =>
       h(
         "button",
@@ -372,8 +367,8 @@ function InRange({ model, state, finding }: Omit<ViewProps, "change"> & { findin
     "p",
     { class: "in-range" },
     inRange.length === 0 || finding.contexts.length === 0
-      ? "Whole run: nobody recorded when this happened."
-      : `In the range: ${inRange.join(" · ")}. All other numbers are of the whole run.`,
+      ? "Whole run: this was not recorded over time."
+      : `In the range: ${inRange.join(" · ")}. All other figures refer to the whole run.`,
   );
 }
 
@@ -442,7 +437,7 @@ function Paths({ model, state, change, index }: ViewProps & { readonly index: nu
             weight && total > 0
               ? ` with ${amount(sum(Float64Array.from(left, (path) => path.amount)), weight.unit, weight.clock)}`
               : "",
-            ": Sites, grouped by path, has all of them",
+            ": see Sites, grouped by call path",
           ),
     ),
   );

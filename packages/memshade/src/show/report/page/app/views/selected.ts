@@ -35,7 +35,7 @@ export function Selected({ model, state, change }: ViewProps) {
       "footer",
       { class: "selected", "aria-label": "Selected" },
       h("span", { class: "title" }, "Nothing selected"),
-      h("span", { class: "dim" }, "A click on a finding, a row, a line or a box shows its numbers here."),
+      h("span", { class: "dim" }, "Click a finding, row, line or box to see its figures here."),
     );
   const ratios = model.data.ratios.flatMap((ratio) => {
     const of = sums.find(({ figure }) => figure.id === ratio.of);
@@ -66,7 +66,7 @@ export function Selected({ model, state, change }: ViewProps) {
               h("span", { class: "dim" }, margin(off, figure.unit)),
               isDifference || figure.unit === "clock"
                 ? null
-                : h("span", { class: "dim" }, ` ${formatPercent(sum, figure.total)}`),
+                : h("span", { class: "dim" }, ` ${formatPercent(sum, figure.total)} of total`),
               figure.isWholeRun ? h("span", { class: "dim" }, " whole run") : null,
             ),
           ),
@@ -89,7 +89,7 @@ export function Selected({ model, state, change }: ViewProps) {
             "div",
             { key: "lacks" },
             h("dt", null, "merged call paths"),
-            h("dd", null, "are not in these sums"),
+            h("dd", null, "not included in these sums"),
           )
         : null,
     ),
@@ -97,8 +97,8 @@ export function Selected({ model, state, change }: ViewProps) {
       "button",
       {
         type: "button",
-        "aria-label": "Select nothing",
-        title: "Select nothing (Escape)",
+        "aria-label": "Clear the selection",
+        title: "Clear the selection (Escape)",
         onClick: () => change(select({})),
       },
       "×",

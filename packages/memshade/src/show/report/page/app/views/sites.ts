@@ -206,13 +206,13 @@ function Toolbar({ model, state, change, rows }: ViewProps & { readonly rows: Si
     h(
       "p",
       { class: "on-paper" },
-      `Of ${rows.columns.length} figures, ${printedColumns(rows).length} are printed: a copy has all.`,
+      `${printedColumns(rows).length} of ${rows.columns.length} figures are printed. A copy has all of them.`,
     ),
     state.range !== undefined && wholeRun.length > 0
       ? h(
           "p",
           { class: "whole-run" },
-          `Of the whole run, not of the range: ${wholeRun.map(labelOf).join(", ")}.`,
+          `Whole run, not the selected range: ${wholeRun.map(labelOf).join(", ")}.`,
         )
       : null,
   );

@@ -44,7 +44,7 @@ export function Source({ model, state, change }: ViewProps) {
     return h(
       "p",
       { class: "nothing" },
-      "No file and no line of this program is known. A build with debug information (-g) shows them.",
+      "This program has no file names and lines. Build it with debug information (-g) to see them.",
     );
   const frame = selectedFrame(model, state);
   const wanted = frame === undefined ? undefined : data.frames.file[frame];
@@ -187,7 +187,7 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
         ? h(
             "small",
             { class: "dim" },
-            ` ${columns.length} of ${present.length} figures: a wider window${code.size > 0 ? " without instructions" : ""} has all`,
+            ` ${columns.length} of ${present.length} figures are shown: widen the window${code.size > 0 ? " and hide the instructions" : ""} to see all`,
           )
         : null,
     ),
@@ -207,12 +207,12 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
     source === undefined
       ? h("p", { class: "dim" }, missingText(data))
       : source.isNewer
-        ? h("p", { class: "newer" }, "This file was changed since the run: its lines may be others.")
+        ? h("p", { class: "newer" }, "This file was changed after the run: line numbers may differ.")
         : null,
     lacking === undefined ? null : h("p", { class: "dim" }, lacking),
     h(
       "div",
-      { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Lines with their numbers" },
+      { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Source lines with their figures" },
       h(
         "table",
         null,
@@ -288,7 +288,7 @@ function FileLines({ model, state, change, file, figures, chosen }: LinesProps) 
                       {
                         type: "button",
                         class: "line-number",
-                        title: "Select what this line does",
+                        title: "Select this line",
                         onClick: () => change(select({ frame: line.frame, frameOf: "line" })),
                       },
                       row.line,

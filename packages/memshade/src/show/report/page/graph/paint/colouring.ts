@@ -136,7 +136,7 @@ export function byDifference(before: Float64Array, after: Float64Array, palette:
     },
     legend: [
       { label: "gone", fill: 0 },
-      { label: "as before", fill: MIDDLE },
+      { label: "unchanged", fill: MIDDLE },
       { label: "new", fill: STEPS - 1 },
     ],
   };
