@@ -97,8 +97,8 @@ function withoutOutgrown(profile: HeapProfile): BlockMeasure | undefined {
   if (temporary === undefined) return undefined;
   const { blocks, bytes } = temporary;
   const { growth, reallocations } = profile.contexts.site ?? {};
-  const others = blocks.map((count, context) =>
+  const otherBlocks = blocks.map((count, context) =>
     Math.max(0, count - Math.max(growth?.[context]?.copies ?? 0, reallocations?.[context] ?? 0)),
   );
-  return blockMeasure(others, bytes);
+  return blockMeasure(otherBlocks, bytes);
 }

@@ -139,8 +139,8 @@ function deadAdvice(found: WasteFinding): string {
   const killed = (found.partner?.bytes ?? 0) / found.bytes;
   if (isClear && killer !== undefined && !found.isOwn && found.share * killed > 0.9) {
     const [ip] = found.ips;
-    const around = [ip, ...(ip?.inlined ?? [])].map((frame) => bareName(frame?.function ?? ""));
-    if (around.some((name) => /^std::vector::/.test(name)))
+    const functionNames = [ip, ...(ip?.inlined ?? [])].map((frame) => bareName(frame?.function ?? ""));
+    if (functionNames.some((name) => /^std::vector::/.test(name)))
       return `Use reserve and append instead of resize: ${killer} fills the memory anyway.`;
     return `Remove the ${isConstructor ? "initialization" : "zeroing"}: ${killer} fills the memory anyway.`;
   }

@@ -54,8 +54,8 @@ export const drag: FindingKind<DragFinding> = {
  */
 function dragFindings(profile: HeapProfile): DragFinding[] {
   const dragged = draggedBlocks(profile);
-  const all = profile.description.totals?.keptAfterUse?.byteWork ?? 0;
-  if (dragged === undefined || all === 0) return [];
+  const totalByteWork = profile.description.totals?.keptAfterUse?.byteWork ?? 0;
+  if (dragged === undefined || totalByteWork === 0) return [];
   const found = isCollected(profile) ? withoutGarbage(profile, dragged) : dragged;
   const allocated = Array.from(profile.contexts.mibs.totalSize, Number);
   const sites = blocksBySite(profile, found).filter(
@@ -75,7 +75,7 @@ function dragFindings(profile: HeapProfile): DragFinding[] {
       place,
       amount: bytes,
       unit: "bytes",
-      part: (drag.lateByteWork - drag.lateUsedByteWork) / all,
+      part: (drag.lateByteWork - drag.lateUsedByteWork) / totalByteWork,
       blocks,
       allocated,
       lastUse: lastUse(drag),

@@ -49,7 +49,7 @@ function ofCallers(profile: HeapProfile, site: SiteBlocks, measure: BlockMeasure
     return [{ contexts, place: withMargins(profile, place, contexts, measure), blocks, bytes, allocated }];
   });
   if (found.length === callers.length) return undefined;
-  const blocks = found.reduce((sum, one) => sum + one.blocks, 0);
+  const blocks = found.reduce((sum, owner) => sum + owner.blocks, 0);
   return blocks === site.blocks ? found : undefined;
 }
 
@@ -156,11 +156,11 @@ export function mostlyInVain<Kind extends string>(
 /** Forms `300 of 1,000 blocks of … are never released`, `1 block of … is never released`. */
 export function blocksSentence(
   { blocks, allocated }: { readonly blocks: number; readonly allocated: number },
-  what: string,
-  shortWhat = what,
+  predicate: string,
+  shortWhat = predicate,
 ): FindingSentence {
   const verb = agreeing(blocks, "is", "are");
-  const [after, shortAfter] = [`${verb} ${what}`, `${verb} ${shortWhat}`];
+  const [after, shortAfter] = [`${verb} ${predicate}`, `${verb} ${shortWhat}`];
   const short = `${formatBlocks(blocks)} of`;
   if (blocks === allocated) return { before: short, after, shortAfter };
   return { before: `${formatCount(blocks)} of ${formatBlocks(allocated)} of`, after, short, shortAfter };

@@ -58,7 +58,7 @@ type OfLine = Omit<RunInstances, "frames" | "thread"> & {
 };
 
 function instancesFindings({ modules }: HeapProfile): InstancesFinding[] {
-  const all = modules.reduce(
+  const totalBytes = modules.reduce(
     (sum, { instancesBy = [] }) => instancesBy.reduce((total, { keptBytes }) => total + keptBytes, sum),
     0,
   );
@@ -73,7 +73,7 @@ function instancesFindings({ modules }: HeapProfile): InstancesFinding[] {
         place,
         amount,
         unit: "bytes",
-        part: amount / all,
+        part: amount / totalBytes,
         module,
         kept,
         made,
@@ -87,12 +87,12 @@ function byLine(module: string, groups: readonly RunInstances[]): OfLine[] {
     const place = placeOf(frames);
     if (place === undefined) continue;
     const key = `${thread} ${placeKey(place)}`;
-    const known = found.get(key) ?? { module, place, made: 0, kept: 0, keptBytes: 0 };
+    const ofLine = found.get(key) ?? { module, place, made: 0, kept: 0, keptBytes: 0 };
     found.set(key, {
-      ...known,
-      made: known.made + made,
-      kept: known.kept + kept,
-      keptBytes: known.keptBytes + keptBytes,
+      ...ofLine,
+      made: ofLine.made + made,
+      kept: ofLine.kept + kept,
+      keptBytes: ofLine.keptBytes + keptBytes,
     });
   }
   return [...found.values()];

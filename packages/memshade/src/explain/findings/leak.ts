@@ -142,8 +142,9 @@ function liveFindings(profile: HeapProfile, { suppressedBlocks }: SiteColumns): 
     importedFrom === undefined ? end?.kind === "exit" && end.isLater !== true : end === undefined;
   const live = leaks(profile);
   if (!hasEnded || live === undefined) return [];
-  const isTold = (_: number, context: number) => (suppressedBlocks?.[context] ?? 0) === 0;
-  const keep = (values: Float64Array) => values.map((value, context) => (isTold(value, context) ? value : 0));
+  const isReported = (_: number, context: number) => (suppressedBlocks?.[context] ?? 0) === 0;
+  const keep = (values: Float64Array) =>
+    values.map((value, context) => (isReported(value, context) ? value : 0));
   const collected = isCollected(profile);
   return blocksBySite(profile, blockMeasure(keep(live.blocks), keep(live.bytes)))
     .filter((found) =>
@@ -253,8 +254,10 @@ function hostFindings(profile: HeapProfile, site: SiteColumns, places: readonly 
   const made = places.flatMap((place) => madeForHost(profile, place) ?? []);
   const isMade = new Set(made.map(({ place }) => place));
   const growing = places.flatMap((place) => (isMade.has(place) ? [] : growingFindings(profile, place)));
-  const known = new Set([...made.map(({ facts }) => facts), ...growing].map(({ place }) => placeKey(place)));
-  const filled = filledForHost(profile, site).filter(({ facts }) => !known.has(placeKey(facts.place)));
+  const reportedKeys = new Set(
+    [...made.map(({ facts }) => facts), ...growing].map(({ place }) => placeKey(place)),
+  );
+  const filled = filledForHost(profile, site).filter(({ facts }) => !reportedKeys.has(placeKey(facts.place)));
   const hanging = places.reduce((total, { sum }) => total + sum("indirectlyLostBytes"), 0);
   const inMade = heldBy(made);
   const inFilled = heldBy(filled);
@@ -339,8 +342,8 @@ function growthOf(
   if (blocks < allocated * MOST || !isRepeated(blocks, sum("lateReachableBlocks"))) return undefined;
   const { heapAccesses } = heapTotals(profile);
   const after = reachOf(profile)?.accessesAfter;
-  const all = heapAccesses + (profile.description.totals?.otherAccesses ?? 0);
-  if (after === undefined || after > all * MOST_AFTER) return undefined;
+  const totalAccesses = heapAccesses + (profile.description.totals?.otherAccesses ?? 0);
+  if (after === undefined || after > totalAccesses * MOST_AFTER) return undefined;
   if (sum("idleReachableBlocks") < blocks * LEAST_IDLE) return undefined;
   if (2 * sum("doneReachableBlocks") >= blocks) return undefined;
   return { amount: sum("stillReachableBytes"), blocks };
@@ -370,11 +373,11 @@ function isOfMain({ place, allocated }: SiteBlocks): boolean {
 function lostPlaces(profile: HeapProfile): FindingPlace[] {
   const { site } = profile.contexts;
   if (site === undefined) return [];
-  const all = blockMeasure(
+  const lostBlocks = blockMeasure(
     site.liveBlocks.map((_, context) => site.lostBlocks[context]! + site.indirectlyLostBlocks[context]!),
     site.liveBytes,
   );
-  return blocksBySite(profile, all)
+  return blocksBySite(profile, lostBlocks)
     .filter(({ blocks, allocated }) => 2 * blocks >= allocated)
     .map(({ place }) => place);
 }

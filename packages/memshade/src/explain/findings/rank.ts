@@ -24,8 +24,10 @@ function isOfLibrary({ place }: Finding): boolean {
 function addFindings(a: Finding, b: Finding): Finding {
   const [more, less] = a.part >= b.part ? [a, b] : [b, a];
   const sums = ["amount", ...(kindOf(a).sums ?? [])].flatMap((fact) => {
-    const [one, other] = [factOf(more, fact), factOf(less, fact)] as (number | undefined)[];
-    return one === undefined && other === undefined ? [] : [[fact, (one ?? 0) + (other ?? 0)] as const];
+    const [largerFact, smallerFact] = [factOf(more, fact), factOf(less, fact)] as (number | undefined)[];
+    return largerFact === undefined && smallerFact === undefined
+      ? []
+      : [[fact, (largerFact ?? 0) + (smallerFact ?? 0)] as const];
   });
   return { ...more, ...Object.fromEntries(sums), part: Math.min(1, more.part + less.part) } as Finding;
 }
@@ -41,17 +43,18 @@ export const MOST_FINDINGS = 5;
  * Ranks the findings of all tools, the largest part first: one per kind and location, at most as many as fit
  * on the first screen. Findings of one line are added up.
  */
-export function rankFindings(all: readonly Finding[], most = MOST_FINDINGS): Finding[] {
-  const ranked = ofLines(all)
+export function rankFindings(findings: readonly Finding[], most = MOST_FINDINGS): Finding[] {
+  const ranked = ofLines(findings)
     .filter((finding) => finding.part >= kindOf(finding).leastPart)
     .sort((a, b) => b.part - a.part || b.amount - a.amount || (keyOf(a) < keyOf(b) ? -1 : 1));
-  const told = new Map<string, Finding>();
+  const reported = new Map<string, Finding>();
   for (const finding of ranked)
     for (const key of keysOf(finding)) {
-      const known = told.get(key);
-      if (known === undefined || depthOf(kindOf(finding)) < depthOf(kindOf(known))) told.set(key, finding);
+      const earlier = reported.get(key);
+      if (earlier === undefined || depthOf(kindOf(finding)) < depthOf(kindOf(earlier)))
+        reported.set(key, finding);
     }
-  return ranked.filter((finding) => told.get(keyOf(finding)) === finding).slice(0, most);
+  return ranked.filter((finding) => reported.get(keyOf(finding)) === finding).slice(0, most);
 }
 
 /** Returns the number of kinds that precede a kind; for the blocks of a site the first one is reported. */
@@ -61,17 +64,17 @@ function depthOf({ ofBlocks }: FindingKind): number {
 }
 
 /** Adds up the findings of each line. */
-function ofLines(all: readonly Finding[]): Finding[] {
-  const known = new Map<string, Finding[]>();
-  for (const finding of all) {
+function ofLines(findings: readonly Finding[]): Finding[] {
+  const byLine = new Map<string, Finding[]>();
+  for (const finding of findings) {
     const key = `${finding.kind} ${placeKey(finding.place)}`;
-    const ofLine = known.get(key) ?? [];
+    const ofLine = byLine.get(key) ?? [];
     const same = ofLine.findIndex((other) => addUp(other, finding));
     if (same < 0) ofLine.push(finding);
     else ofLine[same] = addFindings(ofLine[same]!, finding);
-    known.set(key, ofLine);
+    byLine.set(key, ofLine);
   }
-  return [...known.values()].flat();
+  return [...byLine.values()].flat();
 }
 
 /** Returns a key that is equal for findings of one kind and location. */

@@ -7,7 +7,7 @@ import { wasteFindings, wasteKind } from "./waste/waste-findings.ts";
 
 /** Returns the findings of all tools of a run: those of the report's first screen, or the first `most`. */
 export function runFindings(run: RecordedTools, most?: number): Finding[] {
-  const all = [
+  const candidates = [
     ...KINDS.flatMap((kind) => kind.find?.(run) ?? []),
     ...(run.waste === undefined ? [] : wasteToolFindings(run.waste)).filter(
       (finding) => kindOf(finding).waste?.isReported?.(run) !== false,
@@ -18,11 +18,11 @@ export function runFindings(run: RecordedTools, most?: number): Finding[] {
       (claims?.(run) ?? []).map((place) => [placeKey(place), kind] as const),
     ),
   );
-  const told = all.filter((finding) => {
+  const reported = candidates.filter((finding) => {
     const claimer = claimed.get(placeKey(finding.place));
     return claimer === undefined || claimer === finding.kind || kindOf(finding).ofBlocks === undefined;
   });
-  return rankFindings(told, most);
+  return rankFindings(reported, most);
 }
 
 /** False for an estimate whose margin of error reaches its amount. */

@@ -68,8 +68,8 @@ export function unreadDataFindings(
 
 /** Forms `48.0 KiB  of 64.0 KiB of crc_table are never read`, `48.0 KiB  all of crc_table is never read`. */
 function dataSentence({ amount, bytes, written }: UnreadDataFinding): FindingSentence {
-  const what = written ? "written, never read" : "never read";
+  const predicate = written ? "written, never read" : "never read";
   return amount === bytes
-    ? { before: "all of", after: `is ${what}` }
-    : { before: `of ${formatBytes(bytes)} of`, after: `are ${what}`, short: "of" };
+    ? { before: "all of", after: `is ${predicate}` }
+    : { before: `of ${formatBytes(bytes)} of`, after: `are ${predicate}`, short: "of" };
 }

@@ -92,6 +92,6 @@ function shareCollected({ contexts }: HeapProfile, context: IndexIntoContextTabl
   const meanOthers = Math.max(0, Number(totalSize[context]!) - collected.bytes) / blocks;
   // A block that ends with the next allocation still has a lifetime of 1.
   const life = collected.lifetime + collected.blocks;
-  const others = Math.max(0, Number(totalLifetime[context]!) - collected.lifetime) + blocks;
-  return (life * meanSize) / (life * meanSize + others * meanOthers);
+  const otherLife = Math.max(0, Number(totalLifetime[context]!) - collected.lifetime) + blocks;
+  return (life * meanSize) / (life * meanSize + otherLife * meanOthers);
 }

@@ -38,17 +38,17 @@ export function chooseWeight(
     );
   const keysOf = (fitting = weights) => fitting.toReversed().map(({ key }) => key);
   const keys = (fitting = weights): string => someMeasures(keysOf(fitting), "export");
-  const isOf = (one: ToolProfile["tool"]) =>
-    weightsOf(one).some(({ key, type }) => by === type || key === keyOf(by, one));
+  const isOf = (candidate: ToolProfile["tool"]) =>
+    weightsOf(candidate).some(({ key, type }) => by === type || key === keyOf(by, candidate));
   const word = keyOf(by, tool);
   const index = by === undefined ? shown : weights.findIndex(({ key, type }) => word === key || by === type);
   if (index < 0) {
     if (isOf(tool)) throw new UserError(`${input} does not know ${by}: it has ${keysOf().join(", ")}`);
-    const other = EXPORTED_TOOLS.find(isOf);
+    const otherTool = EXPORTED_TOOLS.find(isOf);
     throw new UserError(
-      other === undefined
+      otherTool === undefined
         ? `${option} takes one of ${keys()}, not "${by}"`
-        : `${option} ${by} is for --tool ${isMeasured(other) ? recordedWith(other) : other}; that of ${tool} takes one of ${keys()}`,
+        : `${option} ${by} is for --tool ${isMeasured(otherTool) ? recordedWith(otherTool) : otherTool}; that of ${tool} takes one of ${keys()}`,
     );
   }
   if (fitsFormat(format, recorded, weights[index]!)) return index;

@@ -81,7 +81,7 @@ export function exportProfile(
   if (by !== undefined) throw new UserError(`${format} files have no stacks: leave out by`);
   if (tool !== undefined && !isOverTime(tool)) throw noTimeline(format, tool);
   const tools = tool === undefined ? toolsOverTime(profile) : [tool];
-  const recorded = tools.map((one) => recordedBy(profile, one, module));
+  const recorded = tools.map((recordedTool) => recordedBy(profile, recordedTool, module));
   return contentOf(format === "csv" ? writeCsv(recorded.at(-1)!) : writeTrace(profile.run.program, recorded));
 }
 

@@ -59,14 +59,14 @@ export function weightsOfTool(tool: MeasuredStacks["tool"]): Weight[] {
   return measuresOfTool(tool).filter(isAdditive).map(weightOf).reverse();
 }
 
-function weightOf(one: Measure): Weight {
-  const { id: key, tool, meaning: says } = one;
-  const { type, done }: SampleType = one.sample ?? { type: key.replaceAll("-", "_") };
+function weightOf(measure: Measure): Weight {
+  const { id: key, tool, meaning: says } = measure;
+  const { type, done }: SampleType = measure.sample ?? { type: key.replaceAll("-", "_") };
   const counted = measuresOfTool(tool).find(({ id }) => id === done?.count)?.sample;
   return {
     key,
     type,
-    unit: sampleUnit(one),
+    unit: sampleUnit(measure),
     says,
     with: done && { verb: done.verb, type: counted?.type ?? done.count, counted: done.counted },
   };
@@ -81,7 +81,7 @@ export function exportedSamples(
   const { tool, name, stacks, rows, notes, gaps } = measured;
   const measures = placedMeasures(tool, profiles).reverse();
   const weights = measures.map(weightOf);
-  const columns = measures.map((one) => wholeNumbers(one.column(profiles)!));
+  const columns = measures.map((measure) => wholeNumbers(measure.column(profiles)!));
   const builder = new SampleProfileBuilder({
     name,
     valueTypes: weights.map(({ type, unit, says }) => ({ type, unit, says })),
@@ -153,8 +153,8 @@ function wholeNumbers(column: Column): Column {
   for (let row = 0; isWhole && row < amounts.length; row++)
     isWhole = typeof amounts[row] === "bigint" || Number.isInteger(amounts[row]);
   if (isWhole) return column;
-  const all = wholeAmounts([...Array.from(amounts as ArrayLike<number>), rest]);
-  return { ...column, amounts: all.slice(0, -1), rest: all.at(-1) };
+  const rounded = wholeAmounts([...Array.from(amounts as ArrayLike<number>), rest]);
+  return { ...column, amounts: rounded.slice(0, -1), rest: rounded.at(-1) };
 }
 
 /** Rounds amounts to whole numbers. Each prefix sum is rounded, so that the total is the rounded sum. */
@@ -206,10 +206,10 @@ export function detailedHeapCounters(profile: HeapProfile): CounterTrack[] {
       const place = described && shortPlace(described);
       const name = `${described?.function ?? "[no call path]"}${place === undefined ? "" : ` (${place})`}`;
       const live = liveBytesOf(context, intervals.start.length);
-      const known = sites.get(name);
+      const ofSite = sites.get(name);
       sites.set(name, {
-        values: known === undefined ? live : live.map((value, i) => value + known.values[i]!),
-        start: context.startBytes + (known?.start ?? 0),
+        values: ofSite === undefined ? live : live.map((value, i) => value + ofSite.values[i]!),
+        start: context.startBytes + (ofSite?.start ?? 0),
       });
     }
     const held = (values: readonly number[]) => [...values, ...values.slice(-1)];
@@ -227,15 +227,15 @@ export function detailedHeapCounters(profile: HeapProfile): CounterTrack[] {
 export function allocationHistory(profile: HeapProfile): History | undefined {
   const rows = rowsOfContexts(profile);
   const events = instancesOf(profile).flatMap(({ instance: { intervals, contexts } }) => {
-    const others = [...intervals.allocatedBytes];
+    const otherBytes = [...intervals.allocatedBytes];
     const own = contexts.flatMap((context) =>
       context.intervals.map((interval, i) => {
         const value = context.allocatedBytes[i]!;
-        others[interval]! -= value;
+        otherBytes[interval]! -= value;
         return { time: intervals.end[interval]!, row: rows.get(context.stackId), value };
       }),
     );
-    const rest = others.map((value, i) => ({
+    const rest = otherBytes.map((value, i) => ({
       time: intervals.end[i]!,
       row: undefined,
       value: Math.max(0, value),

@@ -247,15 +247,15 @@ export function weightDhat(
 
 /** Removes rows without amounts, whose stacks would be empty points. */
 function withRows(profile: SampleProfile, amounts: readonly number[]): SampleProfile {
-  const kept = amounts.flatMap((amount, row) => (amount > 0 ? [row] : []));
+  const rowsWithAmount = amounts.flatMap((amount, row) => (amount > 0 ? [row] : []));
   const { stack, thread, values } = profile.samples;
   return {
     ...profile,
     samples: {
-      length: kept.length,
-      stack: kept.map((row) => stack[row]!),
-      thread: kept.map((row) => thread[row]!),
-      values: values.map((column) => kept.map((row) => column[row]!)),
+      length: rowsWithAmount.length,
+      stack: rowsWithAmount.map((row) => stack[row]!),
+      thread: rowsWithAmount.map((row) => thread[row]!),
+      values: values.map((column) => rowsWithAmount.map((row) => column[row]!)),
     },
   };
 }

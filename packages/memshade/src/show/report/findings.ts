@@ -62,20 +62,20 @@ export function printFindingDiff(screen: Screen, { new: fresh, gone, renamed }: 
 const MOST_RENAMED = 10;
 
 /** Prints functions that have another name in the newer run. */
-export function printRenamed(screen: Screen, all: RenamedFunctions): void {
-  const renamed = toldNames(all);
+export function printRenamed(screen: Screen, functions: RenamedFunctions): void {
+  const renamed = toldNames(functions);
   if (renamed.size === 0) return;
   const { heading, faint } = screen.paint;
   screen.print("", heading(`Renamed: ${plural(renamed.size, "function")}`));
   const shown = [...renamed].slice(0, screen.isWide ? undefined : MOST_RENAMED);
   for (const [old, now] of shown) {
     // Parameters are shown if only they changed.
-    const told = bareName(old) === bareName(now) ? [old, now] : [bareName(old), bareName(now)];
-    const text = told.map(printable).join(" is ").concat(" now");
+    const names = bareName(old) === bareName(now) ? [old, now] : [bareName(old), bareName(now)];
+    const text = names.map(printable).join(" is ").concat(" now");
     screen.print(MARGIN_TEXT + screen.shorten(text, cutMiddle(text, screen.width - MARGIN)));
   }
-  const left = renamed.size - shown.length;
-  if (left > 0) screen.print(faint(`${MARGIN_TEXT}… and ${left} more: --wide shows them`));
+  const hiddenCount = renamed.size - shown.length;
+  if (hiddenCount > 0) screen.print(faint(`${MARGIN_TEXT}… and ${hiddenCount} more: --wide shows them`));
 }
 
 /**
@@ -138,9 +138,9 @@ export function findingInWords(
   const file = recorded === undefined ? undefined : locate(recorded);
   const full = file === undefined || line === undefined ? file : `${file}:${line}`;
   const at = isShort ? shortPlace(path[0]!) : full;
-  const where = at === undefined ? offsetOf(path[0]!) : ` (${at})`;
+  const position = at === undefined ? offsetOf(path[0]!) : ` (${at})`;
   const called = via === undefined ? "" : ` via ${functionInWords(via)}`;
-  return `${before} ${functionInWords(path[0]!)}${where}${called} ${after}`;
+  return `${before} ${functionInWords(path[0]!)}${position}${called} ${after}`;
 }
 
 /** Formats a finding's amount: `1.2 MiB`, `300` blocks or accesses, `≈1.2 MiB ±80 KiB` for an estimate. */
@@ -178,14 +178,14 @@ function placeInWords(
   const forVia = room - displayWidth(full) - " via ".length;
   const isViaShown = called !== "" && displayWidth(shortenName(called, forVia)) <= forVia;
   if (called !== "" && !isViaShown) screen.isShortened = true;
-  const behind = isViaShown ? ` via ${screen.shorten(called, shortenName(called, forVia))}` : "";
-  const forName = room - displayWidth(behind);
+  const viaText = isViaShown ? ` via ${screen.shorten(called, shortenName(called, forVia))}` : "";
+  const forName = room - displayWidth(viaText);
   const line = shortPlace(own);
   if (line !== undefined && forName < Math.min(LEAST_NAME, displayWidth(full))) {
     screen.isShortened = true;
     return { name: cutMiddle(printable(line), Math.max(1, width)), place: "" };
   }
-  return { name: screen.shorten(full, shortenName(full, Math.max(1, forName))), place: place + behind };
+  return { name: screen.shorten(full, shortenName(full, Math.max(1, forName))), place: place + viaText };
 }
 
 function lineOf(frame: PlaceFrame): string {

@@ -161,14 +161,15 @@ const MOST_SHOWN = 10;
 /** Prints advice as sentences, largest saving first. */
 export function printAdvice(screen: Screen, { advice, frames, runs, notes }: ShownAdvice): void {
   if (advice.length === 0) screen.print(`Nothing is the same in all of ${plural(runs, "run")}.`);
-  for (const one of advice.slice(0, MOST_SHOWN))
+  for (const item of advice.slice(0, MOST_SHOWN))
     screen.print(
-      ...wrapWords(printable(adviceInWords(one, frames)), screen.width - 2).map((line, at) =>
+      ...wrapWords(printable(adviceInWords(item, frames)), screen.width - 2).map((line, at) =>
         at === 0 ? line : `  ${line}`,
       ),
     );
-  const left = advice.length - MOST_SHOWN;
-  if (left > 0) screen.print(screen.paint.faint(`and ${left} more that save less: --json has all`));
+  const hiddenCount = advice.length - MOST_SHOWN;
+  if (hiddenCount > 0)
+    screen.print(screen.paint.faint(`and ${hiddenCount} more that save less: --json has all`));
   for (const note of notes) screen.print(...wrapWords(note, screen.width).map(screen.paint.faint));
 }
 
@@ -198,22 +199,22 @@ export function adviceJson({ advice, frames, runs, notes }: ShownAdvice): string
     schema: "memshade-advice",
     version: 1,
     runs,
-    advice: advice.map((one) => ({
-      kind: one.kind,
-      saves: Math.round(one.saves),
-      runs: one.runs,
-      sentence: adviceInWords(one, frames),
-      places: (one.kind === "cold-fields" ? [one.site] : one.sites).map((site) => {
+    advice: advice.map((item) => ({
+      kind: item.kind,
+      saves: Math.round(item.saves),
+      runs: item.runs,
+      sentence: adviceInWords(item, frames),
+      places: (item.kind === "cold-fields" ? [item.site] : item.sites).map((site) => {
         const { name, file, line } = frames.get(site)!;
         return { function: name, file: file ?? null, line: line === undefined || line === 0 ? null : line };
       }),
-      ...(one.kind === "cold-fields"
+      ...(item.kind === "cold-fields"
         ? {
-            type: one.type ?? null,
-            element: one.element,
-            fields: one.fields.map(({ name, ...field }) => ({ name: name ?? null, ...field })),
+            type: item.type ?? null,
+            element: item.element,
+            fields: item.fields.map(({ name, ...field }) => ({ name: name ?? null, ...field })),
           }
-        : { overlap: one.overlap, savesOfLargest: Math.round(one.savesOfLargest) }),
+        : { overlap: item.overlap, savesOfLargest: Math.round(item.savesOfLargest) }),
     })),
     notTracked: notes,
   });
@@ -334,8 +335,9 @@ function printStep(screen: Screen, { builds, measure }: Trend, step: TrendStep):
       paint.amount(figures) + screen.shorten(name, cutEnd(printable(name), room)) + paint.faint(noise),
     );
   }
-  const left = step.parts.length - shown.length;
-  if (left > 0) screen.print(paint.faint(`  and ${plural(left, "smaller change")}: --json has all`));
+  const hiddenCount = step.parts.length - shown.length;
+  if (hiddenCount > 0)
+    screen.print(paint.faint(`  and ${plural(hiddenCount, "smaller change")}: --json has all`));
   const moved = step.parts.filter(({ matched }) => matched === "by function").length;
   if (moved > 0)
     screen.print(

@@ -197,12 +197,12 @@ export const GLOSSARY: readonly GlossaryEntry[] = [
 
 function ofMeasures(entries: readonly GlossaryEntry[]): GlossaryEntry[] {
   const ids = new Set(MEASURES.map(({ id }) => id));
-  const known = new Set(entries.flatMap(namesOf).map(plain));
+  const knownNames = new Set(entries.flatMap(namesOf).map(plain));
   return MEASURES.flatMap((measure) => {
-    if (known.has(plain(measure.id))) return [];
-    const others = (measure.aliases ?? []).map((alias) => (typeof alias === "string" ? alias : alias.word));
-    const also = others.filter((word) => !known.has(plain(word)) && !ids.has(word));
-    for (const word of also) known.add(plain(word));
+    if (knownNames.has(plain(measure.id))) return [];
+    const aliases = (measure.aliases ?? []).map((alias) => (typeof alias === "string" ? alias : alias.word));
+    const also = aliases.filter((word) => !knownNames.has(plain(word)) && !ids.has(word));
+    for (const word of also) knownNames.add(plain(word));
     const explained = entries.find(({ word }) => word === measure.explainedBy);
     return {
       word: measure.id,

@@ -4,8 +4,8 @@ import { GLOSSARY } from "./glossary-words.ts";
 
 /** Returns the entry of a word or synonym; case is ignored. */
 export function glossaryEntry(text: string): GlossaryEntry | undefined {
-  const asked = plain(text);
-  return GLOSSARY.find((entry) => namesOf(entry).some((name) => plain(name) === asked));
+  const wanted = plain(text);
+  return GLOSSARY.find((entry) => namesOf(entry).some((name) => plain(name) === wanted));
 }
 
 /** Returns the words most similar to a text, at most three. */

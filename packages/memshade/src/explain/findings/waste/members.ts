@@ -36,8 +36,8 @@ export function unreadInAllOfType(sites: readonly WasteBlocks[]): WasteBlocks[] 
   for (const { type, fields } of sites) {
     if (!isCertain(type) || fields === undefined) continue;
     const unread = new Set(fields.map(partKey));
-    const known = ofType.get(typeKey(type));
-    ofType.set(typeKey(type), known === undefined ? unread : common(known, unread));
+    const unreadSoFar = ofType.get(typeKey(type));
+    ofType.set(typeKey(type), unreadSoFar === undefined ? unread : common(unreadSoFar, unread));
   }
   return sites.map((site) => {
     const { type, fields } = site;
@@ -52,8 +52,8 @@ function isCertain(type: WasteType | undefined): type is WasteType {
   return type !== undefined && !LIKELY_RULES.has(type.by);
 }
 
-function common<T>(one: ReadonlySet<T>, other: ReadonlySet<T>): ReadonlySet<T> {
-  return new Set([...one].filter((member) => other.has(member)));
+function common<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): ReadonlySet<T> {
+  return new Set([...a].filter((member) => b.has(member)));
 }
 
 const typeKey = ({ name, size }: WasteType): string => `${size} ${name}`;
@@ -94,12 +94,12 @@ export function membersSentence({ type, fields, element }: MembersFacts, after: 
 }
 
 /** Forms the full text: `track.comment: 24 of 96 bytes are stored to and never read, in …`. */
-export function membersInWords(finding: WasteFinding, what: string): string {
+export function membersInWords(finding: WasteFinding, predicate: string): string {
   const { site, fields } = finding.object!;
   const size = sizeOf(fields);
   const names = capital(memberNames(fields, site.type));
   const element = site.type === undefined && site.element !== site.size ? "each " : "";
-  return `${names}: ${formatCount(size)} of ${element}${formatCount(site.element ?? site.size)} bytes ${size === 1 ? "is" : "are"} ${what}, in the ${blocksOf(site)} from ${whereOf(finding)}${followedText(site)}: ${formatBytes(finding.bytes)}.`;
+  return `${names}: ${formatCount(size)} of ${element}${formatCount(site.element ?? site.size)} bytes ${size === 1 ? "is" : "are"} ${predicate}, in the ${blocksOf(site)} from ${whereOf(finding)}${followedText(site)}: ${formatBytes(finding.bytes)}.`;
 }
 
 /**
@@ -119,9 +119,11 @@ function followedText({ followed }: WasteBlocks): string {
 /** Formats members with the name of their type: `track.comment and track.pad`. */
 function memberNames(fields: Fields, type: WasteType | undefined): string {
   if (type === undefined || LIKELY_RULES.has(type.by)) return fieldNames(fields, type);
-  const of = shortName(type.name);
+  const typeName = shortName(type.name);
   return fieldNames(
-    fields.map((field) => (field.name === undefined ? field : { ...field, name: `${of}.${field.name}` })),
+    fields.map((field) =>
+      field.name === undefined ? field : { ...field, name: `${typeName}.${field.name}` },
+    ),
     type,
   );
 }

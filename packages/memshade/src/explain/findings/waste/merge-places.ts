@@ -15,8 +15,11 @@ export function mergePlaces(
   for (const finding of findings) {
     const key = placeKey(finding);
     if (key.isVague && !isMostly(finding)) continue;
-    const known = byPlace.get(key.text);
-    byPlace.set(key.text, known === undefined ? withCaller(finding) : addFinding(known, withCaller(finding)));
+    const merged = byPlace.get(key.text);
+    byPlace.set(
+      key.text,
+      merged === undefined ? withCaller(finding) : addFinding(merged, withCaller(finding)),
+    );
   }
   return [...byPlace.values()].filter(isMostly);
 }
@@ -30,8 +33,8 @@ export function onePerPlace(findings: readonly WasteFinding[]): WasteFinding[] {
   for (const finding of findings) {
     const line = lineKey(finding.ips);
     const key = line === undefined ? `${byPlace.size}` : JSON.stringify([finding.object === undefined, line]);
-    const known = byPlace.get(key);
-    byPlace.set(key, known === undefined ? finding : { ...known, also: known.also ?? finding });
+    const first = byPlace.get(key);
+    byPlace.set(key, first === undefined ? finding : { ...first, also: first.also ?? finding });
   }
   return [...byPlace.values()];
 }
@@ -52,8 +55,9 @@ function placeKey({ kind, class: group, ips, partner, isOwn, object }: WasteFind
   const own = ownPlace<WasteFrame>(ips)?.frame ?? ip;
   if (own.function === undefined || object !== undefined)
     return { text: JSON.stringify([kind, group, ip.address, blocks]), isVague: false };
-  const other = isOwn || partner === undefined ? isOwn : (functionOf(partner.ips) ?? partner.ips[0]?.address);
-  return { text: JSON.stringify([kind, group, own.function, ip.module, other]), isVague: true };
+  const partnerKey =
+    isOwn || partner === undefined ? isOwn : (functionOf(partner.ips) ?? partner.ips[0]?.address);
+  return { text: JSON.stringify([kind, group, own.function, ip.module, partnerKey]), isVague: true };
 }
 
 /**
@@ -84,10 +88,10 @@ function mergeCallers(a: readonly WasteCaller[], b: readonly WasteCaller[]): Was
   for (const caller of [...a, ...b]) {
     const [first] = caller.ips;
     const key = first?.file === undefined ? `${first?.address}` : JSON.stringify(lineKey([first]));
-    const known = byCaller.get(key);
-    byCaller.set(key, known === undefined ? caller : { ...known, bytes: known.bytes + caller.bytes });
+    const merged = byCaller.get(key);
+    byCaller.set(key, merged === undefined ? caller : { ...merged, bytes: merged.bytes + caller.bytes });
   }
-  return [...byCaller.values()].sort((one, other) => other.bytes - one.bytes);
+  return [...byCaller.values()].sort((a, b) => b.bytes - a.bytes);
 }
 
 function addFinding(a: WasteFinding, b: WasteFinding): WasteFinding {

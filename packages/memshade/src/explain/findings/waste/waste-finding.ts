@@ -29,20 +29,20 @@ export class Partners {
   constructor(file: WasteFile) {
     for (const { kind, first, second, bytes } of file.pairs ?? []) {
       if (kind !== "overwritten" && kind !== "silent" && kind !== "redundant") continue;
-      const [site, other] = kind === "overwritten" ? [first, second] : [second, first];
-      if (site === undefined || other === undefined) continue;
-      const ips = file[kind === "redundant" ? "loads" : "stores"][other]?.ips ?? [];
+      const [site, partnerSite] = kind === "overwritten" ? [first, second] : [second, first];
+      if (site === undefined || partnerSite === undefined) continue;
+      const ips = file[kind === "redundant" ? "loads" : "stores"][partnerSite]?.ips ?? [];
       const key = `${kind} ${site}`;
       const groups = this.#found.get(key) ?? new Map<string, Partner & { most: number; isOwn: boolean }>();
       this.#found.set(key, groups);
-      const isOwn = other === site;
-      const group = isOwn ? "" : (functionOf(ips) ?? `at ${other}`);
-      const known = groups.get(group);
+      const isOwn = partnerSite === site;
+      const group = isOwn ? "" : (functionOf(ips) ?? `at ${partnerSite}`);
+      const partner = groups.get(group);
       groups.set(group, {
-        ips: known === undefined || bytes > known.most ? ips : known.ips,
-        bytes: (known?.bytes ?? 0) + bytes,
-        places: (known?.places ?? 0) + 1,
-        most: Math.max(known?.most ?? 0, bytes),
+        ips: partner === undefined || bytes > partner.most ? ips : partner.ips,
+        bytes: (partner?.bytes ?? 0) + bytes,
+        places: (partner?.places ?? 0) + 1,
+        most: Math.max(partner?.most ?? 0, bytes),
         isOwn,
       });
     }
@@ -172,6 +172,6 @@ export function storeShape(
 }
 
 /** True for a local variable in memory that only its own function accesses. */
-export function isSpill(site: WasteStore | WasteLoad, other: Partner | undefined): boolean {
-  return site.frame === true && (other === undefined || isSameFunction(site.ips, other.ips));
+export function isSpill(site: WasteStore | WasteLoad, partner: Partner | undefined): boolean {
+  return site.frame === true && (partner === undefined || isSameFunction(site.ips, partner.ips));
 }

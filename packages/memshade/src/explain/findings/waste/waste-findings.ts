@@ -19,12 +19,12 @@ export function wasteKind(finding: WasteFinding): WasteKind {
 export function wasteFindings(file: WasteFile): WasteFindings {
   const folds = new Map<string, { what: string; bytes: number; sites: number }>();
   const fold = (what: string, bytes: number): void => {
-    const known = folds.get(what) ?? { what, bytes: 0, sites: 0 };
-    folds.set(what, { what, bytes: known.bytes + bytes, sites: known.sites + 1 });
+    const sums = folds.get(what) ?? { what, bytes: 0, sites: 0 };
+    folds.set(what, { what, bytes: sums.bytes + bytes, sites: sums.sites + 1 });
   };
   const search: WasteSearch = { file, partners: new Partners(file), fold };
   const kinds = KINDS.flatMap(({ waste }) => waste ?? []);
-  const all = [
+  const candidates = [
     ...file.stores.flatMap((store, index) =>
       kinds.flatMap((kind) => kind.ofStore?.(store, index, search) ?? []),
     ),
@@ -38,7 +38,7 @@ export function wasteFindings(file: WasteFile): WasteFindings {
   ];
   const weigh = weigher(file);
   const merged = mergePlaces(
-    all.sort((a, b) => b.bytes - a.bytes),
+    candidates.sort((a, b) => b.bytes - a.bytes),
     isMostly,
   )
     .map((finding) => ({
@@ -91,14 +91,14 @@ function foldUnread(
   findings: readonly WasteFinding[],
   fold: (what: string, bytes: number) => void,
 ): void {
-  let told = findings
+  let reportedBytes = findings
     .filter(({ object }) => object?.fields.every(({ written }) => written))
     .reduce((sum, { bytes }) => sum + bytes, 0);
-  for (const { dead_deallocated: ended, dead_exit: left } of [...stores].sort(
+  for (const { dead_deallocated: ended, dead_exit: unreadAtExit } of [...stores].sort(
     (a, b) => b.dead_deallocated + b.dead_exit - a.dead_deallocated - a.dead_exit,
   )) {
-    const bytes = Math.max(0, ended + left - told);
-    told -= Math.min(told, ended + left);
+    const bytes = Math.max(0, ended + unreadAtExit - reportedBytes);
+    reportedBytes -= Math.min(reportedBytes, ended + unreadAtExit);
     if (bytes > 0) fold("bytes unread when their block or frame ended, or at the end of the run", bytes);
   }
 }

@@ -19,18 +19,18 @@ export function partnerText({ partner }: WasteFinding): string | undefined {
 }
 
 /** Formats the partner as the end of a sentence: `itself`, `another store of that line`, or its location. */
-export function partnerInWords(finding: WasteFinding, what: "store" | "load"): string {
+export function partnerInWords(finding: WasteFinding, noun: "store" | "load"): string {
   if (finding.isOwn) return "itself";
-  return nearText(finding, finding.partner!, what) ?? partnerText(finding)!;
+  return nearText(finding, finding.partner!, noun) ?? partnerText(finding)!;
 }
 
 /** Formats a partner whose location reads the same as the finding's. */
-function nearText({ ips }: WasteFinding, partner: Partner, what: string): string | undefined {
+function nearText({ ips }: WasteFinding, partner: Partner, noun: string): string | undefined {
   const place = placeOf(ips);
   if (partner.places > 1 || placeOf(partner.ips) !== place) return undefined;
   if (partner.ips[0]?.address === ips[0]?.address) return "itself in another call";
   if (!/:\d+\)/.test(place)) return undefined;
-  return `another ${what} of that line`;
+  return `another ${noun} of that line`;
 }
 
 function morePlaces(place: string, places: number): string {
@@ -41,26 +41,26 @@ function morePlaces(place: string, places: number): string {
  * Forms `, 90.0 % of them stored by decode (decode.c:3)`: the partner's share; empty without a partner.
  * Nearly all counts as all.
  */
-export function repeatedBy(finding: WasteFinding, what: "store" | "load", did: string): string {
+export function repeatedBy(finding: WasteFinding, noun: "store" | "load", did: string): string {
   const { partner, bytes } = finding;
   if (partner === undefined) return "";
   const isAll = partner.bytes > 0.995 * bytes;
   const them = isAll ? "" : `${formatPercent(partner.bytes, bytes)} of them `;
-  return `, ${them}${did} by ${partnerInWords(finding, what)}`;
+  return `, ${them}${did} by ${partnerInWords(finding, noun)}`;
 }
 
 /** Forms `90 of the 100 stores (90.0 %) of decode (decode.c:3) write`; the verb agrees in number. */
-export function operationsInWords(finding: WasteFinding, what: "store" | "load", verb: string): string {
+export function operationsInWords(finding: WasteFinding, noun: "store" | "load", verb: string): string {
   const { wasted = 0, operations } = finding;
-  return `${partOf(wasted, operations, what, whereOf(finding))} ${verb}${wasted === 1 ? "s" : ""}`;
+  return `${partOf(wasted, operations, noun, whereOf(finding))} ${verb}${wasted === 1 ? "s" : ""}`;
 }
 
-function partOf(wasted: number, operations: number, what: string, where: string): string {
-  if (operations === 1) return `The only ${what} of ${where}`;
-  const all = `${formatCount(operations)} ${what}s of ${where}`;
-  if (wasted === operations) return `All ${all}`;
+function partOf(wasted: number, operations: number, noun: string, place: string): string {
+  if (operations === 1) return `The only ${noun} of ${place}`;
+  const operationsText = `${formatCount(operations)} ${noun}s of ${place}`;
+  if (wasted === operations) return `All ${operationsText}`;
   const share = formatPercent(wasted, operations);
-  return `${formatCount(wasted)} of the ${formatCount(operations)} ${what}s (${share}) of ${where}`;
+  return `${formatCount(wasted)} of the ${formatCount(operations)} ${noun}s (${share}) of ${place}`;
 }
 
 /** Formats a share of a location's bytes, 0…1, rounded to a hundredth of a per cent. */

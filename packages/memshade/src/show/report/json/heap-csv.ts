@@ -37,7 +37,7 @@ export function* heapCsvLines(profile: HeapProfile): Generator<string, void, und
     for (const context of contexts) {
       const row = rows.get(context.stackId);
       const frames = row === undefined ? [] : framesOfContext(profile, row);
-      const [frame, ...callers] = frames.map((one) => describeFrame(profile, one));
+      const [frame, ...callers] = frames.map((index) => describeFrame(profile, index));
       const place = [
         csvCell(frame?.function ?? ""),
         csvCell(frame?.file ?? ""),

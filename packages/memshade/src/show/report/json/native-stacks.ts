@@ -22,10 +22,10 @@ export function* nativeStacksJson(stacks: NativeStacks): Generator<string> {
 function frameJson(frame: NativeFrame, number: number, { frames, end }: NativeThread): object {
   const { symbol, registers } = frame;
   const own = frame.functions.at(-1);
-  const inlined = frame.functions.slice(0, -1).map((one) => ({
-    function: one.function,
-    line: placeText(one.file, one.line),
-    file: one.file,
+  const inlined = frame.functions.slice(0, -1).map((name) => ({
+    function: name.function,
+    line: placeText(name.file, name.line),
+    file: name.file,
   }));
   return {
     pc: hex(frame.pc),

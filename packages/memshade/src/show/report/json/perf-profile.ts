@@ -23,7 +23,7 @@ export function* perfProfileJson(
   });
   yield `${head.slice(0, -1)},"stacks":[`;
   const stacks = ofEvents
-    .flatMap((one) => sampledStacks(one.profile, 0).map((stack) => ({ ...stack, event: one.name })))
+    .flatMap((event) => sampledStacks(event.profile, 0).map((stack) => ({ ...stack, event: event.name })))
     .sort((a, b) => b.value - a.value);
   for (const [index, { frames, value, event }] of stacks.entries()) {
     const named = frames.map((frame) => {

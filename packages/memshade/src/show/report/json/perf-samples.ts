@@ -33,7 +33,7 @@ function frameJson({ address, fileOffset, module, functions, symbol }: SampledPl
     line: own?.line,
     inlined:
       inlined.length > 0
-        ? inlined.map((one) => ({ function: one.function, file: one.file, line: one.line }))
+        ? inlined.map((caller) => ({ function: caller.function, file: caller.file, line: caller.line }))
         : undefined,
   };
 }

@@ -51,7 +51,7 @@ export function topJson(
       return {
         value: values[group]!,
         part: total !== undefined && total > 0 ? values[group]! / total : null,
-        beside: Object.fromEntries(beside.map((other) => [other.measure.id, other.values[group]!])),
+        beside: Object.fromEntries(beside.map((column) => [column.measure.id, column.values[group]!])),
         place: own === undefined ? null : frameJson(own, groups.by === "function"),
         ...(via === undefined || groups.by === "function" ? {} : { via: frameJson(via, false) }),
         ...(groups.by === "path" ? { callers: callers.map((frame) => frameJson(frame, false)) } : {}),

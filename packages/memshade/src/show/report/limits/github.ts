@@ -65,8 +65,8 @@ function property(text: string): string {
 export function checkSummary(report: CheckedRunReport): string {
   const { limits, program, run, baseline, clock } = report;
   const hasBaseline = limits.some((checked) => checked.baseline !== undefined);
-  const told = [...failedLimits(report), ...undecidedLimits(report)];
-  const rows = [...told, ...limits.filter(({ passed }) => passed)].map((checked) => {
+  const shown = [...failedLimits(report), ...undecidedLimits(report)];
+  const rows = [...shown, ...limits.filter(({ passed }) => passed)].map((checked) => {
     const { limit, measure } = checked;
     const before = checked.baseline === undefined ? "" : amountInWords(checked.baseline, measure.unit, clock);
     return [

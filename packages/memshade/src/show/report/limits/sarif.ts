@@ -18,8 +18,8 @@ const MOST_TEXT = 1024;
  * scanning reads.
  */
 export function checkSarif(report: CheckedRunReport): string {
-  const told = [...failedLimits(report), ...undecidedLimits(report)];
-  const rules = [...new Set(told.map(({ measure }) => measure))];
+  const reported = [...failedLimits(report), ...undecidedLimits(report)];
+  const rules = [...new Set(reported.map(({ measure }) => measure))];
   return jsonText({
     $schema: "https://json.schemastore.org/sarif-2.1.0.json",
     version: "2.1.0",
@@ -44,7 +44,7 @@ export function checkSarif(report: CheckedRunReport): string {
         },
         // Text up to the last slash is the category of alerts.
         automationDetails: { id: `memshade/${report.program}/` },
-        results: told.map((checked) => resultOf(checked, report, rules.indexOf(checked.measure))),
+        results: reported.map((checked) => resultOf(checked, report, rules.indexOf(checked.measure))),
       },
     ],
   });

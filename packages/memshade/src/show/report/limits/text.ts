@@ -45,13 +45,13 @@ function limitLines(
 ): string[] {
   const { limit, passed, reason, suppressed } = checked;
   const mark = MARKS[outcomeOf(checked)];
-  const where = contributorInWords(checked, report);
+  const contributor = contributorInWords(checked, report);
   const empty = emptyInWords(checked);
   return [
     (passed ? paint.amount : paint.warning)(mark) + paint.strong(printable(limit.text)),
     ...wrapped(comparisonInWords(checked, report.clock)),
     ...becauseInWords(checked).flatMap((because) => wrapped(because, paint.warning)),
-    ...(passed || where === undefined ? [] : wrapped(where)),
+    ...(passed || contributor === undefined ? [] : wrapped(contributor)),
     ...(reason === undefined ? [] : wrapped(`reason: ${reason}`, paint.faint)),
     ...suppressed.flatMap(({ suppression }) =>
       wrapped(`without what ${suppression.place} suppresses: ${suppression.reason}`, paint.faint),

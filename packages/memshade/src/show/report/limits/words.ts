@@ -104,12 +104,12 @@ function baselineInWords({ limit, measure, value, baseline = 0 }: ReportedLimit,
   const part =
     baseline === 0 || change === 0 ? "" : ` (${change > 0 ? "+" : ""}${percent((100 * change) / baseline)})`;
   const words = amountInWords(change, measure.unit, clock);
-  const how = change === 0 ? "as before" : `${change > 0 ? "+" : ""}${words}${part}`;
+  const changeText = change === 0 ? "as before" : `${change > 0 ? "+" : ""}${words}${part}`;
   const step = limit.amount.isPercent
     ? `${limit.amount.value} %`
     : amountInWords(limit.amount.value, measure.unit, clock);
   const allows = `${limit.from === "above" ? "+" : "-"}${step}`;
-  return `where the baseline has ${amountInWords(baseline, measure.unit, clock)} and the limit allows ${allows}: ${how}`;
+  return `where the baseline has ${amountInWords(baseline, measure.unit, clock)} and the limit allows ${allows}: ${changeText}`;
 }
 
 function percent(share: number): string {
@@ -129,9 +129,9 @@ export function contributorInWords(
   const { finding } = most.place;
   if (finding !== undefined) return `first: ${finding.kind}: ${findingInWords(finding, { locate })}`;
   const amount = amountInWords(most.amount, measure.unit, clock);
-  const where = placeInWords(most, locate);
-  if (most.before === undefined) return `most at ${where}: ${amount}`;
-  return `most new at ${where}: ${amount}, ${amountInWords(most.before, measure.unit, clock)} before`;
+  const place = placeInWords(most, locate);
+  if (most.before === undefined) return `most at ${place}: ${amount}`;
+  return `most new at ${place}: ${amount}, ${amountInWords(most.before, measure.unit, clock)} before`;
 }
 
 function placeInWords(
@@ -161,11 +161,11 @@ function functionInWords({ function: name, module, address }: LimitFrame): strin
 /** Describes a limit in one sentence. */
 export function limitSentence(checked: ReportedLimit, report: CheckedRunReport): string {
   const { limit, reason, measure } = checked;
-  const where = contributorInWords(checked, report);
+  const contributor = contributorInWords(checked, report);
   const parts = [
     `${measure.id}${filtersInWords(limit.filters)} is ${comparisonInWords(checked, report.clock)}`,
     ...becauseInWords(checked),
-    ...(where === undefined ? [] : [where]),
+    ...(contributor === undefined ? [] : [contributor]),
     ...(reason === undefined ? [] : [`the reason of the limit: ${reason}`]),
   ];
   return parts.join("; ");
@@ -199,13 +199,13 @@ export function becauseInWords({ undecided }: ReportedLimit): string[] {
 export function outcomeInWords(report: CheckedRunReport): string {
   const { limits } = report;
   const [failed, undecided] = [failedLimits(report).length, undecidedLimits(report).length];
-  const all = `${limits.length} ${agreeing(limits.length, "limit")}`;
-  if (failed + undecided === 0) return limits.length === 1 ? "the limit holds" : `all ${all} hold`;
+  const limitsText = `${limits.length} ${agreeing(limits.length, "limit")}`;
+  if (failed + undecided === 0) return limits.length === 1 ? "the limit holds" : `all ${limitsText} hold`;
   const open = undecided === 0 ? [] : [`${undecided} ${agreeing(undecided, "is", "are")} undecided`];
-  if (failed > 0) return [`${failed} of ${all} failed`, ...open].join(", ");
+  if (failed > 0) return [`${failed} of ${limitsText} failed`, ...open].join(", ");
   return limits.length === 1
     ? "the limit is undecided"
-    : `${undecided} of ${all} ${agreeing(undecided, "is", "are")} undecided`;
+    : `${undecided} of ${limitsText} ${agreeing(undecided, "is", "are")} undecided`;
 }
 
 /** Returns a remark on a limit whose filters match no code location of the run. */

@@ -116,7 +116,7 @@ function printPlace(screen: Screen, profile: CpuProfile, { frame, value, via, pa
   const text = screen.fit(samples.frames[frame]!.function, Math.max(LEAST_NAME, room));
   screen.print(`${screen.paint.amount(lead)}${text}${at}${library}`);
   const indent = " ".repeat(lead.length);
-  const callers = path.slice(1).map((one) => pathFrame(samples.frames[one]!));
+  const callers = path.slice(1).map((frame) => pathFrame(samples.frames[frame]!));
   printChain(screen, callers, `${indent}${paths === 1 ? "" : `of ${paths} paths `}← `);
 }
 
@@ -131,10 +131,10 @@ function printFunctions(screen: Screen, profile: CpuProfile, most: number): void
   printHeading(screen, "Functions", "themselves, and with what they called");
   screen.print(screen.paint.faint(`${padLeft("self", SHARE_COLUMNS)}${padLeft("total", SHARE_COLUMNS + 1)}`));
   printRows(screen, functions, most, ({ name, module, self, total }) => {
-    const where = module === undefined || name.includes(module) ? "" : ` [${module}]`;
+    const moduleText = module === undefined || name.includes(module) ? "" : ` [${module}]`;
     const numbers = [self, total].map((value, i) => padLeft(formatPercent(value, all), SHARE_COLUMNS + i));
     screen.print(
-      `${screen.paint.amount(numbers.join(""))}  ${screen.fit(name, screen.width - 19 - where.length)}${printable(where)}`,
+      `${screen.paint.amount(numbers.join(""))}  ${screen.fit(name, screen.width - 19 - moduleText.length)}${printable(moduleText)}`,
     );
   });
 }

@@ -81,10 +81,10 @@ export function callTreeReport(tree: CallTree, options: CallTreeReportOptions): 
     screen.print("", `Nothing was counted: no call path has ${metric.title}.`);
     return screen.text();
   }
-  const what = group === "function" ? "FUNCTION" : "PLACE";
+  const heading = group === "function" ? "FUNCTION" : "PLACE";
   const own = isInverted ? "" : padLeft("OWN", NUMBER);
   const head = `${padLeft("TOTAL", NUMBER)}${padLeft("SHARE", SHARE)}${own}`;
-  screen.print("", faint(`${head}  ${isInverted ? `${what}, THEN WHO CALLED IT` : what}`));
+  screen.print("", faint(`${head}  ${isInverted ? `${heading}, THEN WHO CALLED IT` : heading}`));
   new TreePrinter(screen, tree, options).print();
   screen.printShortened();
   return screen.text();
@@ -144,9 +144,9 @@ class TreePrinter {
         this.#cut(node, margin);
         return;
       }
-      const [only, ...others] = node.children;
+      const [only, ...siblings] = node.children;
       if (only === undefined) return;
-      if (others.length > 0 || only.total < node.total) break;
+      if (siblings.length > 0 || only.total < node.total) break;
       this.#line(only, margin);
       node = only;
       level++;
@@ -169,9 +169,9 @@ class TreePrinter {
     const options = this.#options;
     const { faint, strong } = screen.paint;
     const cells = this.#cells(node.total, node.own);
-    const all = screen.width - displayWidth(this.#cells(node.total, node.own, false));
-    const margin = screen.isWide ? lead : cutLead(lead, all - LEAST_LABEL);
-    const width = screen.isWide ? Number.POSITIVE_INFINITY : all - displayWidth(margin);
+    const room = screen.width - displayWidth(this.#cells(node.total, node.own, false));
+    const margin = screen.isWide ? lead : cutLead(lead, room - LEAST_LABEL);
+    const width = screen.isWide ? Number.POSITIVE_INFINITY : room - displayWidth(margin);
     const isFunction = options.group === "function";
     const label = frameLabel(node.frame, width, isFunction);
     if (!screen.isWide && label.name !== printable(frameName(node.frame))) screen.isShortened = true;

@@ -143,8 +143,8 @@ function typical(share: keyof typeof TYPICAL_SHARES): string {
 
 function printFindings(screen: Screen, file: WasteFile, rows: number): void {
   const { findings, folded } = wasteFindings(file);
-  const known = screen.allFrames ? findings : findings.filter(({ isUnnamed }) => !isUnnamed);
-  const own = known.filter(({ library }) => library === undefined);
+  const namedFindings = screen.allFrames ? findings : findings.filter(({ isUnnamed }) => !isUnnamed);
+  const own = namedFindings.filter(({ library }) => library === undefined);
   screen.print("", screen.paint.heading("Findings"));
   if (own.length === 0) screen.print("  Nothing in the program's own code is worth a sentence.");
   own.slice(0, rows).forEach((finding, index) => {
@@ -155,7 +155,7 @@ function printFindings(screen: Screen, file: WasteFile, rows: number): void {
   });
   if (own.length > rows)
     screen.print(screen.paint.faint(`     … and ${own.length - rows} more: -n shows them`));
-  const unnamed = findings.length - known.length;
+  const unnamed = findings.length - namedFindings.length;
   if (unnamed > 0)
     printWrapped(
       screen,
@@ -166,10 +166,10 @@ function printFindings(screen: Screen, file: WasteFile, rows: number): void {
     );
 
   const libraries = new Map<string, { bytes: number; sites: number; first: string }>();
-  for (const { library, ips, bytes, places } of known) {
+  for (const { library, ips, bytes, places } of namedFindings) {
     if (library === undefined) continue;
-    const one = libraries.get(library) ?? { bytes: 0, sites: 0, first: placeOf(ips) };
-    libraries.set(library, { ...one, bytes: one.bytes + bytes, sites: one.sites + places });
+    const sums = libraries.get(library) ?? { bytes: 0, sites: 0, first: placeOf(ips) };
+    libraries.set(library, { ...sums, bytes: sums.bytes + bytes, sites: sums.sites + places });
   }
   if (libraries.size > 0) {
     screen.print("", screen.paint.heading("In libraries"));
@@ -226,10 +226,10 @@ function printCallersOf(screen: Screen, { ips, callers, bytes }: WasteFinding): 
 function printPath(screen: Screen, [place, ...callers]: readonly WasteIp[], indent: string): void {
   if (place === undefined || callers.length === 0) return;
   const own = ownPlace<WasteFrame>([place, ...callers]);
-  const all = [place, ...callers].flatMap((ip) => [ip, ...(ip.inlined ?? [])]);
+  const frames = [place, ...callers].flatMap((ip) => [ip, ...(ip.inlined ?? [])]);
   const isCalled = (own?.depth ?? 0) > 0;
-  const shown = all
-    .slice(isCalled || own === undefined ? 1 : all.indexOf(own.frame as WasteIp) + 1)
+  const shown = frames
+    .slice(isCalled || own === undefined ? 1 : frames.indexOf(own.frame as WasteIp) + 1)
     .map((frame) => ({ ...frame, name: functionInWords(frame) }));
   const { file, line } = place;
   printCallers(screen, isCalled ? [{ name: siteName(place), file, line }, ...shown] : shown, indent);
@@ -273,7 +273,7 @@ function places(accesses: readonly { readonly ips: readonly WasteIp[]; readonly 
 function siteNames(sites: readonly WasteObjects[]): string[] {
   const named = sites.map(({ ips }) => ({ name: placeOf(ips), around: framesAround(ips) }));
   return named.map(({ name, around }) => {
-    const twins = named.filter((other) => other.name === name);
+    const twins = named.filter((candidate) => candidate.name === name);
     const alike = (depth: number) =>
       twins.filter((twin) => twin.around.slice(0, depth).join() === around.slice(0, depth).join()).length;
     let depth = 0;
@@ -366,23 +366,23 @@ export function loadedValues(file: WasteFile, rows: readonly number[]): string[]
   const byValue = new Map<string, WasteValue>();
   for (const { values = [] } of loads)
     for (const { value, loads: count, exact } of values) {
-      const known = byValue.get(value);
+      const existing = byValue.get(value);
       byValue.set(value, {
         value,
-        loads: count + (known?.loads ?? 0),
-        exact: exact && known?.exact !== false,
+        loads: count + (existing?.loads ?? 0),
+        exact: exact && existing?.exact !== false,
       });
     }
   const found = [...byValue.values()]
-    .filter((one) => one.loads >= LEAST_VALUE * redundant)
+    .filter((entry) => entry.loads >= LEAST_VALUE * redundant)
     .sort((a, b) => b.loads - a.loads)
-    .flatMap((one) => {
-      const part = (one.exact ? formatPercent : formatLeastPercent)(one.loads, redundant);
-      return part === undefined ? [] : [`${part} find ${one.value}`];
+    .flatMap((entry) => {
+      const part = (entry.exact ? formatPercent : formatLeastPercent)(entry.loads, redundant);
+      return part === undefined ? [] : [`${part} find ${entry.value}`];
     });
-  const known = loads.filter(({ bytes_zero }) => bytes_zero !== undefined);
-  const zero = known.reduce((sum, { bytes_zero = 0 }) => sum + bytes_zero, 0);
-  const loaded = known.reduce((sum, { bytes_loaded }) => sum + bytes_loaded, 0);
+  const withZeros = loads.filter(({ bytes_zero }) => bytes_zero !== undefined);
+  const zero = withZeros.reduce((sum, { bytes_zero = 0 }) => sum + bytes_zero, 0);
+  const loaded = withZeros.reduce((sum, { bytes_loaded }) => sum + bytes_loaded, 0);
   if (zero > 0) found.push(`${formatPercent(Math.round((1000 * zero) / loaded), 1000)} of the bytes are 0`);
   return found;
 }
@@ -393,9 +393,9 @@ export function loadedValues(file: WasteFile, rows: readonly number[]): string[]
  */
 export function printDeadstores({ command, stores, loads }: DeadstoresFile, rows: number): string {
   // Stable sorting keeps silent stores of equal number in the order of their dead bytes.
-  const byDead = stores.toSorted((one, other) => deadBytes(other) - deadBytes(one));
-  const bySilence = byDead.toSorted((one, other) => other.nof_silent - one.nof_silent);
-  const silentLoads = loads.toSorted((one, other) => other.nof_silent - one.nof_silent);
+  const byDead = stores.toSorted((a, b) => deadBytes(b) - deadBytes(a));
+  const bySilence = byDead.toSorted((a, b) => b.nof_silent - a.nof_silent);
+  const silentLoads = loads.toSorted((a, b) => b.nof_silent - a.nof_silent);
   const sections = [
     section(
       "Dead stores",

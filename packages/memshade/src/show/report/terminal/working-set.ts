@@ -284,12 +284,12 @@ function printPhases(
   screen.print("", screen.paint.strong("Phases"));
   const largest = phases.reduce((most, { meanLines }) => Math.max(most, meanLines), 0);
   for (const { start, end, meanLines, peakLines, name, agreement, stack } of phases) {
-    const where =
+    const place =
       name === undefined
         ? ""
         : `in ${screen.fit(bareName(name), agreement < 1 ? 13 : 21)}${agreement < 1 ? ` (${formatPercent(agreement, 1)})` : ""}`;
     screen.print(
-      `  ${padLeft(time(start), 8)} – ${padRight(time(end), 8)} ${padLeft(bytes(meanLines), 9)} ${screen.paint.bar(padRight(bar(meanLines, largest, 8), 8))} ${screen.paint.faint(`peak ${bytes(peakLines)}`)}  ${where}`,
+      `  ${padLeft(time(start), 8)} – ${padRight(time(end), 8)} ${padLeft(bytes(meanLines), 9)} ${screen.paint.bar(padRight(bar(meanLines, largest, 8), 8))} ${screen.paint.faint(`peak ${bytes(peakLines)}`)}  ${place}`,
     );
     const frames = instance.stacks[stack] ?? [];
     const isCalledByScript = frames.some(({ host }) => host !== undefined);
@@ -356,12 +356,14 @@ function printLocality(screen: Screen, locality: LocalityRecord, rows: number | 
   const { paint } = screen;
   const { references, rate, method } = locality;
   const lines = linesOf(locality);
-  const how =
+  const methodText =
     method === "exact"
       ? "exact"
       : `SHARDS, ${formatPercent(rate, 1)}: ${formatCount(locality.sampled)} references`;
   screen.print("", paint.strong("Locality"));
-  screen.print(paint.faint(`${formatCount(references)} references to ${plural(lines, "line")}; ${how}`));
+  screen.print(
+    paint.faint(`${formatCount(references)} references to ${plural(lines, "line")}; ${methodText}`),
+  );
   if (method === "shards" && locality.cold < FEW_LINES)
     screen.print(
       paint.warning(
@@ -492,7 +494,7 @@ function printPlaces(
   const places = attributedPlaces(attribution, by === "mean" ? "owners" : "firstTouch").filter(
     (place) => place[by] > 0,
   );
-  const sum = places.reduce((all, place) => all + place[by], 0);
+  const sum = places.reduce((total, place) => total + place[by], 0);
   screen.print("", paint.strong(head) + paint.faint(`  ${more.join("  ")}`));
   screen.print(
     paint.faint(

@@ -109,15 +109,15 @@ export function writeState(state: PageState): string {
 /** Parses the state of an address, with or without `#`. Invalid members get their defaults. */
 export function readState(hash: string): PageState {
   const fields = new URLSearchParams(hash.replace(/^#/, ""));
-  const one = <Value extends string>(key: string, values: readonly Value[], first: Value): Value =>
+  const oneOf = <Value extends string>(key: string, values: readonly Value[], first: Value): Value =>
     values.find((value) => value === fields.get(key)) ?? first;
   const open = fields.get("open");
   return {
-    tab: one("tab", TABS, FIRST_STATE.tab),
+    tab: oneOf("tab", TABS, FIRST_STATE.tab),
     range: readRange(fields.get("range") ?? ""),
     site: readIndex(fields.get("site")),
     frame: readIndex(fields.get("frame")),
-    frameOf: one("frameOf", ["site", "line", "function", "file", "package"], FIRST_STATE.frameOf),
+    frameOf: oneOf("frameOf", ["site", "line", "function", "file", "package"], FIRST_STATE.frameOf),
     box: readBox(fields.get("box") ?? ""),
     alone: fields.get("alone") === "1" ? true : undefined,
     finding: readIndex(fields.get("finding")),
@@ -129,14 +129,14 @@ export function readState(hash: string): PageState {
             .map(readIndex)
             .filter((index) => index !== undefined),
     weight: fields.get("weight") ?? undefined,
-    group: one("group", GROUPS, FIRST_STATE.group),
+    group: oneOf("group", GROUPS, FIRST_STATE.group),
     sort: fields.get("sort") ?? undefined,
     ascending: fields.get("ascending") === "1",
     filter: fields.get("filter") ?? "",
     hidden: fields.get("hidden")?.split(".") ?? [],
     folded: fields.get("folded") !== "0",
     instructions: fields.get("instructions") === "1",
-    side: one("side", ["difference", "before", "after"], FIRST_STATE.side),
+    side: oneOf("side", ["difference", "before", "after"], FIRST_STATE.side),
     graph: readGraph(fields.get("graph")),
   };
 }
@@ -153,8 +153,8 @@ function readGraph(text: string | null): GraphView | undefined {
 
 function readBox(text: string): SelectedBox | undefined {
   const [end, group, ...frames] = text.split(".");
-  const from = BOX_ENDS.find((known) => known === end);
-  const by = BOX_GROUPS.find((known) => known === group);
+  const from = BOX_ENDS.find((candidate) => candidate === end);
+  const by = BOX_GROUPS.find((candidate) => candidate === group);
   const path = frames.map(readIndex);
   return from !== undefined &&
     by !== undefined &&

@@ -104,7 +104,7 @@ function headOfBoth({ head: old }: PageData, { head: now }: PageData): PageData[
     const before = old.keys.find(({ label }) => label === key.label);
     return before === undefined ? key : { ...key, before: before.value };
   });
-  const merged = [old.merged, now.merged].filter((one) => one !== undefined);
+  const merged = [old.merged, now.merged].filter((entry) => entry !== undefined);
   return {
     ...now,
     before: { program: old.program },
@@ -113,7 +113,10 @@ function headOfBoth({ head: old }: PageData, { head: now }: PageData): PageData[
     ...(merged.length === 0
       ? {}
       : {
-          merged: { contexts: merged.reduce((sum, one) => sum + one.contexts, 0), bound: merged[0]!.bound },
+          merged: {
+            contexts: merged.reduce((sum, entry) => sum + entry.contexts, 0),
+            bound: merged[0]!.bound,
+          },
         }),
   };
 }
@@ -133,27 +136,27 @@ function joinFrames(old: PageData, now: PageData): JoinedFrames {
   const stringOf = (index: number): number => {
     if (index < 0) return index;
     const text = old.strings[index]!;
-    const known = numbers.get(text);
-    if (known !== undefined) return known;
+    const existing = numbers.get(text);
+    if (existing !== undefined) return existing;
     numbers.set(text, strings.length);
     return strings.push(text) - 1;
   };
   const modules = [...now.modules];
   const moduleOf = Int32Array.from(old.modules, (module) => {
-    const known = modules.findIndex(
+    const existing = modules.findIndex(
       ({ name, buildId }) => name === module.name && buildId === module.buildId,
     );
-    return known < 0 ? modules.push(module) - 1 : known;
+    return existing < 0 ? modules.push(module) - 1 : existing;
   });
   const both = <Column extends Int32Array | Float64Array | Uint8Array>(
-    one: Column,
-    other: Column,
+    first: Column,
+    second: Column,
     convert: (value: number) => number = (value) => value,
   ): Column => {
-    const all = new (one.constructor as new (length: number) => Column)(one.length + other.length);
-    all.set(one);
-    for (let row = 0; row < other.length; row++) all[one.length + row] = convert(other[row]!);
-    return all;
+    const joined = new (first.constructor as new (length: number) => Column)(first.length + second.length);
+    joined.set(first);
+    for (let row = 0; row < second.length; row++) joined[first.length + row] = convert(second[row]!);
+    return joined;
   };
   const [a, b] = [now.frames, old.frames];
   return {
@@ -229,9 +232,9 @@ function rowsByFrame(
   for (const caller of callers)
     for (const row of childrenOf(caller)) {
       const call = shared[contexts.frame[row]!]!;
-      const known = rows.get(call);
-      if (known === undefined) rows.set(call, [row]);
-      else known.push(row);
+      const ofCall = rows.get(call);
+      if (ofCall === undefined) rows.set(call, [row]);
+      else ofCall.push(row);
     }
   return rows;
 }
@@ -249,9 +252,9 @@ function sharedFrames(
   const after = keyedFrames(now);
   const numbers = [new Int32Array(before.keys.length), new Int32Array(after.keys.length)] as const;
   for (const [number, pair] of pairRows([before.keys], [after.keys], renamed).entries()) {
-    const [[one], [other]] = [pair.old, pair.new];
-    if (one !== undefined) numbers[0][one] = number;
-    if (other !== undefined) numbers[1][other] = number;
+    const [[oldRow], [newRow]] = [pair.old, pair.new];
+    if (oldRow !== undefined) numbers[0][oldRow] = number;
+    if (newRow !== undefined) numbers[1][newRow] = number;
   }
   const ofNew = after.keyOf.map((key) => numbers[1][key]!);
   const inNew = new Map<number, number>();
@@ -278,8 +281,8 @@ function keyedFrames({ frames, strings }: PageData): { keys: PathKey[]; keyOf: I
       withPlaces: true,
     };
     const text = exactKey(key);
-    const known = numbers.get(text);
-    if (known !== undefined) return known;
+    const existing = numbers.get(text);
+    if (existing !== undefined) return existing;
     numbers.set(text, keys.length);
     return keys.push(key) - 1;
   });

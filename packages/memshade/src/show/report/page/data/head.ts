@@ -163,8 +163,8 @@ function objectKeys(objects: ObjectsProfile | undefined): PageKey[] {
   if (objects === undefined) return [];
   const { bytes, objects: count } = objectTotals(objects);
   const live = objects.parts.flatMap((part) => wholeSurvival(part) ?? []);
-  const estimate = live.reduce((sum, one) => sum + one.bytes, 0);
-  const error = Math.sqrt(live.reduce((sum, one) => sum + one.error ** 2, 0));
+  const estimate = live.reduce((sum, survival) => sum + survival.bytes, 0);
+  const error = Math.sqrt(live.reduce((sum, survival) => sum + survival.error ** 2, 0));
   const areSettled = objects.parts.every(({ samples }) => samples.site.length === 0 || samples.settled);
   const most = areSettled ? "" : "at most, ";
   return [
@@ -190,7 +190,7 @@ function objectKeys(objects: ObjectsProfile | undefined): PageKey[] {
 
 function cpuKeys(cpu: CpuProfile | undefined): PageKey[] {
   if (cpu === undefined) return [];
-  const value = cpu.samples.samples.values[CPU_VALUES.nanoseconds]!.reduce((sum, one) => sum + one, 0);
+  const value = cpu.samples.samples.values[CPU_VALUES.nanoseconds]!.reduce((sum, time) => sum + time, 0);
   const note = `in ${plural(cpu.samples.samples.length, "sample")}`;
   return [{ label: "CPU time", word: "call path", value, unit: "ns", weight: "cpu", note }];
 }
@@ -271,14 +271,14 @@ const HASH_FOR_NAME = /^GUID 0x[0-9a-f]+$/;
 
 /** Returns the part of the frames, scripts excluded, that have a hash in place of a name, and no line. */
 function hashedFrames(heap: HeapProfile): number {
-  let all = 0;
+  let frameCount = 0;
   let found = 0;
   for (let frame = 0; frame < heap.frames.length; frame++) {
     if (heap.frames.host?.[frame] !== undefined) continue;
-    all++;
+    frameCount++;
     if (heap.frames.line[frame] === 0 && HASH_FOR_NAME.test(nameOf(heap, frame) ?? "")) found++;
   }
-  return all === 0 ? 0 : found / all;
+  return frameCount === 0 ? 0 : found / frameCount;
 }
 
 /** Returns the part of the bytes (at the peak, if known) whose site has neither a name nor a line. */
@@ -286,16 +286,16 @@ function namelessSites(heap: HeapProfile): { readonly part: number; readonly of:
   const peak = measure("peak").column({ heap });
   const amounts = (peak ?? measure("bytes").column({ heap }))?.amounts;
   if (amounts === undefined) return undefined;
-  let [all, found] = [0, 0];
+  let [total, found] = [0, 0];
   for (let context = 0; context < heap.contexts.length; context++) {
     const amount = Number(amounts[context]);
     const frame = siteFrameOfContext(heap, context as IndexIntoContextTable);
-    all += amount;
+    total += amount;
     if (frame === undefined || heap.frames.host?.[frame] !== undefined || heap.frames.line[frame] !== 0)
       continue;
     if (nameOf(heap, frame) === undefined) found += amount;
   }
-  return { part: all === 0 ? 0 : found / all, of: peak === undefined ? "bytes" : "bytes at the peak" };
+  return { part: total === 0 ? 0 : found / total, of: peak === undefined ? "bytes" : "bytes at the peak" };
 }
 
 function nameOf({ frames, functions, strings }: HeapProfile, frame: number): string | undefined {

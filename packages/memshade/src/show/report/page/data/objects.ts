@@ -40,9 +40,9 @@ export function builtObjects(
     const site = builder.siteOf(contexts[0]!);
     return site < 0 ? -1 : builder.frameOf(site);
   };
-  const told = new Set(ofWaste.map(siteOf));
+  const wasteSites = new Set(ofWaste.map(siteOf));
   const ofHeap = heap === undefined ? [] : heapObjects(builder, heap.profile, heap.contexts, waste);
-  return [...ofWaste, ...ofHeap.filter((object) => siteOf(object) < 0 || !told.has(siteOf(object)))]
+  return [...ofWaste, ...ofHeap.filter((object) => siteOf(object) < 0 || !wasteSites.has(siteOf(object)))]
     .sort((a, b) => b.bytes - a.bytes)
     .slice(0, MOST_OBJECTS);
 }
@@ -55,7 +55,7 @@ function wasteObject(
 ): BuiltObject {
   const { objects: blocks, bytes, size, varies, type, fields, tail } = site;
   const shown = fields.slice(0, MOST_CELLS);
-  const column = (of: (field: WasteField) => number) => Float64Array.from(shown, of);
+  const column = (readField: (field: WasteField) => number) => Float64Array.from(shown, readField);
   const text = (value: string | undefined) => (value === undefined ? -1 : builder.strings.of(value));
   const storesOf = (accesses: NonNullable<WasteObjects["deadBy"]>) =>
     accesses.map((by) => ({ context: contexts.stores[by.store]!, bytes: by.bytes }));

@@ -94,7 +94,7 @@ function mergeOthers(
   const isMerged = new Uint8Array(count);
   /** Row of all contexts merged below a kept context. */
   const othersOf = new Int32Array(count);
-  const others = new Map<number, number>();
+  const othersRows = new Map<number, number>();
   /** Rows of merged contexts, keyed by parent row, frame, and the row that names the site. */
   const named = new Map<string, number>();
   let mergedContexts = 0;
@@ -124,8 +124,8 @@ function mergeOthers(
     }
     isMerged[context] = 1;
     const isInside = caller !== -1 && isMerged[caller] === 1;
-    const row = isInside ? othersOf[caller]! : (others.get(above) ?? addRow(above, -1, -1, -1));
-    if (!isInside) others.set(above, row);
+    const row = isInside ? othersOf[caller]! : (othersRows.get(above) ?? addRow(above, -1, -1, -1));
+    if (!isInside) othersRows.set(above, row);
     othersOf[context] = row;
     rowOf[context] = row;
     if (hasOwn[context] === 0) continue;
@@ -282,8 +282,8 @@ export class PageBuilder {
       address < 0 || module < 0
         ? `${module} ${address} ${flags} ${line}:${column} ${file}\n${name}`
         : `${module}:${address}${isPlain ? "" : ` ${line} ${name}`}`;
-    const known = this.#frameNumbers.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#frameNumbers.get(key);
+    if (existing !== undefined) return existing;
     const number = this.#frames.push(row) - 1;
     this.#frameNumbers.set(key, number);
     if (address >= 0) this.#framesAt.set(`${module}:${address}`, [...this.framesAt(module, address), number]);
@@ -299,13 +299,13 @@ export class PageBuilder {
   /** Returns the existing frame that matches the known properties; adds a frame if none does. */
   knownFrame({ name, module, address, file, line }: KnownOfFrame): number {
     if (module !== undefined && address !== undefined) {
-      const there = this.framesAt(module, address);
-      const isIt = (number: number) => {
+      const candidates = this.framesAt(module, address);
+      const matches = (number: number) => {
         const row = this.#frames[number]!;
         return (name ?? row.function) === row.function && (line ?? 0) === (row.line ?? 0);
       };
       const isPlain = (number: number) => ((this.#frames[number]!.flags ?? 0) & FRAME_FLAGS.inlined) === 0;
-      const found = there.find(isIt) ?? there.find(isPlain);
+      const found = candidates.find(matches) ?? candidates.find(isPlain);
       if (found !== undefined) return found;
     }
     const text = name ?? (address === undefined ? "[no name]" : `0x${address.toString(16)}`);
@@ -348,9 +348,9 @@ export class PageBuilder {
 
   /** Adds amounts of a weight to contexts. Amounts added several times are summed. */
   addWeight(kind: WeightKind, contexts: ArrayLike<number>, values: ArrayLike<number>): void {
-    const known = this.#weights.find(({ kind: { id } }) => id === kind.id);
-    if (known === undefined) this.#weights.push({ kind, shares: [{ contexts, values }], variances: [] });
-    else known.shares.push({ contexts, values });
+    const existing = this.#weights.find(({ kind: { id } }) => id === kind.id);
+    if (existing === undefined) this.#weights.push({ kind, shares: [{ contexts, values }], variances: [] });
+    else existing.shares.push({ contexts, values });
   }
 
   /** Adds amounts to an existing weight; without effect if there is no such weight. */
@@ -398,10 +398,10 @@ export class PageBuilder {
       frames[row] = named >= 0 ? frame[named + 1]! : this.frame(OTHERS);
       site[row] = from < 0 ? bounded.site[row]! : sites[from] === -1 ? -1 : bounded.rowOf[sites[from]!]!;
     }
-    const ofRows = (all: Float64Array): Float64Array => {
+    const ofRows = (column: Float64Array): Float64Array => {
       const values = new Float64Array(rows);
-      for (let context = 0; context < all.length; context++)
-        values[bounded.rowOf[context]!]! += all[context]!;
+      for (let context = 0; context < column.length; context++)
+        values[bounded.rowOf[context]!]! += column[context]!;
       return values;
     };
     const weights = this.#weights.map(({ kind, variances }, index): PageWeight => {
@@ -459,8 +459,8 @@ class Numbering {
   readonly #numbers = new Map<string, number>();
 
   of(text: string): number {
-    const known = this.#numbers.get(text);
-    if (known !== undefined) return known;
+    const existing = this.#numbers.get(text);
+    if (existing !== undefined) return existing;
     this.#numbers.set(text, this.texts.length);
     return this.texts.push(text) - 1;
   }
@@ -494,9 +494,9 @@ function throughMerged(
     told: new Through(contexts, keys),
   }));
   const missing = weights.map(({ id, values }, index) => {
-    const [whole, told] = [withCalls(all, valuesOf(index)), withCalls(contexts, values)];
+    const [whole, shownSums] = [withCalls(all, valuesOf(index)), withCalls(contexts, values)];
     const [ofLines, ofFiles] = [lines!, files!].map((of) =>
-      without(of.whole.sums(whole), of.told.sums(told)),
+      without(of.whole.sums(whole), of.told.sums(shownSums)),
     );
     return { weight: id, ofLines: ofLines!, ofFiles: ofFiles! };
   });
@@ -517,9 +517,9 @@ function throughMerged(
   };
 }
 
-function without(whole: Float64Array, told: Float64Array): Float64Array {
+function without(whole: Float64Array, shownSums: Float64Array): Float64Array {
   return whole.map((sum, key) => {
-    const missing = sum - told[key]!;
+    const missing = sum - shownSums[key]!;
     return Math.abs(missing) <= ROUNDING * Math.abs(sum) ? 0 : missing;
   });
 }

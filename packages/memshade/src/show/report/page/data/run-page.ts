@@ -149,16 +149,16 @@ export function pageOfRun(tools: RecordedTools, options: RunPageOptions): PageDa
 
 /** Returns the page contexts of the waste tool's records, row by row. */
 function wasteContexts(file: WasteFile, contexts: Int32Array): WasteContexts {
-  const of = (part: keyof WasteContexts): Int32Array => {
+  const rowsOfPart = (part: keyof WasteContexts): Int32Array => {
     const first = firstRowOf(file, part);
     return contexts.subarray(first, first + (file[part]?.length ?? 0));
   };
   return {
-    stores: of("stores"),
-    loads: of("loads"),
-    blocks: of("blocks"),
-    objects: of("objects"),
-    reallocations: of("reallocations"),
+    stores: rowsOfPart("stores"),
+    loads: rowsOfPart("loads"),
+    blocks: rowsOfPart("blocks"),
+    objects: rowsOfPart("objects"),
+    reallocations: rowsOfPart("reallocations"),
   };
 }
 
@@ -416,25 +416,25 @@ function pageInstructions(
       wanted.get(keyOf({ file, line: frames.line[frame]! }))?.push(frame);
   }
   const found = new Map<string, Map<number, string>>();
-  const told = new Set<string>();
-  let left = MOST_READ;
+  const seenFunctions = new Set<string>();
+  let remaining = MOST_READ;
   for (const of of wanted.values())
     for (const frame of of) {
-      if (left <= 0) break;
+      if (remaining <= 0) break;
       const module = frames.module[frame]!;
-      if (told.has(`${module} ${frames.address[frame]}`)) continue;
+      if (seenFunctions.has(`${module} ${frames.address[frame]}`)) continue;
       const instructions = read(module, frames.address[frame]!);
-      left -= instructions.length;
+      remaining -= instructions.length;
       for (const { address, text, file, line } of instructions) {
-        told.add(`${module} ${address}`);
+        seenFunctions.add(`${module} ${address}`);
         const key = file === undefined ? undefined : keyOf({ file, line });
         if (key === undefined || !wanted.has(key)) continue;
-        const known = found.get(key) ?? new Map<number, string>();
-        found.set(key, known.set(address, text));
+        const byAddress = found.get(key) ?? new Map<number, string>();
+        found.set(key, byAddress.set(address, text));
       }
     }
   return lines.flatMap(({ file, line }): PageCode[] => {
-    const code = [...(found.get(keyOf({ file, line })) ?? [])].sort(([one], [other]) => one - other);
+    const code = [...(found.get(keyOf({ file, line })) ?? [])].sort(([a], [b]) => a - b);
     if (code.length === 0) return [];
     const shown = code.slice(0, MOST_OF_LINE);
     return [
@@ -514,9 +514,11 @@ function clearedBy(finding: Finding, blocks: readonly number[], { waste }: Recor
   const stores = kindOf(finding).waste?.storesOfBlocks;
   if (stores === undefined || waste === undefined) return [];
   const { file, contexts } = waste;
-  const told = new Set(blocks);
+  const blockContexts = new Set(blocks);
   const calls = new Set(
-    (file.blocks ?? []).flatMap(({ ips }, row) => (told.has(contexts.blocks[row]!) ? [ips[0]!.address] : [])),
+    (file.blocks ?? []).flatMap(({ ips }, row) =>
+      blockContexts.has(contexts.blocks[row]!) ? [ips[0]!.address] : [],
+    ),
   );
   return file.stores.flatMap((store, row) =>
     store.class === stores && calls.has(store.ips[0]!.address) ? [contexts.stores[row]!] : [],
@@ -532,10 +534,11 @@ function isAt(builder: PageBuilder, context: number, own: number, functions: boo
   if (site < 0) return false;
   const at = builder.frameOf(site);
   if (at === own) return true;
-  const [one, other] = [builder.frameRow(at), builder.frameRow(own)];
-  const isSame = one.function === other.function && one.file === other.file && one.module === other.module;
-  const { line = 0 } = other;
-  return isSame && (one.line ?? 0) === line && (line > 0 || functions);
+  const [siteRow, ownRow] = [builder.frameRow(at), builder.frameRow(own)];
+  const isSame =
+    siteRow.function === ownRow.function && siteRow.file === ownRow.file && siteRow.module === ownRow.module;
+  const { line = 0 } = ownRow;
+  return isSame && (siteRow.line ?? 0) === line && (line > 0 || functions);
 }
 
 function frameOf(builder: PageBuilder, { function: name, file, line, address }: PlaceFrame): number {

@@ -295,9 +295,9 @@ function heapDeltas(profile: HeapProfile, instance: InstanceHeap, rowOf: RowOf):
   const deltas = new Deltas(["bytes", "blocks", "freed", "freedBlocks"], instance.intervals.end.length);
   const begin = new Map<number, { bytes: number; blocks: number }>();
   for (const context of instance.contexts) {
-    const known = rows.get(context.stackId);
-    if (known === undefined) continue;
-    const row = rowOf(known);
+    const existing = rows.get(context.stackId);
+    if (existing === undefined) continue;
+    const row = rowOf(existing);
     context.intervals.forEach((interval, index) => {
       const { allocatedBytes, allocations, freedBytes, frees } = context;
       deltas.add(interval, row, [
@@ -395,10 +395,10 @@ function largest<T>(rows: readonly T[], size: (row: T) => number): T | undefined
   );
 }
 
-function instanceOf(module = "module", instance: number, all: number): { of?: string } {
-  if (all < 2) return {};
-  const others = all === 2 ? "another one is" : `${all - 1} others are`;
-  return { of: `${module}, instance ${instance}; ${others} not shown` };
+function instanceOf(module = "module", instance: number, count: number): { of?: string } {
+  if (count < 2) return {};
+  const othersText = count === 2 ? "another one is" : `${count - 1} others are`;
+  return { of: `${module}, instance ${instance}; ${othersText} not shown` };
 }
 
 /** Names phases. Adjacent phases of one function are merged, because the page shows their sizes anyway. */

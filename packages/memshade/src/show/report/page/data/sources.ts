@@ -32,9 +32,9 @@ export function pageSources(
   const shown = measured.slice(0, MOST_LINES);
   const byFile = new Map<string, { module: string | undefined; lines: Set<number> }>();
   for (const { file, module, line } of shown) {
-    const known = byFile.get(file) ?? { module, lines: new Set() };
-    byFile.set(file, known);
-    known.lines.add(line);
+    const ofFile = byFile.get(file) ?? { module, lines: new Set() };
+    byFile.set(file, ofFile);
+    ofFile.lines.add(line);
   }
   const found = [...byFile].flatMap(([file, { module, lines }]): PageSource[] => {
     const source = read(file, module);
@@ -54,9 +54,9 @@ export function pageSources(
   });
   const pathOf = ({ file }: PageSource): string => strings.texts[file]!;
   found.sort((a, b) => (pathOf(a) < pathOf(b) ? -1 : 1));
-  const left = measured.length - shown.length;
-  if (left === 0) return { sources: found, head };
-  const sentence = `Source text is included for the ${MOST_LINES} lines with the largest figures; ${left} more lines have figures only.`;
+  const hiddenCount = measured.length - shown.length;
+  if (hiddenCount === 0) return { sources: found, head };
+  const sentence = `Source text is included for the ${MOST_LINES} lines with the largest figures; ${hiddenCount} more lines have figures only.`;
   return { sources: found, head: { ...head, notTracked: [...head.notTracked, sentence] } };
 }
 
@@ -96,12 +96,16 @@ export function measuredLines(page: PageData): MeasuredLine[] {
   const declared = statics.flatMap(({ file, line, module }): MeasuredLine[] =>
     file === undefined || line === undefined ? [] : [{ file, line, module: modules[module]?.path }],
   );
-  const all = [...findings.flatMap(({ path }) => path.flatMap(lineOf)), ...rest.flatMap(lineOf), ...declared];
-  const told = new Set<string>();
-  return all.filter(({ file, line }) => {
+  const candidates = [
+    ...findings.flatMap(({ path }) => path.flatMap(lineOf)),
+    ...rest.flatMap(lineOf),
+    ...declared,
+  ];
+  const seen = new Set<string>();
+  return candidates.filter(({ file, line }) => {
     const key = `${line} ${file}`;
-    if (told.has(key)) return false;
-    told.add(key);
+    if (seen.has(key)) return false;
+    seen.add(key);
     return true;
   });
 }

@@ -65,8 +65,11 @@ export function addStacks(
     return ofStack[stack]!;
   });
   const first = firstOfTool(tool);
-  const all = placedMeasures(tool, profiles);
-  const measures = [...all.filter(({ id }) => first[0] === id), ...all.filter(({ id }) => first[0] !== id)];
+  const measuresOfTool = placedMeasures(tool, profiles);
+  const measures = [
+    ...measuresOfTool.filter(({ id }) => first[0] === id),
+    ...measuresOfTool.filter(({ id }) => first[0] !== id),
+  ];
   for (const one of measures) {
     const column = one.column(profiles)!;
     const { id, title: label, explainedBy: word } = one;
@@ -93,8 +96,8 @@ export function addStacks(
 function frameOf(builder: PageBuilder, { modules }: MeasuredStacks, frame: MeasuredFrame): number {
   const { function: name, file, line, column, offset, library, language, isWord } = frame;
   const module = frame.moduleIndex === undefined ? undefined : modules[frame.moduleIndex]?.index;
-  const of = frame.moduleIndex === undefined ? undefined : modules[frame.moduleIndex]?.name;
-  const unnamed = `[${of ?? "unknown code"}]+0x${(offset ?? 0).toString(16)}`;
+  const moduleName = frame.moduleIndex === undefined ? undefined : modules[frame.moduleIndex]?.name;
+  const unnamed = `[${moduleName ?? "unknown code"}]+0x${(offset ?? 0).toString(16)}`;
   const flags =
     (frame.isInlined ? FRAME_FLAGS.inlined : 0) |
     (frame.isFromHost ? FRAME_FLAGS.fromHost : 0) |
@@ -114,30 +117,30 @@ function frameOf(builder: PageBuilder, { modules }: MeasuredStacks, frame: Measu
 }
 
 function cautionsOf(
-  one: Measure,
+  measure: Measure,
   column: Column,
   measured: MeasuredStacks,
   profiles: MeasuredProfiles,
 ): string[] {
-  const remark = one.remark?.(profiles);
+  const remark = measure.remark?.(profiles);
   return [
     ...(column.isLowerBound === true ? ["This is a lower bound."] : []),
-    ...(one.unit === "clock" ? [] : estimateOf(one, column, measured, profiles)),
+    ...(measure.unit === "clock" ? [] : estimateOf(measure, column, measured, profiles)),
     ...(remark === undefined ? [] : [remark]),
   ];
 }
 
 /** Returns a sentence about the error of a location's figures, if callers were sampled. */
 function estimateOf(
-  one: Measure,
+  measure: Measure,
   column: Column,
   { marginOf }: MeasuredStacks,
   { heap }: MeasuredProfiles,
 ): string[] {
   if (heap?.contexts.variances === undefined || marginOf === undefined) return [];
-  const unit = sampleUnit(one);
+  const unit = sampleUnit(measure);
   const margins = groupContexts(heap, "site").contexts.map((rows) => marginOf(column, unit, rows) ?? 0);
-  const most = Math.ceil(margins.reduce((all, margin) => Math.max(all, margin), 0));
+  const most = Math.ceil(margins.reduce((largest, margin) => Math.max(largest, margin), 0));
   if (most === 0) return [];
   const amount = unit === "bytes" ? formatBytes(most) : formatCount(most);
   return [
@@ -148,10 +151,10 @@ function estimateOf(
 /** Returns the ratios of two measures that a tool recorded. */
 export function ratiosOf(measured: MeasuredStacks, profiles: MeasuredProfiles): PageRatio[] {
   const { tool } = measured;
-  const known = new Set(knownMeasures(tool, profiles));
-  return measuresOfTool(tool).flatMap((one): PageRatio[] => {
-    const { id, title: label, explainedBy: word, unit, combine } = one;
-    if (typeof combine === "string" || !known.has(one)) return [];
-    return [{ id, label, word, unit: pageUnit(unit), ...clockOf(one, measured), ...combine }];
+  const recorded = new Set(knownMeasures(tool, profiles));
+  return measuresOfTool(tool).flatMap((measure): PageRatio[] => {
+    const { id, title: label, explainedBy: word, unit, combine } = measure;
+    if (typeof combine === "string" || !recorded.has(measure)) return [];
+    return [{ id, label, word, unit: pageUnit(unit), ...clockOf(measure, measured), ...combine }];
   });
 }

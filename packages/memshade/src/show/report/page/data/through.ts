@@ -86,10 +86,10 @@ function outermostKeys({ parent, frame }: Tree, keys: FrameKeys): Int32Array {
     const key = keys.of[frame[context]!]!;
     if (key >= 0 && entered[key]!++ === 0) keyAt[context] = key;
     let following = firstCalled[context + 1]!;
-    for (let left = context; following < 0 && left >= 0; left = parent[left]!) {
-      const leftKey = keys.of[frame[left]!]!;
+    for (let ancestor = context; following < 0 && ancestor >= 0; ancestor = parent[ancestor]!) {
+      const leftKey = keys.of[frame[ancestor]!]!;
       if (leftKey >= 0) entered[leftKey]!--;
-      following = next[left]!;
+      following = next[ancestor]!;
     }
     context = following;
   }

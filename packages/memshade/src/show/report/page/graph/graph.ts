@@ -161,7 +161,7 @@ function Removed(props: {
           key: frame,
           type: "button",
           title: "Restore",
-          onClick: () => onChange(frames.filter((other) => other !== frame)),
+          onClick: () => onChange(frames.filter((removedFrame) => removedFrame !== frame)),
         },
         `${names.line(frame)} ✕`,
       ),
@@ -411,14 +411,14 @@ export function useColouring(
   // Categories come from the whole run and the first weight, so that a range or another weight leaves the
   // colours unchanged.
   const categories = useMemo(() => {
-    const known: string[] = [];
+    const categoryByFrame: string[] = [];
     const categoryOf = (frame: number): string => {
-      known[frame] ??= shown(
+      categoryByFrame[frame] ??= shown(
         isByFile && !names.is(frame, "others")
           ? (names.file(frame) ?? names.module(frame) ?? "unknown")
           : names.package(frame),
       );
-      return known[frame];
+      return categoryByFrame[frame];
     };
     const values = data.weights[0]?.values ?? new Float64Array(data.contexts.length);
     return {

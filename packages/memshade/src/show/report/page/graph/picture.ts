@@ -87,7 +87,7 @@ export function Picture(props: PictureProps) {
     if (focused >= 0) showRow(scroller.current!, rowTop({ drawn, isUp }, rowOf(drawn, focused)));
   }, [focused]);
 
-  const told = (index: number): BoxDescription =>
+  const descriptionOf = (index: number): BoxDescription =>
     drawn.rest[index] > 0
       ? describe(drawn.box[index], { count: drawn.rest[index], value: drawn.value[index] })
       : describe(drawn.box[index]);
@@ -162,7 +162,7 @@ export function Picture(props: PictureProps) {
     ),
     pointed >= 0 &&
       h(Tip, {
-        description: told(pointed),
+        description: descriptionOf(pointed),
         at:
           pointer !== undefined && hover >= 0
             ? pointer
@@ -170,7 +170,11 @@ export function Picture(props: PictureProps) {
         width,
         height: seen,
       }),
-    h("div", { class: "graph-live", "aria-live": "polite" }, focused >= 0 ? spoken(told(focused)) : ""),
+    h(
+      "div",
+      { class: "graph-live", "aria-live": "polite" },
+      focused >= 0 ? spoken(descriptionOf(focused)) : "",
+    ),
   );
 }
 
@@ -302,8 +306,12 @@ export function drawnAt(tree: CallTree, drawn: DrawnBoxes, { path, isRest }: Foc
   return isRest ? (findChild(drawn, at, (index) => drawn.rest[index] > 0) ?? at) : at;
 }
 
-function findChild(drawn: DrawnBoxes, of: number, isWanted: (index: number) => boolean): number | undefined {
-  for (let index = drawn.childStart[of]; index < drawn.childEnd[of]; index++)
+function findChild(
+  drawn: DrawnBoxes,
+  parent: number,
+  isWanted: (index: number) => boolean,
+): number | undefined {
+  for (let index = drawn.childStart[parent]; index < drawn.childEnd[parent]; index++)
     if (isWanted(index)) return index;
   return undefined;
 }

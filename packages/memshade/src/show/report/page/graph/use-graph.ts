@@ -244,7 +244,7 @@ class Callers {
   /** Index of each box of the tree among the merged ones, valid for the query in `#question`. */
   readonly #place: Int32Array;
   readonly #question: Int32Array;
-  #asked = 0;
+  #queries = 0;
 
   constructor(tree: CallTree) {
     this.#tree = tree;
@@ -257,7 +257,7 @@ class Callers {
    * without a caller.
    */
   of({ boxes, values }: Seeds): { ended: number[]; merged: Seeds } {
-    this.#asked += 1;
+    this.#queries += 1;
     const { parent } = this.#tree;
     const called = new Int32Array(boxes.length);
     const sums = values.map(() => new Float64Array(boxes.length));
@@ -269,8 +269,8 @@ class Callers {
         for (let measure = 0; measure < values.length; measure++) ended[measure] += values[measure][row];
         continue;
       }
-      if (this.#question[caller] !== this.#asked) {
-        this.#question[caller] = this.#asked;
+      if (this.#question[caller] !== this.#queries) {
+        this.#question[caller] = this.#queries;
         this.#place[caller] = count;
         called[count++] = caller;
       }

@@ -41,9 +41,9 @@ export function checkedView(view: GraphView | undefined, frames: number): GraphV
     Number.isInteger(value) && (value as number) >= 0 && (value as number) < frames;
   const path = (value: unknown) => (Array.isArray(value) ? value.filter(isFrame) : []);
   return {
-    layout: LAYOUTS.find((known) => known === layout),
+    layout: LAYOUTS.find((candidate) => candidate === layout),
     colour: typeof colour === "string" ? colour : undefined,
-    boxes: BOX_GROUPS.find((known) => known === boxes),
+    boxes: BOX_GROUPS.find((candidate) => candidate === boxes),
     zoom: path(zoom),
     rest: isFrame(rest) ? rest : undefined,
     removed: path(removed),

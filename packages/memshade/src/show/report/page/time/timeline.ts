@@ -197,9 +197,9 @@ function largestSites(
     if (site < 0) return -1;
     const frame = contexts.frame[site];
     const key = keyOf(frame);
-    const known = first.get(key);
-    if (known === undefined) first.set(key, frame);
-    return known ?? frame;
+    const existing = first.get(key);
+    if (existing === undefined) first.set(key, frame);
+    return existing ?? frame;
   });
   const frames = largestGroups(
     timeline,

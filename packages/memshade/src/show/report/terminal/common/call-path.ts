@@ -22,28 +22,30 @@ export interface PathFrame {
  *
  *     ← readPage (pager.c:88) ← … 4 more ← main (shell.c:9)
  */
-export function printCallers(screen: Screen, all: readonly PathFrame[], indent: string): void {
-  printChain(screen, all, `${indent}← `);
+export function printCallers(screen: Screen, frames: readonly PathFrame[], indent: string): void {
+  printChain(screen, frames, `${indent}← `);
 }
 
 /** Prints a chain of frames like `printCallers`, with `lead` in place of the arrow. */
-export function printChain(screen: Screen, all: readonly PathFrame[], lead: string): void {
+export function printChain(screen: Screen, frames: readonly PathFrame[], lead: string): void {
   if (screen.isWide) {
-    if (all.length > 0)
-      screen.print(screen.paint.faint(lead + all.map((frame) => printable(wholeText(frame))).join(" ← ")));
+    if (frames.length > 0)
+      screen.print(screen.paint.faint(lead + frames.map((frame) => printable(wholeText(frame))).join(" ← ")));
     return;
   }
-  const own = all.findLastIndex(({ library }) => !isLibraryCaller(library));
+  const own = frames.findLastIndex(({ library }) => !isLibraryCaller(library));
   // Callers of the program's main function carry no information, unless the path has no other frames.
-  const shownFrames = all.slice(0, own + 1);
+  const shownFrames = frames.slice(0, own + 1);
   if (shownFrames.length === 0) return;
   const names = foldLibraries(shownFrames).map((frame) =>
     typeof frame === "string" ? `[${frame}]` : shortText(frame),
   );
   const line = (shown: number): string => {
-    const left = names.length - shown;
+    const hiddenCount = names.length - shown;
     const path =
-      left === 0 ? names : [...names.slice(0, shown - 1), `… ${left} more`, names[names.length - 1]];
+      hiddenCount === 0
+        ? names
+        : [...names.slice(0, shown - 1), `… ${hiddenCount} more`, names[names.length - 1]];
     return `${lead}${path.join(" ← ")}`;
   };
   if (screen.allFrames) {

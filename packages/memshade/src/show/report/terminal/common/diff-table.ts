@@ -96,8 +96,8 @@ export function diffTableText(table: DiffTable, options: DiffTableOptions): stri
     screen.print(`${numbers(screen, table, by.measure, cells)}  ${table.nameOf(screen, pair, room)}`);
     screen.print(...(table.below?.(screen, pair) ?? []));
   }
-  const left = ranking.length - options.rows;
-  if (left > 0) screen.print(faint(`  … and ${plural(left, `more ${noun}`)}: -n N shows them`));
+  const hiddenCount = ranking.length - options.rows;
+  if (hiddenCount > 0) screen.print(faint(`  … and ${plural(hiddenCount, `more ${noun}`)}: -n N shows them`));
   if (within > 0) screen.print(faint("  ~: runs of both sides have such values, so that it may be chance"));
   if (options.findings !== undefined) printFindingDiff(screen, options.findings);
   screen.printShortened();

@@ -93,8 +93,8 @@ export function printTitle(screen: Screen, profile: HeapProfile): void {
 }
 
 /** Prints the gaps of a profile that this report has not printed yet. */
-export function printGaps(screen: Screen, all: readonly string[]): void {
-  const gaps = all.filter((gap) => !screen.said.has(gap));
+export function printGaps(screen: Screen, sentences: readonly string[]): void {
+  const gaps = sentences.filter((gap) => !screen.said.has(gap));
   for (const gap of gaps) screen.said.add(gap);
   if (gaps.length === 0) return;
   screen.print("", screen.paint.warning("! Read this first"));
@@ -184,8 +184,8 @@ function memoryInWords(memory: ProcessMemory | undefined, liveBytes: number | un
     ...(liveBytes === undefined ? [] : [`${formatBytes(liveBytes)} live`]),
     ...(allocator === undefined ? [] : [`${formatBytes(allocator.freeBytes)} kept free by the allocator`]),
   ];
-  const what = parts.length === 0 ? "" : `: ${parts.join(", ")}`;
-  return `${formatBytes(residentBytes)} at the end (peak ${formatBytes(peakBytes)})${what}`;
+  const detail = parts.length === 0 ? "" : `: ${parts.join(", ")}`;
+  return `${formatBytes(residentBytes)} at the end (peak ${formatBytes(peakBytes)})${detail}`;
 }
 
 /** Names of child programs shown; those that allocated most come first. */
@@ -202,9 +202,9 @@ function childrenInWords(children: readonly RunChild[]): string {
 const THREADS_SHOWN = 6;
 
 /** Lists the threads that allocate, largest first; undefined for a single thread. */
-function threadsInWords(all: readonly RunThreads[]): string | undefined {
-  if (all.reduce((sum, { threads }) => sum + threads, 0) < 2) return undefined;
-  const named = all
+function threadsInWords(threadGroups: readonly RunThreads[]): string | undefined {
+  if (threadGroups.reduce((sum, { threads }) => sum + threads, 0) < 2) return undefined;
+  const named = threadGroups
     .toSorted((a, b) => b.allocatedBytes - a.allocatedBytes)
     .map(({ name, threads, allocations, allocatedBytes }) => {
       const times = threads === 1 ? "" : ` ×${threads}`;
@@ -257,10 +257,10 @@ const HOW_FOUND: { readonly [How in Exclude<RunAllocator["how"], "none">]: strin
 
 /** Lists the allocation functions of each module, and how certain they are. */
 function allocatorsInWords({ modules }: HeapProfile): string[] {
-  const known = modules.filter(
+  const withAllocator = modules.filter(
     ({ allocator }) => allocator?.refused === undefined && (allocator?.functions.length ?? 0) > 0,
   );
-  const lines = known.slice(0, ALLOCATORS_SHOWN).map(({ name, allocator }) => {
+  const lines = withAllocator.slice(0, ALLOCATORS_SHOWN).map(({ name, allocator }) => {
     const { how, confirmed, functions } = allocator!;
     const names = functions
       .slice(0, 3)
@@ -268,10 +268,12 @@ function allocatorsInWords({ modules }: HeapProfile): string[] {
     const more = functions.length > 3 ? ` and ${functions.length - 3} more` : "";
     const found = how === "none" ? "" : `, ${HOW_FOUND[how]}`;
     const sure = confirmed === true ? ", confirmed by the run" : "";
-    return printable(`${names.join(", ")}${more}${known.length > 1 ? ` of ${name}` : ""}${found}${sure}`);
+    return printable(
+      `${names.join(", ")}${more}${withAllocator.length > 1 ? ` of ${name}` : ""}${found}${sure}`,
+    );
   });
-  return known.length > ALLOCATORS_SHOWN
-    ? [...lines, `and those of ${plural(known.length - ALLOCATORS_SHOWN, "more module")}`]
+  return withAllocator.length > ALLOCATORS_SHOWN
+    ? [...lines, `and those of ${plural(withAllocator.length - ALLOCATORS_SHOWN, "more module")}`]
     : lines;
 }
 

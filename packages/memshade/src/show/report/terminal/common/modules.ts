@@ -28,9 +28,10 @@ export function printModules(screen: Screen, modules: readonly ListedModule[]): 
   for (const { name, bytes, exports = [] } of shown) {
     const size = bytes === undefined ? "" : formatBytes(bytes);
     const more = exports.length > EXPORTS_SHOWN ? ", …" : "";
-    const told = exports.length === 0 ? "" : `exports ${exports.slice(0, EXPORTS_SHOWN).join(", ")}${more}`;
+    const exportsText =
+      exports.length === 0 ? "" : `exports ${exports.slice(0, EXPORTS_SHOWN).join(", ")}${more}`;
     const lead = `  ${padRight(printable(name), width)} ${padLeft(size, 9)}  `;
-    printWrapped(screen, printable(told), lead, " ".repeat(lead.length));
+    printWrapped(screen, printable(exportsText), lead, " ".repeat(lead.length));
   }
   if (modules.length > shown.length)
     screen.print(

@@ -54,10 +54,10 @@ function nameOf(
   if (own.isWord === true) return `[${own.function}]`;
   const line = group === "function" ? undefined : shortPlace(own);
   const place = line === undefined ? "" : ` (${printable(line)})`;
-  const behind = callers.map(({ function: name = "?" }) => ` ← ${bareName(name)}`).join("");
+  const callersText = callers.map(({ function: name = "?" }) => ` ← ${bareName(name)}`).join("");
   const name = functionInWords({ function: own.function });
-  if (screen.isWhole) return `${name}${place}${behind}`;
+  if (screen.isWhole) return `${name}${place}${callersText}`;
   const short = screen.shorten(name, shortenName(name, Math.max(1, room - displayWidth(place))));
   const rest = room - displayWidth(short) - displayWidth(place);
-  return `${short}${place}${screen.shorten(behind, cutMiddle(behind, Math.max(0, rest)))}`;
+  return `${short}${place}${screen.shorten(callersText, cutMiddle(callersText, Math.max(0, rest)))}`;
 }

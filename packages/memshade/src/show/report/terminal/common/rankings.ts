@@ -9,11 +9,14 @@ export function printRankings(screen: Screen, input: string, keys: readonly stri
   if (keys.length === 0) return;
   const { faint } = screen.paint;
   const run = /^[\w./%+-]+$/.test(input) ? input : `'${printable(input)}'`;
-  const all = `  memshade top ${run} --by ${keys.join("|")}`;
-  const one = `  memshade top ${run} --by KEY`;
+  const fullCommand = `  memshade top ${run} --by ${keys.join("|")}`;
+  const shortCommand = `  memshade top ${run} --by KEY`;
   const fits = (line: string): boolean => screen.isWide || displayWidth(line) <= screen.width;
   screen.print(faint("Other rankings:"));
-  if (fits(all)) screen.print(faint(all));
+  if (fits(fullCommand)) screen.print(faint(fullCommand));
   else
-    screen.print(faint(fits(one) ? one : "  memshade top DIR --by KEY"), faint(`  KEY: ${keys.join(", ")}`));
+    screen.print(
+      faint(fits(shortCommand) ? shortCommand : "  memshade top DIR --by KEY"),
+      faint(`  KEY: ${keys.join(", ")}`),
+    );
 }

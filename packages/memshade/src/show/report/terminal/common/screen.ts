@@ -153,12 +153,12 @@ export class Screen {
   }
 
   /** Limits the caller lines below a row of a wide screen; a last line counts the rest. */
-  bounded(lines: readonly string[], margin: string, all = lines.length): string[] {
+  bounded(lines: readonly string[], margin: string, count = lines.length): string[] {
     const shown = lines.slice(0, this.callerLines);
-    const left = all - shown.length;
-    return left === 0
+    const hiddenCount = count - shown.length;
+    return hiddenCount === 0
       ? shown
-      : [...shown, `${margin}… and ${plural(left, "more line")}: --lines N shows them`];
+      : [...shown, `${margin}… and ${plural(hiddenCount, "more line")}: --lines N shows them`];
   }
 
   /** Prints left and right text on one line. The right text moves to the next line if both do not fit. */

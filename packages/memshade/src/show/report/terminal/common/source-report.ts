@@ -91,7 +91,7 @@ class FileLines {
     this.#columns = columns;
     this.#byNumber = new Map(lines.map((line) => [line.line, line]));
     this.#text = text;
-    this.#numbers = [...this.#byNumber.keys()].sort((one, other) => one - other);
+    this.#numbers = [...this.#byNumber.keys()].sort((a, b) => a - b);
     this.#width = String((this.#numbers.at(-1) ?? 0) + AROUND).length;
   }
 

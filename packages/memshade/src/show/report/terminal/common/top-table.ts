@@ -95,9 +95,9 @@ function tableText(contents: TopContents, options: TopTableOptions): string {
   const heads = columns.map(({ head, width }) => padLeft(head, width)).join("");
   screen.print(screen.paint.faint(`${heads}  ${noun.toUpperCase()}`));
   for (const row of shown) {
-    const [first, ...others] = columns.map(({ width, cell }) => padLeft(cell(row), width));
+    const [first, ...furtherCells] = columns.map(({ width, cell }) => padLeft(cell(row), width));
     const name = contents.name(screen, row, screen.width - left);
-    screen.print(`${screen.paint.amount(first!)}${others.join("")}  ${name}`);
+    screen.print(`${screen.paint.amount(first!)}${furtherCells.join("")}  ${name}`);
     contents.printBelow(screen, row, left);
   }
   printOmitted(screen, ranked.slice(options.rows), values, contents.format, noun);
@@ -136,7 +136,7 @@ export function topTable(ranking: Ranking, profiles: MeasuredProfiles, options: 
       columns: [
         columnOf(measure, values, clock),
         ...(total === undefined ? [] : [share]),
-        ...ranking.beside.map((other) => columnOf(other.measure, other.values, clock)),
+        ...ranking.beside.map((column) => columnOf(column.measure, column.values, clock)),
       ],
       ...names,
       remarks: [

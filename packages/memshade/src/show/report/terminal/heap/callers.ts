@@ -45,8 +45,8 @@ export function callerLines(
   const margin = " ".repeat(indent);
   const draw = (isShown: (caller: CallerNode) => boolean) =>
     new CallerTreeLines(screen, profile, total, isShown).lines(callers, site, total, margin);
-  const all = screen.isWide ? draw(() => true) : [];
-  if (screen.isWide && all.length <= screen.callerLines) return all;
+  const allLines = screen.isWide ? draw(() => true) : [];
+  if (screen.isWide && allLines.length <= screen.callerLines) return allLines;
   const mostLines = screen.isWide
     ? screen.callerLines
     : screen.allFrames
@@ -65,7 +65,7 @@ export function callerLines(
     candidates.push(...forkAbove(heaviest.callers, heaviest.value));
   }
   const lines = draw((caller) => shown.has(caller));
-  return screen.isWide ? screen.bounded(lines, margin, all.length) : lines;
+  return screen.isWide ? screen.bounded(lines, margin, allLines.length) : lines;
 }
 
 /** Returns the branches of the next fork outwards, past levels with a single caller. */
@@ -93,15 +93,15 @@ export function heaviestPathLine(
   }
   const weighty = contexts.filter((context) => values[context]! > 0);
   const heaviest = weighty.reduce((best, context) => (values[context]! > values[best]! ? context : best));
-  const others = new Set(weighty.map((context) => profile.contexts.stack[context])).size - 1;
-  if (others > 0) screen.isShortened = true;
+  const otherCount = new Set(weighty.map((context) => profile.contexts.stack[context])).size - 1;
+  if (otherCount > 0) screen.isShortened = true;
   return pathLine(
     screen,
     profile,
     heaviest,
     indent,
     facts,
-    others === 0 ? "" : `  (+${plural(others, "path")})`,
+    otherCount === 0 ? "" : `  (+${plural(otherCount, "path")})`,
   );
 }
 
@@ -132,8 +132,8 @@ export function pathLine(
   const width = displayWidth(lines.at(-1)! + remark);
   const isApart = facts !== "" && !screen.isWide && width > screen.width;
   if (isApart) lines = [first.trimEnd(), ...chainLines(screen, profile, shown, { ...place, first: margin })];
-  const told = [...lines.slice(0, -1), lines.at(-1)! + remark];
-  return screen.isWide ? screen.bounded(told, margin) : told;
+  const linesWithRemark = [...lines.slice(0, -1), lines.at(-1)! + remark];
+  return screen.isWide ? screen.bounded(linesWithRemark, margin) : linesWithRemark;
 }
 
 function rootInWords(profile: HeapProfile): string {
@@ -261,21 +261,21 @@ function chainLines(
   const words = folded.map((frame) => wordOf(frame, room));
   // JavaScript's innermost caller carries most information; programs in other languages have a main function.
   const keepsInner = described[0]?.language === "JavaScript";
-  for (let kept = words.length; ; kept--) {
-    const left = words.length - kept;
-    const gap = `← … ${left} more`;
-    const isLeast = kept <= 1;
+  for (let shownCount = words.length; ; shownCount--) {
+    const hiddenCount = words.length - shownCount;
+    const gap = `← … ${hiddenCount} more`;
+    const isLeast = shownCount <= 1;
     const shown =
-      left === 0
+      hiddenCount === 0
         ? words
         : keepsInner
-          ? [wordOf(folded[0]!, room - displayWidth(gap) - 1), ...words.slice(1, kept), gap]
+          ? [wordOf(folded[0]!, room - displayWidth(gap) - 1), ...words.slice(1, shownCount), gap]
           : isLeast
             ? [gap, wordOf(folded.at(-1)!, room - (lineLimit === 1 ? displayWidth(gap) + 1 : 0))]
-            : [...words.slice(0, kept - 1), gap, words.at(-1)!];
+            : [...words.slice(0, shownCount - 1), gap, words.at(-1)!];
     const lines = fillLines(shown, room);
     if (lines.length <= lineLimit || isLeast || screen.allFrames) {
-      if (left > 0) screen.isShortened = true;
+      if (hiddenCount > 0) screen.isShortened = true;
       return lines.map((line, index) => (index === 0 ? first : hanging) + line);
     }
   }

@@ -113,9 +113,9 @@ function printRows(screen: Screen, statics: StaticsReport, id: string, rows: num
 /** Formats `crc_table (crc.c:12)`, `hits, misses share 8 B (main.c:3)`. */
 function nameOf(screen: Screen, { name, kind, file, line, bytes }: StaticObject, width: number): string {
   const place = shortPlace({ file, line: line === 0 ? undefined : line });
-  const what = kind === "shared" ? ` share ${formatBytes(bytes)}` : "";
-  const behind = `${what}${place === undefined ? "" : ` (${printable(place)})`}`;
-  return `${screen.paint.strong(screen.fit(name, Math.max(1, width - displayWidth(behind))))}${screen.paint.faint(behind)}`;
+  const sharedText = kind === "shared" ? ` share ${formatBytes(bytes)}` : "";
+  const suffix = `${sharedText}${place === undefined ? "" : ` (${printable(place)})`}`;
+  return `${screen.paint.strong(screen.fit(name, Math.max(1, width - displayWidth(suffix))))}${screen.paint.faint(suffix)}`;
 }
 
 const DETAIL_INDENT = 6;
@@ -279,10 +279,10 @@ class HeapSections {
     const { allocCount } = this.#profile.contexts.mibs;
     const margin = (column: ArrayLike<number>): string =>
       around(marginOf(this.#profile, column, contexts, "allocCount"), formatCount);
-    const all = sumOf(allocCount, contexts);
+    const blockCount = sumOf(allocCount, contexts);
     const found = `${formatCount(sumOf(blocks, contexts))}${margin(blocks)}`;
     const ofAll = margin(allocCount);
-    return `${found} of ${ofAll === "" ? formatBlocks(all) : `${formatCount(all)}${ofAll} blocks`}`;
+    return `${found} of ${ofAll === "" ? formatBlocks(blockCount) : `${formatCount(blockCount)}${ofAll} blocks`}`;
   }
 
   /** Prints blocks that are kept after their last use, and the time of that use. */
@@ -292,8 +292,8 @@ class HeapSections {
       this.#quiet.push("no block is known to live long after its last access");
       return;
     }
-    const all = this.#profile.description.totals?.keptAfterUse ?? NO_DRAG;
-    const about = all.lateFollowed < all.lateBlocks ? "about " : "";
+    const kept = this.#profile.description.totals?.keptAfterUse ?? NO_DRAG;
+    const about = kept.lateFollowed < kept.lateBlocks ? "about " : "";
     const size = `${about}${formatBytes(finding.totalBytes)} in ${formatBlocks(finding.totalBlocks)}`;
     this.#printSection("Kept after the last use", size, finding.bytes, formatBytes, 5, (contexts, values) => {
       const drag = dragOfContexts(this.#profile, contexts);

@@ -67,9 +67,9 @@ function suffixInWords(
   profile: HeapProfile,
   { type, frames, totals }: DecidingSuffix,
 ): string {
-  const what = `${(type === "notcold" ? "not cold" : type).padEnd(9)}${formatBytes(totals.bytes)}`;
+  const typeAndBytes = `${(type === "notcold" ? "not cold" : type).padEnd(9)}${formatBytes(totals.bytes)}`;
   const callers = frames.slice(1).map((frame) => `← ${nameOf(profile, frame)}`);
-  const text = `${what}  ${callers.length === 0 ? "where nothing tells them apart" : callers.join(" ")}`;
+  const text = `${typeAndBytes}  ${callers.length === 0 ? "where nothing tells them apart" : callers.join(" ")}`;
   return screen.shorten(text, cutMiddle(text, screen.width - 6));
 }
 

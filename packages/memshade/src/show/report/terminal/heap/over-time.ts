@@ -52,10 +52,10 @@ function printInstance(
   screen.printEnds(title, `${counted(count, "interval")} of ${counted(period, "allocation")}`, paint.heading);
   screen.print(paint.faint("─".repeat(screen.width)));
   const width = (screen.isWide ? WIDE_COLUMNS : screen.width) - 2;
-  const row = (what: string, values: readonly number[]): void => {
+  const row = (label: string, values: readonly number[]): void => {
     const largest = values.reduce((most, value) => Math.max(most, value), 0);
     screen.print(
-      paint.faint(`  ${what}, at most ${formatBytes(largest)}`),
+      paint.faint(`  ${label}, at most ${formatBytes(largest)}`),
       `  ${paint.bar(sparkline(values, width))}`,
     );
   };

@@ -34,7 +34,7 @@ export class SiteFacts {
   lines(contexts: Contexts, indent: number): string[] {
     const margin = " ".repeat(indent);
     const lines: string[] = [];
-    for (const fact of this.#all(contexts, indent)) {
+    for (const fact of this.#facts(contexts, indent)) {
       const longer = `${lines.at(-1)} · ${fact}`;
       if (lines.length > 0 && (this.#screen.isWide || displayWidth(longer) <= this.#screen.width))
         lines[lines.length - 1] = longer;
@@ -66,7 +66,7 @@ export class SiteFacts {
     ];
   }
 
-  #all(contexts: Contexts, indent: number): string[] {
+  #facts(contexts: Contexts, indent: number): string[] {
     const { totalSize, totalAccessCount } = this.#profile.contexts.mibs;
     const bytes = sumOf(totalSize, contexts);
     return [

@@ -82,15 +82,15 @@ export class SiteNames {
     );
     const [first] = names;
     if (first === undefined) return "";
-    const others = names.size === 1 ? "" : ` and ${names.size - 1} more`;
+    const otherNames = names.size === 1 ? "" : ` and ${names.size - 1} more`;
     if (screen.isWide) return ` via ${[...names].join(", ")}`;
     const own = Math.min(displayWidth(bareName(frame.function)), Math.ceil(room * NAME_PART));
-    const left = room - own - displayWidth(` via ${others}`);
-    if (left < Math.min(LEAST_VIA, displayWidth(first))) {
+    const roomForName = room - own - displayWidth(` via ${otherNames}`);
+    if (roomForName < Math.min(LEAST_VIA, displayWidth(first))) {
       screen.isShortened = true;
       return "";
     }
-    return ` via ${screen.shorten(first, shortenName(first, left))}${others}`;
+    return ` via ${screen.shorten(first, shortenName(first, roomForName))}${otherNames}`;
   }
 
   /** Sorts contexts by bytes for JavaScript, whose callers usually call several functions. */

@@ -21,10 +21,10 @@ export function siteInWords(screen: Screen, { frame, offset }: ObjectSite, width
   const shown = line === undefined ? `0x${offset.toString(16)}` : printable(line);
   const place = ` (${screen.isWhole ? shown : cutMiddle(shown, LONGEST_PLACE)})`;
   const name = functionInWords({ function: frame.name ?? `func[${frame.function}]` });
-  const left = Math.max(8, width - displayWidth(place));
+  const nameWidth = Math.max(8, width - displayWidth(place));
   return (
     screen.paint.strong(
-      screen.shorten(name, shortenName(name, screen.isWhole ? Number.POSITIVE_INFINITY : left)),
+      screen.shorten(name, shortenName(name, screen.isWhole ? Number.POSITIVE_INFINITY : nameWidth)),
     ) + screen.paint.faint(place)
   );
 }

@@ -48,10 +48,10 @@ export function printUnread(screen: Screen, profile: ObjectsProfile, rows: numbe
     screen.print("", strong("Fields that nobody reads") + faint("  (bytes of all objects that were made)"));
   const shownFields = shown(fields, ({ bytes }) => bytes, rows);
   for (const { name, each, bytes, objects, written, isOfLanguage } of shownFields) {
-    const whose = isOfLanguage ? " (the language's)" : "";
-    const says = `${formatBytes(each)} in ${plural(objects, "object")}, ${written ? "only written" : "never read"}${whose}`;
-    const fitting = screen.fit(name, screen.width - 15 - displayWidth(says));
-    screen.print(`  ${amount(padLeft(formatBytes(bytes), 9))}  ${strong(fitting)}: ${says}`);
+    const languageMark = isOfLanguage ? " (the language's)" : "";
+    const facts = `${formatBytes(each)} in ${plural(objects, "object")}, ${written ? "only written" : "never read"}${languageMark}`;
+    const fitting = screen.fit(name, screen.width - 15 - displayWidth(facts));
+    screen.print(`  ${amount(padLeft(formatBytes(bytes), 9))}  ${strong(fitting)}: ${facts}`);
   }
   more(screen, fields.length - shownFields.length, "field");
   const types = unreadTypes(profile);
@@ -69,17 +69,18 @@ export function printUnread(screen: Screen, profile: ObjectsProfile, rows: numbe
 
 /** Returns as many rows as the user chose, else those large enough for a finding. */
 function shown<Row>(
-  all: readonly Row[],
+  candidates: readonly Row[],
   bytesOf: (row: Row) => number,
   rows: number | undefined,
 ): readonly Row[] {
   return rows === undefined
-    ? all.filter((row) => bytesOf(row) >= LEAST_BYTES).slice(0, DEFAULT_ROWS)
-    : all.slice(0, rows);
+    ? candidates.filter((row) => bytesOf(row) >= LEAST_BYTES).slice(0, DEFAULT_ROWS)
+    : candidates.slice(0, rows);
 }
 
-function more(screen: Screen, left: number, noun: string): void {
-  if (left > 0) screen.print(screen.paint.faint(`  … and ${plural(left, `more ${noun}`)}: -n N shows them`));
+function more(screen: Screen, hiddenCount: number, noun: string): void {
+  if (hiddenCount > 0)
+    screen.print(screen.paint.faint(`  … and ${plural(hiddenCount, `more ${noun}`)}: -n N shows them`));
 }
 
 const WIDTH = 11;
@@ -179,10 +180,10 @@ function printPart(screen: Screen, profile: ObjectsProfile, part: ModuleObjects,
   if (live !== undefined) {
     const followed = part.samples.site.length;
     const most = part.samples.settled ? "" : "at most, ";
-    const how = `${most}± ${formatBytes(live.error)}: an estimate by ${plural(followed, "object")} that ${agreeing(followed, "was", "were")} followed`;
+    const estimate = `${most}± ${formatBytes(live.error)}: an estimate by ${plural(followed, "object")} that ${agreeing(followed, "was", "were")} followed`;
     printWrapped(
       screen,
-      how,
+      estimate,
       `in use     ${paint.amount(padLeft(`≈${formatBytes(live.bytes)}`, 9))}  `,
       " ".repeat(22),
     );
@@ -209,7 +210,7 @@ function printOverTime(screen: Screen, part: ModuleObjects): void {
 
 const HEAD = `  ${padLeft("BYTES", 9)} ${padLeft("PART", 7)} ${padLeft("OBJECTS", 11)} ${padLeft("IN USE", 11)}  `;
 
-function printTypes(screen: Screen, part: ModuleObjects, all: number, rows: number): void {
+function printTypes(screen: Screen, part: ModuleObjects, total: number, rows: number): void {
   const { sites, samples } = part;
   const live = survivalBy(part, (sample) => sites[samples.site[sample]!]!.type);
   const types = part.types.filter(({ objects }) => objects > 0).sort((a, b) => b.bytes - a.bytes);
@@ -223,13 +224,13 @@ function printTypes(screen: Screen, part: ModuleObjects, all: number, rows: numb
     const width = room(screen) - (detail === "" ? 0 : displayWidth(detail) + 1);
     const name = screen.fit(typeName(type), width);
     screen.print(
-      `${amounts(type, all, live.get(type.index), samples.site.length > 0)}${screen.paint.strong(name)} ${screen.paint.faint(detail)}`,
+      `${amounts(type, total, live.get(type.index), samples.site.length > 0)}${screen.paint.strong(name)} ${screen.paint.faint(detail)}`,
     );
   }
   printMore(screen, types.length - rows, "type");
 }
 
-function printSites(screen: Screen, part: ModuleObjects, all: number, rows: number): void {
+function printSites(screen: Screen, part: ModuleObjects, total: number, rows: number): void {
   const { samples } = part;
   const live = survivalBy(part, (sample) => samples.site[sample]!);
   const paths = busiestPaths(part);
@@ -239,7 +240,7 @@ function printSites(screen: Screen, part: ModuleObjects, all: number, rows: numb
   for (const index of order.slice(0, rows)) {
     const site = part.sites[index]!;
     screen.print(
-      `${amounts(site, all, live.get(index), samples.site.length > 0)}${siteInWords(screen, site, room(screen))}`,
+      `${amounts(site, total, live.get(index), samples.site.length > 0)}${siteInWords(screen, site, room(screen))}`,
     );
     printTypeAndCallers(screen, names.get(site.type), paths.get(index) ?? []);
   }
@@ -262,18 +263,19 @@ function printTypeAndCallers(
 /** Formats the columns before the name of a row. */
 function amounts(
   { bytes, objects }: { readonly bytes: number; readonly objects: number },
-  all: number,
+  total: number,
   live: Survival | undefined,
   isFollowed: boolean,
 ): string {
   const inUse = !isFollowed ? "" : live === undefined ? "—" : `≈${formatBytes(live.bytes)}`;
-  return `  ${padLeft(formatBytes(bytes), 9)} ${padLeft(formatPercent(bytes, all), 7)} ${padLeft(formatCount(objects), 11)} ${padRight("", 11 - displayWidth(inUse))}${inUse}  `;
+  return `  ${padLeft(formatBytes(bytes), 9)} ${padLeft(formatPercent(bytes, total), 7)} ${padLeft(formatCount(objects), 11)} ${padRight("", 11 - displayWidth(inUse))}${inUse}  `;
 }
 
 function room(screen: Screen): number {
   return screen.width - COLUMNS_WIDTH;
 }
 
-function printMore(screen: Screen, left: number, noun: string): void {
-  if (left > 0) screen.print(screen.paint.faint(`  … and ${plural(left, `more ${noun}`)}: -n N shows them`));
+function printMore(screen: Screen, hiddenCount: number, noun: string): void {
+  if (hiddenCount > 0)
+    screen.print(screen.paint.faint(`  … and ${plural(hiddenCount, `more ${noun}`)}: -n N shows them`));
 }

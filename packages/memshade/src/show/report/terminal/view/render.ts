@@ -292,7 +292,7 @@ export function gapLines(gaps: readonly string[], room: number, { columns }: Siz
   const lines = sentences.flatMap((gap) =>
     wrapWords(printable(gap), columns - 4).map((line, row) => (row === 0 ? "  · " : "    ") + line),
   );
-  const all = ["", "! Read this first", ...lines];
-  const shown = all.length <= room ? all : ["", "! Not all was tracked: memshade report"];
+  const allLines = ["", "! Read this first", ...lines];
+  const shown = allLines.length <= room ? allLines : ["", "! Not all was tracked: memshade report"];
   return shown.map((line) => paint.warning(line));
 }

@@ -163,7 +163,8 @@ function toTree(model: ViewModel, state: ViewState, finding: Finding): ViewState
   const candidates = treeWeights.flatMap((key) =>
     [tool, ...tools].flatMap((name): TreeChoice[] => {
       const index = tools.indexOf(name);
-      const metric = model.contents.stacks[index]?.metrics.findIndex((one) => one.key === key) ?? -1;
+      const metric =
+        model.contents.stacks[index]?.metrics.findIndex((candidate) => candidate.key === key) ?? -1;
       return metric < 0 ? [] : [{ tool: index, metric, isInverted: false }];
     }),
   );
@@ -171,8 +172,8 @@ function toTree(model: ViewModel, state: ViewState, finding: Finding): ViewState
     const at = atPath(model, treeScreen(model, choice), place.path);
     if (at !== undefined) return pushed(state, at);
   }
-  const what = isOfVariable ? "Static data was allocated by nobody" : "No call path leads there";
-  return { ...state, message: `${what}: t shows the call tree` };
+  const reason = isOfVariable ? "Static data was allocated by nobody" : "No call path leads there";
+  return { ...state, message: `${reason}: t shows the call tree` };
 }
 
 function toSource(model: ViewModel, state: ViewState, screen: TreeScreen): ViewState {
@@ -191,9 +192,12 @@ function toSource(model: ViewModel, state: ViewState, screen: TreeScreen): ViewS
 
 /** Replaces a tree by another. The cursor stays on the same function if the other tree has it. */
 function otherTree(model: ViewModel, state: ViewState, screen: TreeScreen, choice: TreeChoice): ViewState {
-  const other = treeScreen(model, choice);
+  const nextScreen = treeScreen(model, choice);
   const row = rowAtCursor(model, screen);
-  return shown(state, (row === undefined ? undefined : atPath(model, other, [row.node.frame])) ?? other);
+  return shown(
+    state,
+    (row === undefined ? undefined : atPath(model, nextScreen, [row.node.frame])) ?? nextScreen,
+  );
 }
 
 function nextTool(model: ViewModel, state: ViewState): ViewState {

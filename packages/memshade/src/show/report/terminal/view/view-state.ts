@@ -60,8 +60,11 @@ export function reveal(
   expanded: ReadonlySet<CallNode>,
   path: readonly CallNode[],
 ): { expanded: ReadonlySet<CallNode>; cursor: number } {
-  const all = new Set([...expanded, ...path.slice(0, -1)]);
-  return { expanded: all, cursor: treeRows(tree, all).findIndex(({ node }) => node === path.at(-1)) };
+  const allExpanded = new Set([...expanded, ...path.slice(0, -1)]);
+  return {
+    expanded: allExpanded,
+    cursor: treeRows(tree, allExpanded).findIndex(({ node }) => node === path.at(-1)),
+  };
 }
 
 export interface Size {

@@ -62,31 +62,31 @@ export function frameKeys(
   group: Group,
 ): (frame: number) => string | number {
   const { frames } = data;
-  const known = new Map<number, string | number>();
+  const keyByFrame = new Map<number, string | number>();
   const key = (frame: number): string | number => {
-    const where = frames.file[frame];
+    const file = frames.file[frame];
     const line = frames.line[frame];
     const functionKey = `${frames.function[frame]} ${frames.module[frame]}`;
     switch (group) {
       case "path":
         return frame;
       case "site":
-        return where < 0 || line === 0 ? functionKey : `${functionKey} ${where} ${line}`;
+        return file < 0 || line === 0 ? functionKey : `${functionKey} ${file} ${line}`;
       case "line":
-        return where < 0 || line === 0 ? functionKey : `${where}:${line}`;
+        return file < 0 || line === 0 ? functionKey : `${file}:${line}`;
       case "function":
         return functionKey;
       case "file":
-        return where < 0 ? `in ${frames.module[frame]}` : where;
+        return file < 0 ? `in ${frames.module[frame]}` : file;
       case "package":
         return names.package(frame);
     }
   };
   return (frame) => {
-    let found = known.get(frame);
+    let found = keyByFrame.get(frame);
     if (found === undefined) {
       found = key(frame);
-      known.set(frame, found);
+      keyByFrame.set(frame, found);
     }
     return found;
   };

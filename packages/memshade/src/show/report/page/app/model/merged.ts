@@ -34,8 +34,8 @@ export function notThrough(
     return figure.deviations === undefined
       ? undefined
       : `The ± of lines with calls excludes ${paths} that were merged.`;
-  const where = kind === "diff" ? "a comparison" : "a range of time";
-  return `Lines with calls exclude ${paths} that were merged: their callers are unknown in ${where}.`;
+  const scope = kind === "diff" ? "a comparison" : "a range of time";
+  return `Lines with calls exclude ${paths} that were merged: their callers are unknown in ${scope}.`;
 }
 
 function isOfWholeRun(weights: PageData["weights"], values: Float64Array): boolean {

@@ -17,7 +17,7 @@ export class PageModel {
   readonly margins: Margins;
   /** 1 for each context with an amount of any weight. */
   readonly #isUsed: Uint8Array;
-  readonly #kept = new Map<string, readonly [key: string, value: unknown]>();
+  readonly #cache = new Map<string, readonly [key: string, value: unknown]>();
 
   constructor(data: PageData) {
     this.data = data;
@@ -128,7 +128,7 @@ export class PageModel {
       const naming = this.naming(state);
       const keys = frameKeys(this.data, this.names, frameOf);
       const key = keys(frame);
-      return !naming.some((of, context) => this.#isUsed[context] === 1 && keys(of) === key);
+      return !naming.some((frameNumber, context) => this.#isUsed[context] === 1 && keys(frameNumber) === key);
     });
   }
 
@@ -203,8 +203,8 @@ export class PageModel {
     const { parent, frame } = this.data.contexts;
     const keys = frameKeys(this.data, this.names, group);
     const key = keys(wanted);
-    const selected = Uint8Array.from(naming, (of, context) =>
-      this.#isUsed[context] === 1 && keys(of) === key ? 1 : 0,
+    const selected = Uint8Array.from(naming, (frameNumber, context) =>
+      this.#isUsed[context] === 1 && keys(frameNumber) === key ? 1 : 0,
     );
     if (selected.includes(1)) return selected;
     for (let context = 0; context < selected.length; context++)
@@ -214,10 +214,10 @@ export class PageModel {
   }
 
   #keep<Value>(name: string, key: string, make: () => Value): Value {
-    const kept = this.#kept.get(name);
-    if (kept !== undefined && kept[0] === key) return kept[1] as Value;
+    const cached = this.#cache.get(name);
+    if (cached !== undefined && cached[0] === key) return cached[1] as Value;
     const value = make();
-    this.#kept.set(name, [key, value]);
+    this.#cache.set(name, [key, value]);
     return value;
   }
 }
@@ -401,7 +401,7 @@ class LifeLines {
   static of(data: PageData): LifeLines | undefined {
     const column = (id: string, { deltas }: PageTimeline) =>
       deltas?.columns.find(({ weight }) => weight === id)?.values;
-    const timeline = data.timelines.find((one) => column("freed", one) !== undefined);
+    const timeline = data.timelines.find((candidate) => column("freed", candidate) !== undefined);
     const bytes = timeline && column("bytes", timeline);
     return bytes && new LifeLines(data, timeline, bytes, column("freed", timeline)!);
   }
@@ -412,7 +412,7 @@ class LifeLines {
     this.#points = Math.min(POINTS, intervals);
     this.unit = timeline.unit;
     this.#offset = new Int32Array(data.contexts.length + 1);
-    for (const of of context) this.#offset[of + 1]++;
+    for (const index of context) this.#offset[index + 1]++;
     for (let i = 0; i < data.contexts.length; i++) this.#offset[i + 1] += this.#offset[i];
     this.#point = new Uint16Array(context.length);
     this.#change = new Float64Array(context.length);
@@ -427,8 +427,8 @@ class LifeLines {
     }
     if (begin) {
       this.#begin = new Float64Array(data.contexts.length);
-      begin.context.forEach((of, row) => {
-        this.#begin![of] += begin.bytes[row];
+      begin.context.forEach((index, row) => {
+        this.#begin![index] += begin.bytes[row];
       });
     }
   }

@@ -42,10 +42,10 @@ export function siteRows(model: PageModel, state: PageState): SiteRows {
     })
     .filter(({ most }) => most > 0);
   const ratios = model.data.ratios.flatMap((ratio) => {
-    const of = figures.find(({ id }) => id === ratio.of);
+    const dividend = figures.find(({ id }) => id === ratio.of);
     const by = figures.find(({ id }) => id === ratio.by);
-    if (!of || !by || of.figure!.isWholeRun !== by.figure!.isWholeRun) return [];
-    const values = of.values.map((value, row) => {
+    if (!dividend || !by || dividend.figure!.isWholeRun !== by.figure!.isWholeRun) return [];
+    const values = dividend.values.map((value, row) => {
       const part = value / by.values[row];
       return ratio.isRest ? 1 - part : part;
     });

@@ -110,7 +110,7 @@ function addEstimated(
   const deviations = figures.flatMap((figure) => figure.deviations ?? []);
   if (deviations.length === 0) return;
   for (let context = 0; context < length; context++) {
-    if (deviations.every((of) => of[context] === 0)) continue;
+    if (deviations.every((column) => column[context] === 0)) continue;
     lineOf(naming[context])?.estimated.push(context);
     for (let above = context; above >= 0; above = parent[above]) {
       const line = lineOf(frame[above]);

@@ -17,6 +17,6 @@ export function FrameName({ names, frame }: { names: FrameNames; frame: number }
 export function titleOf(names: FrameNames, frame: number): string {
   const file = names.file(frame);
   const line = names.line(frame);
-  const where = file === undefined ? names.module(frame) : line > 0 ? `${file}:${line}` : file;
-  return shown([names.function(frame), where].filter((part) => part !== undefined).join(" · "));
+  const place = file === undefined ? names.module(frame) : line > 0 ? `${file}:${line}` : file;
+  return shown([names.function(frame), place].filter((part) => part !== undefined).join(" · "));
 }

@@ -242,9 +242,9 @@ function Accesses({
   for (const { context, bytes } of by) {
     const frame = naming[context];
     const key = `${model.names.function(frame)} ${model.names.place(frame)}`;
-    const known = places.get(key);
-    if (known === undefined) places.set(key, { context, frame, bytes });
-    else known.bytes += bytes;
+    const earlier = places.get(key);
+    if (earlier === undefined) places.set(key, { context, frame, bytes });
+    else earlier.bytes += bytes;
   }
   const ranked = [...places.values()].sort((a, b) => b.bytes - a.bytes);
   if (ranked.length === 0) return null;

@@ -35,7 +35,7 @@ export function Findings({ model, state, change }: ViewProps) {
   const toggle = (index: number) =>
     change({
       ...select({ finding: index }),
-      open: open.includes(index) ? open.filter((other) => other !== index) : [...open, index],
+      open: open.includes(index) ? open.filter((openIndex) => openIndex !== index) : [...open, index],
     });
 
   const onKeyDown = (event: KeyboardEvent) => {
@@ -193,7 +193,7 @@ function Kinds({ model, state, change }: ViewProps) {
           onClick: () =>
             change({
               hidden: state.hidden.includes(kind)
-                ? state.hidden.filter((other) => other !== kind)
+                ? state.hidden.filter((hiddenKind) => hiddenKind !== kind)
                 : [...state.hidden, kind],
             }),
         },
@@ -387,7 +387,7 @@ function Paths({ model, state, change, index }: ViewProps & { readonly index: nu
   }
   const paths = [...byPath.values()].sort((a, b) => b.amount - a.amount);
   const total = sum(Float64Array.from(paths, (path) => path.amount));
-  const left = paths.slice(PATHS);
+  const hiddenPaths = paths.slice(PATHS);
   return h(
     "div",
     { class: "paths" },
@@ -428,14 +428,14 @@ function Paths({ model, state, change, index }: ViewProps & { readonly index: nu
           ),
         ),
       ),
-      left.length === 0
+      hiddenPaths.length === 0
         ? null
         : h(
             "li",
             { class: "dim" },
-            `${left.length} more`,
+            `${hiddenPaths.length} more`,
             weight && total > 0
-              ? ` with ${amount(sum(Float64Array.from(left, (path) => path.amount)), weight.unit, weight.clock)}`
+              ? ` with ${amount(sum(Float64Array.from(hiddenPaths, (path) => path.amount)), weight.unit, weight.clock)}`
               : "",
             ": see Sites, grouped by call path",
           ),

@@ -28,7 +28,7 @@ export function Selected({ model, state, change }: ViewProps) {
   );
   const merged = useMemo(() => model.mergedIn(contexts), [model, contexts]);
   // Sums over everything may lack amounts only for weights of the whole run.
-  const lacks = figures.some((figure) => model.missingOfSelection(figure, state) === undefined);
+  const isIncomplete = figures.some((figure) => model.missingOfSelection(figure, state) === undefined);
   const line = useMemo(() => model.life?.line(contexts), [model, contexts]);
   if (selected === undefined)
     return h(
@@ -38,9 +38,9 @@ export function Selected({ model, state, change }: ViewProps) {
       h("span", { class: "dim" }, "Click a finding, row, line or box to see its figures here."),
     );
   const ratios = model.data.ratios.flatMap((ratio) => {
-    const of = sums.find(({ figure }) => figure.id === ratio.of);
+    const dividend = sums.find(({ figure }) => figure.id === ratio.of);
     const by = sums.find(({ figure }) => figure.id === ratio.by);
-    return of && by && by.sum > 0 && of.sum > 0 ? [{ ratio, value: of.sum / by.sum }] : [];
+    return dividend && by && by.sum > 0 && dividend.sum > 0 ? [{ ratio, value: dividend.sum / by.sum }] : [];
   });
   const isDifference = model.data.kind === "diff" && state.side === "difference";
   return h(
@@ -84,7 +84,7 @@ export function Selected({ model, state, change }: ViewProps) {
       merged === undefined || merged === 0
         ? null
         : h("div", { key: "merged" }, h("dt", null, "merged call paths"), h("dd", null, formatCount(merged))),
-      lacks
+      isIncomplete
         ? h(
             "div",
             { key: "lacks" },

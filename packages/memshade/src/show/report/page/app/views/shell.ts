@@ -458,7 +458,7 @@ function Help({ model }: ViewProps) {
       h(
         "dl",
         { class: "facts" },
-        KEYS.map(([keys, what]) => [h("dt", null, h("kbd", null, keys)), h("dd", null, what)]),
+        KEYS.map(([keys, meaning]) => [h("dt", null, h("kbd", null, keys)), h("dd", null, meaning)]),
       ),
     ),
     h(
@@ -468,7 +468,10 @@ function Help({ model }: ViewProps) {
       h(
         "dl",
         { class: "facts" },
-        FILTERS.map(([example, what]) => [h("dt", null, h("code", null, example)), h("dd", null, what)]),
+        FILTERS.map(([example, meaning]) => [
+          h("dt", null, h("code", null, example)),
+          h("dd", null, meaning),
+        ]),
       ),
       h("p", { class: "dim" }, `Figures: ${weights.map(({ id }) => id).join(", ")}.`),
     ),

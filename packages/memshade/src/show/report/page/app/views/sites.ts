@@ -56,7 +56,7 @@ export function Sites({ model, state, change }: ViewProps) {
     return margin(model.margins.of(figure, contexts), figure.unit);
   };
   const isWhole = (row: number) =>
-    selected !== undefined && contextsOf(row).every((of) => selected[of] === 1);
+    selected !== undefined && contextsOf(row).every((context) => selected[context] === 1);
 
   const tableColumns: TableColumn[] = [
     {
@@ -106,7 +106,7 @@ export function Sites({ model, state, change }: ViewProps) {
             {
               class: "frame",
               title: path
-                ? [frame, ...path].map((of) => titleOf(model.names, of)).join("\n← ")
+                ? [frame, ...path].map((frameNumber) => titleOf(model.names, frameNumber)).join("\n← ")
                 : titleOf(model.names, frame),
             },
             h("span", { class: "function" }, shown(name)),
@@ -115,7 +115,7 @@ export function Sites({ model, state, change }: ViewProps) {
               ? h(
                   "span",
                   { class: "dim callers" },
-                  path.map((of) => `← ${shown(model.names.function(of))}`).join(" "),
+                  path.map((frameNumber) => `← ${shown(model.names.function(frameNumber))}`).join(" "),
                 )
               : null,
           );
@@ -171,10 +171,10 @@ function printedColumns({ columns, sort }: SiteRows): FigureColumn[] {
 }
 
 function Toolbar({ model, state, change, rows }: ViewProps & { readonly rows: SiteRows }) {
-  const [said, setSaid] = useState("");
+  const [status, setStatus] = useState("");
   const copy = async (write: typeof asTsv) => {
     const text = tableText(model, state, rows, write);
-    setSaid(
+    setStatus(
       (await copyText(text))
         ? `${formatCount(rows.order.length)} rows copied`
         : "The browser refused to copy",
@@ -200,7 +200,7 @@ function Toolbar({ model, state, change, rows }: ViewProps & { readonly rows: Si
     ),
     h("span", { class: "dim", role: "status" }, `${formatCount(rows.order.length)} rows`),
     h("span", { class: "spacer" }),
-    h("span", { role: "status", class: "dim" }, said),
+    h("span", { role: "status", class: "dim" }, status),
     h("button", { type: "button", onClick: () => copy(asTsv) }, "Copy as TSV"),
     h("button", { type: "button", onClick: () => copy(asMarkdown) }, "Copy as Markdown"),
     h(

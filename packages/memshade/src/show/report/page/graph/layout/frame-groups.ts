@@ -7,9 +7,9 @@ export function groupFrames(frames: PageFrames, names: FrameNames, by: BoxGroup)
   const first = new Map<string, number>();
   return Int32Array.from({ length: frames.length }, (_, frame) => {
     const key = keyOf(frames, names, by, frame);
-    const known = first.get(key);
-    if (known === undefined) first.set(key, frame);
-    return known ?? frame;
+    const existing = first.get(key);
+    if (existing === undefined) first.set(key, frame);
+    return existing ?? frame;
   });
 }
 

@@ -37,8 +37,8 @@ export function largestCategories(
     ofFrame.set(frame[context], (ofFrame.get(frame[context]) ?? 0) + total[context]);
   }
   const areas = new Map<string, number>();
-  for (const [of, area] of ofFrame) {
-    const category = categoryOf(of);
+  for (const [frameNumber, area] of ofFrame) {
+    const category = categoryOf(frameNumber);
     areas.set(category, (areas.get(category) ?? 0) + area);
   }
   const sorted = [...areas]

@@ -227,8 +227,8 @@ export class TextWidths {
   }
 
   of(text: string): number {
-    const known = this.#texts.get(text);
-    if (known !== undefined) return known;
+    const cached = this.#texts.get(text);
+    if (cached !== undefined) return cached;
     let width = 0;
     for (const character of text) width += this.#ofCharacter(character);
     this.#texts.set(text, width);
@@ -250,8 +250,8 @@ export class TextWidths {
   }
 
   #ofCharacter(character: string): number {
-    const known = this.#characters.get(character);
-    if (known !== undefined) return known;
+    const cached = this.#characters.get(character);
+    if (cached !== undefined) return cached;
     const width = this.#measure(character);
     this.#characters.set(character, width);
     return width;
@@ -321,10 +321,10 @@ class BoxPixels {
 
   /** Returns the pixels of a canvas. They are reused until its size changes, because they are large. */
   static of(canvas: HTMLCanvasElement): BoxPixels {
-    const known = kept.get(canvas);
-    if (known?.image.width === canvas.width && known.image.height === canvas.height) return known;
+    const cached = pixelsByCanvas.get(canvas);
+    if (cached?.image.width === canvas.width && cached.image.height === canvas.height) return cached;
     const pixels = new BoxPixels(canvas.width, canvas.height);
-    kept.set(canvas, pixels);
+    pixelsByCanvas.set(canvas, pixels);
     return pixels;
   }
 
@@ -357,4 +357,4 @@ class BoxPixels {
 
 const FEW = 16;
 
-const kept = new WeakMap<HTMLCanvasElement, BoxPixels>();
+const pixelsByCanvas = new WeakMap<HTMLCanvasElement, BoxPixels>();
