@@ -3,12 +3,14 @@ import { sayLines } from "../record/host/run/terminal-line.ts";
 
 /** Prints the summary at the end of a run: each finding with its advice below it. */
 export async function saySummary(folder: string): Promise<void> {
-  // Nothing of it is needed while the program runs.
+  // Loaded late, because the program does not need it while it runs.
   const readLines = async () => (await import("./summary.ts")).summaryLines(folder);
   for (const entry of await linesOrReason(readLines)) sayLines(entry.split("\n"));
 }
 
-/** The lines of a summary. Whatever goes wrong becomes a line, so the program's exit code stays what it is. */
+/**
+ * Returns the lines of a summary. An error becomes a line, so that the program's exit code stays the same.
+ */
 export async function linesOrReason(readLines: () => Promise<readonly string[]>): Promise<readonly string[]> {
   try {
     return await readLines();
@@ -17,7 +19,9 @@ export async function linesOrReason(readLines: () => Promise<readonly string[]>)
   }
 }
 
-/** Writes names and lines beside runs of native programs of which nothing else is said. Whatever goes wrong is told in a line. */
+/**
+ * Writes names and lines beside runs of native programs that get no summary. An error is printed as a line.
+ */
 export async function nameRuns(folders: readonly string[]): Promise<void> {
   if (folders.length === 0) return;
   try {

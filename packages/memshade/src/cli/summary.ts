@@ -18,14 +18,18 @@ import { RunNames } from "../runs/run-names.ts";
 import { runOf } from "../runs/run-of-folder.ts";
 import type { OriginalPlaces } from "../runs/run-symbols.ts";
 import { adviceLines, findingLines } from "../show/report/findings.ts";
-import { columnsOf, type TextTarget, targetOf } from "../show/report/terminal/common/columns.ts";
+import { columnsOf, type TextTarget } from "../show/report/terminal/common/columns.ts";
 import { createPaint, type Paint } from "../show/report/terminal/common/paint.ts";
 import { Screen } from "../show/report/terminal/common/screen.ts";
+import { targetOf } from "./text-target.ts";
 
 /** Columns that `say()` writes in front of a line. */
 const PREFIX_COLUMNS = "memshade: ".length;
 
-/** Reports read some 60 MiB in a second, profiles and modules together: nobody is kept waiting at the end of a program for more than this. */
+/**
+ * Most bytes of profile and modules that are read for a summary. Reports read about 60 MiB per second, and
+ * the end of a program should not be delayed longer.
+ */
 const MOST_BYTES = 24 * 2 ** 20;
 
 /**
@@ -44,9 +48,10 @@ export async function summaryLines(folder: string, target = targetOf(2)): Promis
 }
 
 /**
- * Writes names and lines of runs of native programs beside them. Objects that several have are opened once.
+ * Writes the names and lines of runs of native programs beside them. Objects that several runs share are
+ * opened once.
  *
- * @throws UserError where one of them cannot be read or written
+ * @throws UserError if a run cannot be read or written
  */
 export async function nameRuns(folders: readonly string[]): Promise<void> {
   const opened: OriginalPlaces["opened"] = new Map();
@@ -75,13 +80,16 @@ function findingsInLines(tools: RecordedTools, folder: string, target: TextTarge
   ];
 }
 
-/** Blocks of native programs may be held to the end: a line says why that is not known. */
+/** Returns the reason why the reach of a native program's live blocks is unknown. */
 function reachLines({ heap }: RecordedTools): string[] {
   const sentence = heap !== undefined && isOfNativeProgram(heap) ? reachSentence(heap) : undefined;
   return sentence === undefined ? [] : [`${sentence[0]!.toLowerCase()}${sentence.slice(1, -1)}`];
 }
 
-/** Whether an object that stays as it is was forgotten, nobody but its owner knows: where there are no findings, a line says what is left. */
+/**
+ * Returns a line with the amount that is live at the end, for runs without findings. Only the program's
+ * author knows if such blocks were forgotten.
+ */
 function liveLines({ heap }: RecordedTools, folder: string): string[] {
   const { liveBytes = 0, liveBlocks = 0 } = heap?.description.totals ?? {};
   if (liveBytes < LEAST_BYTES) return [];
@@ -89,7 +97,7 @@ function liveLines({ heap }: RecordedTools, folder: string): string[] {
   return [`${amount} live at the end: memshade top ${runInShell(folder)} --by left`];
 }
 
-/** Whoever waits for a program should not wait for its findings: the line says what shows them. */
+/** Returns the line that replaces findings if reading them would delay the program's end. */
 function laterLine(folder: string, bytes: number): string {
   const why = `reading ${formatBytes(bytes)} of profile and modules takes a while`;
   return `findings were not searched (${why}); to search them: memshade report ${runInShell(folder)}`;
@@ -108,13 +116,13 @@ const NOTHING_KNOWN = "no findings, but no allocator was found: nothing is known
 const NAMELESS = "no findings, but the code that allocates has no names: findings need names";
 const SMALL_WASTE = "nothing stands out: the report has smaller findings";
 
-/** Whether the report tells of waste that is too little for a summary. */
+/** True if the report lists waste that is too small for a summary. */
 function hasSmallWaste({ waste }: RecordedTools): boolean {
   if (waste === undefined) return false;
   return wasteFindings(waste).findings.some(({ library, isUnnamed }) => library === undefined && !isUnnamed);
 }
 
-/** Whether a heap was to be followed, and none was: no findings say nothing of it then. */
+/** True if a heap should have been recorded but was not, so that the lack of findings proves nothing. */
 function isHeapUnseen(tools: RecordedTools): boolean {
   return whyHeapUnknown(tools) !== undefined;
 }
@@ -158,7 +166,7 @@ function isNative(folder: string): boolean {
   return runOf(folder)?.modules.some(({ object }) => object !== undefined) === true;
 }
 
-/** Of the files of a run, and of its modules, which have the names and lines. */
+/** Returns the bytes of a run's files and of its modules, which contain the names and lines. */
 function bytesToRead(folder: string): number {
   const files = readdirSync(folder).map((name) => join(folder, name));
   const modules = runOf(folder)?.modules.flatMap(({ path }) => path ?? []) ?? [];

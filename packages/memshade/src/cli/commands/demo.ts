@@ -8,14 +8,14 @@ import { DEFAULT_RUNS_FOLDER } from "../../profile/model/run.ts";
 import { fromHere } from "../../record/host/run/terminal-line.ts";
 import { runWasi } from "../../record/host/wasi/run-wasi.ts";
 import type { ToolOptions } from "../../record/tools/run-options.ts";
-import { targetOf } from "../../show/report/terminal/common/columns.ts";
 import { type ColorChoice, createPaint, wantsColors } from "../../show/report/terminal/common/paint.ts";
 import { endProcess } from "../end-process.ts";
 import { writeOutput } from "../line-input.ts";
 import { assertNode } from "../other-runtime.ts";
+import { targetOf } from "../text-target.ts";
 import { addShared } from "./report-options.ts";
 
-/** All that there is to see: the program is small. */
+/** All options, because the program is small. */
 const TOOLS: ToolOptions = {
   tools: ["heap", "waste", "workingset"],
   exactHistogram: true,
@@ -34,7 +34,6 @@ Its program is a small service in C with five things in it that are not as they
 should be; the source lies beside the module, in the folder demo of the package.
 The run is in ${OUT}: memshade report shows all of it.`;
 
-/** Adds `memshade demo` to the program. */
 export function addDemoCommand(program: Command): void {
   const command = program
     .command("demo")
@@ -61,7 +60,10 @@ export function addDemoCommand(program: Command): void {
     });
 }
 
-/** The folder with the program, which lies beside the sources of memshade and beside what is built of them. */
+/**
+ * Returns the folder of the demo program. It is in the package's root, above both the sources and the built
+ * files.
+ */
 function demoFolder(): string {
   const here = dirname(fileURLToPath(import.meta.url));
   for (let folder = here; ; folder = dirname(folder)) {
@@ -89,11 +91,11 @@ async function showFindings(run: string, folder: string, color: ColorChoice): Pr
     "All of it as one page, to be opened in a browser:",
     pathToFileURL(await writeReportPage(run)).href,
   );
-  // The stream would be opened for a program that has had it for itself.
+  // Writes directly, because opening the stream changes a pipe that the program used.
   writeOutput(`${lines.join("\n")}\n`);
 }
 
-/** `42 │ struct order *order = malloc(sizeof *order);` */
+/** Returns a line of source, such as `42 │ struct order *order = malloc(sizeof *order);` */
 function sourceLine(
   folder: string,
   { file, line }: { readonly file?: string | undefined; readonly line?: number | undefined },

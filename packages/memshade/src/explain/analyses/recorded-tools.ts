@@ -6,16 +6,14 @@ import type { WorkingSetProfile } from "../../profile/model/working-set/working-
 import type { StaticsReport } from "./statics.ts";
 import { heapTotals } from "./totals.ts";
 
-/** Profiles that the tools recorded of one run. Their frames say whose code they are. */
+/** Profiles of all tools in one run, with libraries marked in their frames. */
 export interface RecordedTools {
   readonly heap?: HeapProfile | undefined;
   readonly waste?: WasteFile | undefined;
   readonly workingset?: WorkingSetProfile | undefined;
-  /** Objects of garbage-collected languages. */
   readonly objects?: ObjectsProfile | undefined;
-  /** Call paths by CPU time. */
   readonly cpu?: CpuProfile | undefined;
-  /** Recorded with the heap. */
+  /** Static data, recorded with the heap. */
   readonly statics?: StaticsReport | undefined;
 }
 
@@ -25,7 +23,7 @@ export interface RecordedTools {
  * @example "no findings among allocations; --tool heap also looks at how blocks are used"
  */
 export function noFindings({ heap, waste, objects }: RecordedTools): string {
-  // Profiles of other programs say what these recorded.
+  // The recording of another tool determines what was searched.
   if (heap?.description.importedFrom !== undefined) return "no findings";
   const hasUses = heap !== undefined && heap.description.counters !== "none";
   const searched = [
@@ -44,7 +42,10 @@ export function noFindings({ heap, waste, objects }: RecordedTools): string {
   return `no findings${searched.length === 0 ? "" : ` among ${searched.join(", ")}`}${other}`;
 }
 
-/** Returns whether a run has data that can be at fault: blocks, instances, objects, stores or loads. A working set has none. */
+/**
+ * Returns true if the run recorded something that can be faulty by itself: blocks, instances, objects, stores or loads.
+ * A working set cannot.
+ */
 export function findsAnything({ heap, waste, objects }: RecordedTools): boolean {
   const hasBlocks = heap !== undefined && (heap.contexts.length > 0 || heapTotals(heap).allocations > 0);
   const hasObjects = objects?.fields === true && objects.parts.some(({ sites }) => sites.length > 0);

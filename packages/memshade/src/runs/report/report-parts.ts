@@ -21,7 +21,6 @@ import { REPORTED_TOOLS } from "../recorded-tools.ts";
 import { presenceOf, runAround } from "../run-of-folder.ts";
 import type { ReportedTool } from "../shelves.ts";
 
-/** How what was recorded is told. */
 export interface PartOptions {
   readonly screen: ScreenOptions;
   readonly rows?: number | undefined;
@@ -31,7 +30,6 @@ export interface PartOptions {
   readonly compat?: "esan" | undefined;
 }
 
-/** The report of one tool, with findings or without. */
 export interface ReportPart {
   readonly tool: ReportedTool;
   readonly print: (shown: Shown) => Iterable<string>;
@@ -44,7 +42,6 @@ type Section = (
   findings: Shown,
 ) => Iterable<string>;
 
-/** What prints the report of each tool. */
 const SECTIONS: Readonly<Partial<Record<ReportedTool, Section>>> = {
   heap: heapText,
   waste: wasteText,
@@ -53,9 +50,8 @@ const SECTIONS: Readonly<Partial<Record<ReportedTool, Section>>> = {
   cpu: cpuText,
 };
 
-/** The reports of the tools that were recorded, in their order. */
 export function reportParts(loaded: RecordedTools, input: string, options: PartOptions): ReportPart[] {
-  // Where blocks have no accesses, the working set is what was asked for.
+  // A run without accesses of blocks was recorded for its working set, which comes first then.
   const first: ReportedTool[] = loaded.heap?.description.counters === "none" ? ["workingset"] : [];
   return [...new Set([...first, ...REPORTED_TOOLS])].flatMap((tool) => {
     const print = loaded[tool] && SECTIONS[tool];
@@ -63,7 +59,7 @@ export function reportParts(loaded: RecordedTools, input: string, options: PartO
   });
 }
 
-/** The findings of all tools stand once, below the head of the first report. */
+/** Joins reports. The findings of all tools appear once, below the head of the first report. */
 export function* joined(parts: readonly ReportPart[], findings: Shown): Generator<string, void, undefined> {
   for (const [index, { print }] of parts.entries()) {
     if (index > 0) yield "\n";
@@ -71,10 +67,9 @@ export function* joined(parts: readonly ReportPart[], findings: Shown): Generato
   }
 }
 
-/** Findings that stand in a tool's report, if they do. */
+/** Findings in a tool's report; undefined if they are not shown there. */
 export type Shown = readonly Finding[] | undefined;
 
-/** The report as text alone, for whoever has no colours. */
 export function plainText(
   loaded: RecordedTools,
   input: string,
@@ -140,7 +135,6 @@ function objectsText(
   return [objectsReport(objects, { ...screen, rows, input, presence, findings, noFindings })];
 }
 
-/** As text, JSON, CSV, or as EfficiencySanitizer prints it. */
 function workingSetText(
   loaded: RecordedTools,
   input: string,
@@ -162,7 +156,9 @@ function emptySummary(loaded: RecordedTools): string {
   return sentence[0]!.toUpperCase() + sentence.slice(1);
 }
 
-/** Runs are named after their process by default; profiles themselves do not know it. */
+/**
+ * Returns the process id from the default name of a run, because profiles do not contain it; 0 if unknown.
+ */
 function processIdOf(input: string): number {
   return Number(/\.(\d+)$/.exec(basename(resolve(input)))?.[1] ?? 0);
 }

@@ -3,7 +3,7 @@ import { dwpCandidates, openObject } from "../../../code/objects/index.ts";
 import { readRegular } from "../../../names/load/file.ts";
 import { nodeDecompressors } from "../../../names/load/objects.ts";
 import { besides, readText, sourceMapUrl } from "../../../names/load/script-file.ts";
-import { askedAgain, complaintOf, readSourceMap } from "../../../names/load/symbolizer.ts";
+import { missingFileMessages, readSourceMap, withRequestedFiles } from "../../../names/load/symbolizer.ts";
 import { Symbolizer } from "../../../names/symbolize/symbolizer.ts";
 import { Control } from "../../tools/heap/layout.ts";
 import { OUT_OF_REACH } from "../../tools/heap/read/reach/apply-reach.ts";
@@ -506,7 +506,8 @@ export class PageSymbols {
       const url = addressOf(request.name, base);
       const file = url === undefined ? undefined : await this.#texts.debugFile(url, from);
       if (file === undefined) {
-        for (const end of complaintOf(request)) this.#note(`${name} ${end}: places may lack source lines.`);
+        for (const end of missingFileMessages(request))
+          this.#note(`${name} ${end}: places may lack source lines.`);
       } else if (request.kind === "external-debug-info") {
         debug = file;
         place = url;
@@ -515,7 +516,7 @@ export class PageSymbols {
     }
     if (!symbolizer.hasDebugInfo) return;
     const dwp = symbolizer.isSplit ? await this.#loadPackage(name, place, from) : undefined;
-    const withPackage = askedAgain(symbolizer, ({ kind }) => (kind === "dwp" ? dwp : undefined));
+    const withPackage = withRequestedFiles(symbolizer, ({ kind }) => (kind === "dwp" ? dwp : undefined));
     this.#symbols.set(original, {
       lines: linesBy(withPackage((offset: number) => symbolizer.frames(offset))),
       debug,

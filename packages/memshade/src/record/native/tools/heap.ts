@@ -339,8 +339,8 @@ class AccessGroups {
     }
     const { before, behind } = stringBytes(this.#instruction);
     this.#insertions.push(
-      { before: i, where: "last", bytes: before },
-      { before: i, where: "behind", bytes: behind },
+      { before: i, position: "last", bytes: before },
+      { before: i, position: "behind", bytes: behind },
     );
   }
 }

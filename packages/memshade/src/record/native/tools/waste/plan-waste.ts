@@ -54,8 +54,8 @@ function stringCode(
   behind.callCommon(routines.string(form));
   behind.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES + 5 * PUSHED_BYTES));
   return [
-    { ...before.finish(i), where: "last" },
-    { ...behind.finish(i), where: "behind" },
+    { ...before.finish(i), position: "last" },
+    { ...behind.finish(i), position: "behind" },
   ];
 }
 
@@ -70,7 +70,7 @@ function systemCallCode(i: number, number: number | undefined, common: CommonCod
     return snippet.finish(i);
   };
   if (number === undefined || !returnsLength(number)) return [call(MOST_BYTES, common.beforeSystemCall)];
-  return [call(0, common.beforeSystemCall), { ...call(number, common.behindSystemCall), where: "behind" }];
+  return [call(0, common.beforeSystemCall), { ...call(number, common.behindSystemCall), position: "behind" }];
 }
 
 function frameEndCode(
@@ -181,7 +181,7 @@ function planFile({ key, folder }: PlannedFile, options: NativeToolOptions): Fil
       if (place !== undefined) keepPlace(folder, place, waste.end);
       return waste.notes();
     },
-    kept: (notes) => {
+    onStored: (notes) => {
       if (place === undefined) return;
       if (!settlePlace(folder, key, notedPlace(notes)))
         throw new Error("it took so long that its tables are another program's; try again");

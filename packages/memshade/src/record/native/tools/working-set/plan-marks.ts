@@ -405,10 +405,10 @@ function markStrings(instruction: Instruction, i: number): Insertion[] {
   return [
     {
       before: i,
-      where: "last",
+      position: "last",
       bytes: [...SKIP_RED_ZONE, ...operands.flatMap(({ register }) => pushBytes(register.number))],
     },
-    { before: i, where: "behind", bytes: [...SAVE, ...marks, ...RESTORE, ...back] },
+    { before: i, position: "behind", bytes: [...SAVE, ...marks, ...RESTORE, ...back] },
   ];
 }
 

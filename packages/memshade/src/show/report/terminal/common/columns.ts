@@ -1,6 +1,3 @@
-import { spawnSync } from "node:child_process";
-import { isatty } from "node:tty";
-
 /** Columns of text written to a pipe or file, or to a terminal of unknown width. */
 export const REPORT_COLUMNS = 80;
 
@@ -10,11 +7,6 @@ export const REPORT_COLUMNS = 80;
 const LEAST_COLUMNS = 60;
 const MOST_COLUMNS = 200;
 
-/** Returns the number of columns that report lines are laid out for. */
-export function columnsOf({ isTerminal, columns = REPORT_COLUMNS }: TextTarget): number {
-  return isTerminal ? Math.min(Math.max(columns, LEAST_COLUMNS), MOST_COLUMNS) : REPORT_COLUMNS;
-}
-
 /** A file descriptor that text is written to. */
 export interface TextTarget {
   readonly isTerminal: boolean;
@@ -22,13 +14,7 @@ export interface TextTarget {
   readonly columns?: number | undefined;
 }
 
-/**
- * Returns kind and width of a descriptor. Node's stream stays closed: opening it would make a pipe
- * non-blocking for every process that shares it.
- */
-export function targetOf(descriptor: 1 | 2): TextTarget {
-  if (!isatty(descriptor)) return { isTerminal: false };
-  const { stdout } = spawnSync("stty", ["size"], { stdio: [descriptor, "pipe", "ignore"], encoding: "utf8" });
-  const columns = Number(/ (\d+)/.exec(stdout ?? "")?.[1]);
-  return { isTerminal: true, columns: columns > 0 ? columns : undefined };
+/** Returns the number of columns that report lines are laid out for. */
+export function columnsOf({ isTerminal, columns = REPORT_COLUMNS }: TextTarget): number {
+  return isTerminal ? Math.min(Math.max(columns, LEAST_COLUMNS), MOST_COLUMNS) : REPORT_COLUMNS;
 }

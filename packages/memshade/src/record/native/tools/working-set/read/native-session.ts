@@ -5,7 +5,7 @@ import type { Readable, Writable } from "node:stream";
 import type { SnapshotRecord } from "../../../../../profile/model/working-set/working-set-series.ts";
 import type { AttributionEntry } from "../../../../tools/working-set/attribution/read/open-attribution.ts";
 import type { AttributedPlace } from "../../../../tools/working-set/attribution/read/read-attribution.ts";
-import { kept } from "../../../tables/kept.ts";
+import { cachedFile } from "../../../tables/kept.ts";
 import { TableCache } from "../../../tables/tables-file.ts";
 import { markReaderProgram } from "../mark-reader-program.ts";
 import { type AddressRange, mappedFiles, regionOf, threadStacks } from "./address-regions.ts";
@@ -320,7 +320,7 @@ export class MarkReader {
     { accesses, owners = false }: MarkReaderOptions = {},
   ) {
     const program = join(folder, "mark-reader");
-    const code = kept(new TableCache(folder).folder, "mark-reader", markReaderProgram);
+    const code = cachedFile(new TableCache(folder).folder, "mark-reader", markReaderProgram);
     writeFileSync(program, code, { mode: EXECUTABLE });
     const { interval, maxIntervals } = accesses ?? { interval: 0, maxIntervals: 0 };
     const args = [file, pid, interval, maxIntervals, owners ? 1 : 0].map(String);
