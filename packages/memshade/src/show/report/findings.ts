@@ -72,7 +72,9 @@ export function printRenamed(screen: Screen, all: RenamedFunctions): void {
     // Parameters are told where they are what has changed.
     const told = bareName(old) === bareName(now) ? [old, now] : [bareName(old), bareName(now)];
     const text = told.map(printable).join(" is ").concat(" now");
-    screen.print(MARGIN_TEXT + screen.shorten(text, cutMiddle(text, screen.width - MARGIN)));
+    screen.print(
+      MARGIN_TEXT + screen.shorten(text, (columns) => cutMiddle(text, columns), screen.width - MARGIN),
+    );
   }
   const left = renamed.size - shown.length;
   if (left > 0) screen.print(faint(`${MARGIN_TEXT}… and ${left} more: --wide shows them`));
@@ -169,14 +171,19 @@ function placeInWords(
   const forVia = room - displayWidth(full) - " via ".length;
   const isViaShown = called !== "" && displayWidth(shortenName(called, forVia)) <= forVia;
   if (called !== "" && !isViaShown) screen.isShortened = true;
-  const behind = isViaShown ? ` via ${screen.shorten(called, shortenName(called, forVia))}` : "";
+  const behind = isViaShown
+    ? ` via ${screen.shorten(called, (columns) => shortenName(called, columns), forVia)}`
+    : "";
   const forName = room - displayWidth(behind);
   const line = shortPlace(own);
   if (line !== undefined && forName < Math.min(LEAST_NAME, displayWidth(full))) {
     screen.isShortened = true;
     return { name: cutMiddle(printable(line), Math.max(1, width)), place: "" };
   }
-  return { name: screen.shorten(full, shortenName(full, Math.max(1, forName))), place: place + behind };
+  return {
+    name: screen.shorten(full, (columns) => shortenName(full, columns), Math.max(1, forName)),
+    place: place + behind,
+  };
 }
 
 function lineOf(frame: PlaceFrame): string {

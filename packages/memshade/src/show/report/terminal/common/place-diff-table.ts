@@ -55,7 +55,11 @@ function nameOf(
   const behind = callers.map(({ function: name = "?" }) => ` ← ${bareName(name)}`).join("");
   const name = functionInWords({ function: own.function });
   if (screen.isWhole) return `${name}${place}${behind}`;
-  const short = screen.shorten(name, shortenName(name, Math.max(1, room - displayWidth(place))));
+  const short = screen.shorten(
+    name,
+    (columns) => shortenName(name, columns),
+    Math.max(1, room - displayWidth(place)),
+  );
   const rest = room - displayWidth(short) - displayWidth(place);
-  return `${short}${place}${screen.shorten(behind, cutMiddle(behind, Math.max(0, rest)))}`;
+  return `${short}${place}${screen.shorten(behind, (columns) => cutMiddle(behind, columns), Math.max(0, rest))}`;
 }

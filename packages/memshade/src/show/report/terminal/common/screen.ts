@@ -130,19 +130,20 @@ export class Screen {
 
   /** A function name in at most `width` columns. */
   fit(name: string, width: number): string {
-    return this.shorten(name, shortenName(name, this.isWhole ? Number.POSITIVE_INFINITY : width));
+    return this.shorten(name, (columns) => shortenName(name, columns), width);
   }
 
   /** The same of a function with its place, as `placeOf` has it. */
   fitPlace(place: string, width: number): string {
-    return this.shorten(place, shortenPlace(place, this.isWhole ? Number.POSITIVE_INFINITY : width));
+    return this.shorten(place, (columns) => shortenPlace(place, columns), width);
   }
 
-  /** The same with another way to shorten. */
-  shorten(name: string, shortened: string): string {
-    if (this.isWhole) return printable(name);
-    if (shortened !== printable(name)) this.isShortened = true;
-    return shortened;
+  /** Shortens a name by a function of the columns that it may take; with `isWide` the name stands as it was recorded. */
+  shorten(name: string, shortened: (columns: number) => string, columns: number): string {
+    if (this.isWide) return printable(name);
+    const text = shortened(this.isWhole ? Number.POSITIVE_INFINITY : columns);
+    if (!this.isWhole && text !== printable(name)) this.isShortened = true;
+    return text;
   }
 
   /** The lines of callers below a row of a wide screen: as many as are wanted, and how many more there are. */
