@@ -26,7 +26,7 @@ export interface ToolFlags {
   interval?: Interval;
   cpuTime?: boolean;
   maxIntervals?: number;
-  locality?: "exact" | "shards";
+  locality?: boolean;
   localityRate?: number;
   who?: boolean;
   pairs?: boolean;
@@ -53,7 +53,7 @@ export function addToolOptions(command: Command): Command {
   addWorkingSetOptions(command);
   addWasteOptions(command);
   addObjectsOptions(command);
-  return command.optionsGroup("Options:");
+  return command.hook("preAction", refuseMethod).optionsGroup("Options:");
 }
 
 function addHeapOptions(command: Command): void {
@@ -76,27 +76,23 @@ function addHeapOptions(command: Command): void {
 }
 
 function addWorkingSetOptions(command: Command): void {
-  keepPositionals(command, "--locality", LOCALITY_METHODS);
   command
     .optionsGroup("Options of the working-set tool:")
     .option(
       "--who",
       "whose the lines of each interval are: contexts that touched them first, allocation sites, bytes touched (slower); of native programs, allocation sites alone",
     )
-    .addOption(
-      new Option(
-        "--locality [method]",
-        "reuse distances and miss ratios of caches, of a sample of the lines (shards) or exact (slow)",
-      )
-        .choices(["shards", "exact"])
-        .preset("shards"),
-    )
+    .option("--locality", "reuse distances and miss ratios of caches, of a sample of the lines")
     .option(
       "--interval <length>",
       "shortest interval, as 1000000acc (accesses, repeatable; the default, but for native programs), 20ms (theirs) or 1s",
       parseInterval,
     )
-    .option("--locality-rate <part>", "part of the lines to sample (default 0.01)", parseRate)
+    .option(
+      "--locality-rate <part>",
+      "part of the lines to sample (default 0.01; 1 for all of them)",
+      parseRate,
+    )
     .option("--cpu-time", "measure intervals in processor time instead of real time")
     .option(
       "--max-intervals <n>",
@@ -175,29 +171,15 @@ export function addHostStacksOption(command: Command): Command {
     .optionsGroup("Options:");
 }
 
-const LOCALITY_METHODS = ["shards", "exact"];
+/** The values that `--locality` had: each would now be the program. */
+const LOCALITY_METHODS = ["exact", "shards"];
 
-/**
- * Lets an option with an optional value take only the values that it knows: `--locality program.wasm` is the option
- * without one, and a program.
- */
-function keepPositionals(command: Command, name: string, values: readonly string[]): void {
-  const parse = command.parseOptions.bind(command);
-  command.parseOptions = (args) => {
-    const given = [...args];
-    for (let i = 0; i < given.length && given[i] !== "--"; i++) {
-      const option = command.options.find(({ long, short }) => given[i] === long || given[i] === short);
-      if (given[i] === name && !values.includes(given[i + 1])) given[i] = `${name}=${values[0]}`;
-      else if (option?.required || given[i] === name) i++;
-      else if (!given[i].startsWith("-") && stopsAtPositionals(command)) break;
-    }
-    return parse(given);
-  };
-}
-
-/** Whether everything behind the first argument belongs to the program. */
-function stopsAtPositionals(command: Command): boolean {
-  return (command as unknown as { _passThroughOptions?: boolean })._passThroughOptions === true;
+/** Refuses `--locality exact PROGRAM` unless a file `exact` exists. */
+function refuseMethod(command: Command): void {
+  const [first] = command.args;
+  if (command.opts<ToolFlags>().locality !== true || !LOCALITY_METHODS.includes(first) || existsSync(first))
+    return;
+  throw new UserError(`--locality ${first}: --locality takes no method; --locality-rate 1 follows all lines`);
 }
 
 /** Options that mean nothing without their tool. */
@@ -285,14 +267,10 @@ function attributionOptionsOf({ who }: ToolFlags): AttributionOptions | undefine
 }
 
 function localityOptionsOf({ locality, localityRate }: ToolFlags): LocalityOptions | undefined {
-  if (locality === undefined) {
-    if (localityRate !== undefined)
-      throw new UserError("--locality-rate says how to follow the locality: add --locality");
-    return undefined;
-  }
-  if (locality === "exact" && localityRate !== undefined)
-    throw new UserError("--locality exact samples nothing: it goes without --locality-rate");
-  return { method: locality, rate: localityRate };
+  if (locality !== undefined) return { rate: localityRate };
+  if (localityRate !== undefined)
+    throw new UserError("--locality-rate says how to follow the locality: add --locality");
+  return undefined;
 }
 
 const OUT_HELP =

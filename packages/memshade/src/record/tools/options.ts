@@ -121,10 +121,8 @@ export interface AttributionOptions {
   owners?: boolean | undefined;
 }
 
-/** How reuse times and distances are measured. */
+/** How reuse times and distances are measured, by references to a part of all lines (SHARDS). */
 export interface LocalityOptions {
-  /** Every reference, or those to a part of all lines (SHARDS; the default). */
-  method?: "exact" | "shards";
   /** Part of the lines that is sampled. Default 0.01. */
   rate?: number | undefined;
   /** Size of the cache whose misses are counted per instruction, bytes. Default 32 KiB. */

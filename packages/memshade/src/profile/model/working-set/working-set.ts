@@ -56,7 +56,7 @@ export interface WorkingSetOptionsRecord {
 }
 
 export interface LocalityOptionsRecord {
-  method: "exact" | "shards";
+  method: "shards";
   /** Part of all lines that was sampled. */
   rate: number;
   /** Cache whose misses are counted per instruction. */
@@ -189,11 +189,11 @@ export interface LineFill {
 
 /** What locality tells of one reference stream. Values are lines, weights are references. */
 export interface LocalityRecord {
-  method: "exact" | "shards";
+  method: "shards";
   references: number;
-  /** Weight of the sampled references at the final rate; all of them if the method is exact. */
+  /** References that were followed: those to sampled lines. */
   sampled: number;
-  /** Final sampling rate; 1 if the method is exact. */
+  /** Part of all lines that was sampled. */
   rate: number;
   cold: number;
   /** (distance, weight) with distances scaled to the whole stream. Distances above 4096 are rounded to 1/32. */

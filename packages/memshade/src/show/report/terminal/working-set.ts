@@ -344,18 +344,15 @@ const CACHES_BEYOND = 1;
 /** Miss ratios of caches, footprints and the instructions that miss: what `--locality` recorded. */
 function printLocality(screen: Screen, locality: LocalityRecord, rows: number | undefined): void {
   const { paint } = screen;
-  const { references, rate, method } = locality;
+  const { references, rate } = locality;
   const lines = linesOf(locality);
-  const how =
-    method === "exact"
-      ? "exact"
-      : `SHARDS, ${formatPercent(rate, 1)}: ${formatCount(locality.sampled)} references`;
+  const how = `SHARDS, ${formatPercent(rate, 1)}: ${formatCount(locality.sampled)} references`;
   screen.print("", paint.strong("Locality"));
   screen.print(paint.faint(`${formatCount(references)} references to ${plural(lines, "line")}; ${how}`));
-  if (method === "shards" && locality.cold < FEW_LINES)
+  if (rate < 1 && locality.cold < FEW_LINES)
     screen.print(
       paint.warning(
-        `A sample of ${plural(Math.round(locality.cold), "line")} says little: --locality exact follows all of them.`,
+        `A sample of ${plural(Math.round(locality.cold), "line")} says little: --locality-rate 1 follows all of them.`,
       ),
     );
   printCurve(screen, locality);

@@ -505,9 +505,9 @@ function untracked({ attribution: layout }: SessionInstance, readings: Readings)
 /** How the locality was followed. */
 function describeOptions(layout: LocalityLayout | undefined) {
   if (layout === undefined) return undefined;
-  const { exact, limit, cacheLines } = layout;
-  const method = exact ? ("exact" as const) : ("shards" as const);
-  return { locality: { method, rate: (limit + 1) / 2 ** 32, cacheBytes: cacheLines * 64 } };
+  const { limit, cacheLines } = layout;
+  const rate = (limit + 1) / 2 ** 32;
+  return { locality: { method: "shards" as const, rate, cacheBytes: cacheLines * 64 } };
 }
 
 function describe(

@@ -372,7 +372,6 @@ export interface PageVariable {
 
 export interface PageCache {
   readonly lineBytes: number;
-  readonly method: "exact" | "SHARDS";
   /** Part of all lines that was sampled, 0…1. */
   readonly rate: number;
   readonly references: number;

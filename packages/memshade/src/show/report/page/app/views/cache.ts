@@ -27,9 +27,7 @@ export function Cache({ model, state, change }: ViewProps) {
         "p",
         { class: "dim" },
         `${formatCount(cache.references)} references to ${formatCount(cache.lines)} lines of ${cache.lineBytes} bytes, ` +
-          (cache.method === "exact"
-            ? "all of them counted."
-            : `of which ${formatPercent(cache.rate, 1)} were sampled.`),
+          `of which ${formatPercent(cache.rate, 1)} were sampled.`,
       ),
       h("div", { class: "curve-and-table" }, h(Curve, { cache }), h(Table, { cache })),
     ),
