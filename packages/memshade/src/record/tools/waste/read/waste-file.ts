@@ -553,7 +553,7 @@ export class WasteSession implements ToolSession {
     if (end.kind === "trap" && options.engine === "brief") file.notTracked.push(TRAPPED);
     return {
       description: options,
-      file: { name: WASTE_FILE, contents: wasteText(file) },
+      files: [{ member: "waste", name: WASTE_FILE, contents: wasteText(file) }],
       bounds: [
         ...boundsOfWaste(contents.map((of) => of.contents)),
         ...left.flatMap(({ name }) =>
@@ -568,7 +568,6 @@ export class WasteSession implements ToolSession {
         ),
       ],
       shadowBytes: contents.reduce((sum, { contents: of }) => sum + of.shadowBytes, 0),
-      notTracked: file.notTracked,
       keptBack: file.notTracked.filter((said) => refused.some(({ sentence }) => said.endsWith(sentence))),
       warnings: [
         ...left.map(({ name, reason }) => `${name}: ${reason}`),

@@ -329,14 +329,12 @@ export class WorkingSetSession implements ToolSession {
     memory: WebAssembly.Memory,
     info: InstrumentedInfo,
     original: Uint8Array | (() => Uint8Array),
-    _tables: readonly WebAssembly.Memory[] = [],
-    thread = 0,
   ): void {
     const layout = info.toolLayouts?.workingset as WorkingSetLayout;
     this.#instances.push({
       number: handle.number,
       module: handle.module,
-      thread,
+      thread: handle.thread ?? 0,
       layout,
       original,
       sentences: sentencesOfTool(info, "workingset"),
@@ -441,8 +439,7 @@ export class WorkingSetSession implements ToolSession {
           ? [placeBound(["lines"], "blocks, pieces of lines or contexts found no room in the tables")]
           : []),
       ],
-      file: { name: WORKING_SET_FILE, contents: `${JSON.stringify(profile)}\n` },
-      notTracked,
+      files: [{ member: "workingset", name: WORKING_SET_FILE, contents: `${JSON.stringify(profile)}\n` }],
     };
   }
 }

@@ -11,6 +11,9 @@ import type { InstanceReach } from "./sum-up.ts";
 /** What is known of an instance when its figures are read. */
 export type KnownReach = InstanceReach | UnknownReach;
 
+/** Finds out which live blocks of an instance can still be reached; undefined where that cannot be told. */
+export type LookThrough = () => KnownReach | undefined;
+
 /** What a host says that cannot look when a profile is taken. */
 export const OUT_OF_REACH: UnknownReach = {
   unknown: "the program was running or gone, and nobody else can read its memory",
