@@ -31,7 +31,7 @@ function explain(error: unknown): number {
   return USER_MISTAKE;
 }
 
-/** What does the work of options that there were. */
+/** Hints for options that no longer exist. */
 const INSTEAD: Readonly<Record<string, string>> = {
   "--pgo": "--learn FILE lets a run learn from an earlier one",
   "--no-pgo": "no run learns from an earlier one unless --learn FILE is given",

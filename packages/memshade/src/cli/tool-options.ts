@@ -13,7 +13,6 @@ import {
 } from "../record/tools/options.ts";
 import type { ToolOptions } from "../record/tools/run-options.ts";
 
-/** The options shared by all commands that record, as commander hands them over. */
 export interface ToolFlags {
   tool?: ToolName[];
   clock: "virtual" | "wall";
@@ -40,7 +39,6 @@ export interface ToolFlags {
   references?: 4 | 8;
 }
 
-/** Adds the options that say what is recorded and how, grouped by tool in the help. */
 export function addToolOptions(command: Command): Command {
   command
     .optionsGroup("Options:")
@@ -145,7 +143,7 @@ function parseReferences(text: string): 4 | 8 {
   return text === "4" ? 4 : 8;
 }
 
-/** Adds `--learn`, for commands that run a program here and now. */
+/** Adds `--learn`, for commands that run a program in this process. */
 export function addLearnOption(command: Command): Command {
   return command
     .optionsGroup("Options of the waste tool:")
@@ -156,7 +154,6 @@ export function addLearnOption(command: Command): Command {
     .optionsGroup("Options:");
 }
 
-/** Adds `--host-stacks`, for commands whose modules are called by JavaScript. */
 export function addHostStacksOption(command: Command): Command {
   return command
     .optionsGroup("Options of the heap tool:")
@@ -182,7 +179,6 @@ function refuseMethod(command: Command): void {
   throw new UserError(`--locality ${first}: --locality takes no method; --locality-rate 1 follows all lines`);
 }
 
-/** Options that mean nothing without their tool. */
 const FLAGS_OF_TOOLS: readonly [tool: ToolName, name: string, flags: readonly (keyof ToolFlags)[]][] = [
   ["waste", "waste tool", ["pairs", "objects", "compat", "learn"]],
   ["workingset", "working-set tool", ["interval", "cpuTime", "maxIntervals", "who", "locality"]],
@@ -199,7 +195,7 @@ function checkTools(flags: ToolFlags): void {
 
 export async function toolOptionsOf(flags: ToolFlags): Promise<ToolOptions> {
   checkTools(flags);
-  // Who runs a program in another process needs no more of the engine.
+  // Loaded on demand, because a program in another process does not need it here.
   if (flags.allocator !== undefined)
     (await import("../record/tools/index.ts")).checkAllocatorOption(flags.allocator);
   return {
@@ -224,18 +220,17 @@ export async function toolOptionsOf(flags: ToolFlags): Promise<ToolOptions> {
   };
 }
 
-/** Tools that `--contexts` is about. */
 const WITH_CONTEXTS: readonly ToolName[] = ["waste", "objects"];
 
 function objectsOptionsOf({ fields, contexts, sampleBytes, references, tool }: ToolFlags): ObjectsOptions {
   const isGiven =
     fields === false || contexts === false || sampleBytes !== undefined || references !== undefined;
-  // With no tool named, objects is chosen where it is the one that fits.
+  // If no tool is named, objects is chosen for modules that need it.
   if (isGiven && tool !== undefined && !tool.includes("objects"))
     throw new UserError(
       "--no-fields, --no-contexts, --sample-bytes and --references are options of the objects tool: add --tool objects",
     );
-  if (contexts === true && !tool?.some((one) => WITH_CONTEXTS.includes(one)))
+  if (contexts === true && !tool?.some((name) => WITH_CONTEXTS.includes(name)))
     throw new UserError(
       "--contexts is an option of the waste tool, and the default of the objects tool: add --tool waste",
     );
@@ -276,14 +271,14 @@ function localityOptionsOf({ locality, localityRate }: ToolFlags): LocalityOptio
 const OUT_HELP =
   "folder to write; %p process id, %n number of the profile, %q{VAR} environment variable, %% per cent";
 
-/** Adds `--out` with its place holders, and `--quiet`. */
+/** Adds `--out` with its placeholders, and `--quiet`. */
 export function addOutOption(command: Command): Command {
   return command
     .option("--out <dir>", `${OUT_HELP} (default: memshade.out/<program>.%p)`)
     .option("--quiet", "say nothing at the end but what went wrong: neither the folder nor what was found");
 }
 
-/** `heap,waste` and repeated options add up. */
+/** Parses `heap,waste`; repeated options add up. */
 function collectTools(text: string, previous: readonly ToolName[] = []): ToolName[] {
   const tools = [...previous];
   for (const word of text.split(",")) {
@@ -294,7 +289,7 @@ function collectTools(text: string, previous: readonly ToolName[] = []): ToolNam
   return tools;
 }
 
-/** `--interval`: a length in accesses, or in nanoseconds of time. */
+/** Value of `--interval`: a length in accesses, or in nanoseconds. */
 interface Interval {
   unit: "accesses" | "time";
   length: number;
@@ -310,7 +305,7 @@ function parseInterval(text: string): Interval {
   return { unit: unit === "acc" ? "accesses" : "time", length };
 }
 
-/** `0.01` or `1%`, in (0, 1]. */
+/** Parses `0.01` or `1%`, in (0, 1]. */
 function parseRate(text: string): number {
   const [, digits, percent] = /^(\d*\.?\d+(?:e-\d+)?)(%?)$/.exec(text) ?? [];
   const rate = Number(digits) / (percent === "%" ? 100 : 1);
@@ -319,10 +314,10 @@ function parseRate(text: string): number {
   return rate;
 }
 
-/** Timers are served as often as the system's clock ticks, which is 1000 times a second at most. */
+/** Highest rate: timers fire at most as often as the system's clock ticks, 1000 times a second. */
 const MOST_HZ = 1000;
 
-/** `--sample`: samples per second, `97hz` or `97`. */
+/** Parses `--sample`: samples per second, `97hz` or `97`. */
 export function parseSampleRate(text: string): number {
   const [, digits] = /^(\d{1,6}(?:\.\d{1,6})?)(?:hz)?$/i.exec(text) ?? [];
   const rate = Number(digits);
@@ -331,7 +326,6 @@ export function parseSampleRate(text: string): number {
   return rate;
 }
 
-/** A whole number from 0. */
 function parseCount(text: string): number {
   const value = Number(text);
   if (text === "" || !Number.isSafeInteger(value) || value < 0)
@@ -341,7 +335,7 @@ function parseCount(text: string): number {
 
 const BYTES: Readonly<Record<string, number>> = { "": 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30 };
 
-/** `--memory-limit`: `2G`, `500MiB` or a number of bytes. */
+/** Parses `--memory-limit`: `2G`, `500MiB` or a number of bytes. */
 export function parseBytes(text: string): number {
   const [, digits, unit] = /^(\d+(?:\.\d+)?)(|[KMG])(?:i?B)?$/.exec(text) ?? [];
   const value = Math.floor(Number(digits) * BYTES[unit]);
@@ -357,7 +351,7 @@ function parsePositive(text: string): number {
   return value;
 }
 
-/** Of an option that names files and folders to look in: each must be there, or what is looked for goes missing without a word. */
+/** Returns a check that each path of an option exists. A missing path would have no effect without notice. */
 export function assertPlaces(option: string): (places: readonly string[] | undefined) => void {
   return (places = []) => {
     const missing = places.find((place) => !existsSync(place));

@@ -59,7 +59,7 @@ describe("memshade node --allocator", () => {
     expect(await run("--allocator", option!)).toMatchObject({ code: 0 });
     const inside = await summary();
     expect(inside).toContain("in 51 blocks, 50 of them freed");
-    expect(inside).toContain("_emalloc, _efree, as --allocator says, borne out by the run");
+    expect(inside).toContain("_emalloc, _efree, as --allocator says, confirmed by the run");
     expect(inside).not.toContain("Read this first");
   });
 

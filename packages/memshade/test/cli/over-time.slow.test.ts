@@ -40,7 +40,9 @@ describe("a program that keeps what it does not use", () => {
   it("has its heap over time drawn, its phases named, and a finding", () => {
     expect(run.status).toBe(0);
     const { stdout } = memshade("report", "run");
-    expect(stdout).toMatch(/^ {2}drag +39\.1 KiB {2}40 blocks of load .* are idle the last \d+ %$/m);
+    expect(stdout).toMatch(
+      /^ {2}drag +39\.1 KiB {2}40 blocks of load .* are idle for the last \d+ % of their life$/m,
+    );
     expect(stdout).toMatch(/^Over time +\d+ intervals of 4 allocations$/m);
     expect(stdout).toMatch(/in load$/m);
     expect(stdout).toMatch(/in work \(99\.\d %\)$/m);

@@ -22,7 +22,7 @@ describe("the original modules of a run", () => {
 
   it("are no other modules, and nothing is said of these", () => {
     const symbols = new RunSymbols({ binaryPaths: [SHOP] });
-    expect(symbols.of({ ...module, buildId: buildId.replaceAll(/./g, "0") })).toBeUndefined();
+    expect(symbols.symbolsOf({ ...module, buildId: buildId.replaceAll(/./g, "0") })).toBeUndefined();
     expect(symbols.missing).toEqual([]);
   });
 });

@@ -37,7 +37,7 @@ import {
 
 const USUAL_ROWS = 20;
 
-/** Tables of pairs by the word that shows them. */
+/** Tables of pairs, by their words for `--by`. */
 const PAIRS: Readonly<Record<string, { readonly table: PairTable; readonly title: string }>> = {
   "dead-pairs": { table: "dead", title: "Dead stores and what ended them" },
   "silent-pairs": { table: "silent", title: "Silent stores and who stored before" },
@@ -45,7 +45,7 @@ const PAIRS: Readonly<Record<string, { readonly table: PairTable; readonly title
 };
 
 export interface TopOptions extends ReadFlags {
-  /** Left out, it is the first measure that the run has. */
+  /** Default: the first measure that the run has. */
   readonly by?: string | undefined;
   readonly group: GroupBy;
   readonly rows: number;
@@ -83,7 +83,6 @@ Examples:
   memshade top memshade.out/app.4711 --by object-bytes
       who makes garbage-collected objects (--tool objects)`;
 
-/** Adds `memshade top` to the program. Its action throws UserError for mistakes of the user. */
 export function addTopCommand(program: Command): void {
   const keys = [...measuresByTool(() => true, "top"), `pairs: ${Object.keys(PAIRS).join(", ")}`].join("; ");
   const command = program
@@ -110,7 +109,6 @@ function parseKey(text: string): string {
   return text;
 }
 
-/** The text that `memshade top` prints. */
 export async function runTop(input: string, options: TopOptions, terminal: Terminal): Promise<string> {
   const { by, group, rows, reverse = false, json } = options;
   if (by !== undefined && Object.hasOwn(PAIRS, by)) return topPairs(input, by, options, terminal);
@@ -141,7 +139,7 @@ async function lackingTool(word: string, input: string): Promise<UserError> {
   return lacking(word, input);
 }
 
-/** Error that says what a run needs for a ranking, and what it has instead. */
+/** Returns an error with the requirements of a ranking and the measures that the run has instead. */
 function lacking(word: string, input: string, profiles?: MeasuredProfiles): UserError {
   const { tool, needs, needsForPlaces } = measureOfTop(Object.hasOwn(PAIRS, word) ? "dead" : word);
   const needed =
@@ -158,7 +156,7 @@ function lacking(word: string, input: string, profiles?: MeasuredProfiles): User
   return new UserError(`--by ${word} needs ${needed}: ${input} ${has}${hint}`);
 }
 
-/** Whether it is a profile of MemProf that merging has left without accesses. */
+/** True if it is a MemProf profile that lost its accesses when it was merged. */
 function isMerged(input: string, { heap }: MeasuredProfiles = {}): boolean {
   return (
     heap !== undefined &&

@@ -22,7 +22,6 @@ Examples:
 The output is the one of the printer that comes with the Valgrind tool
 deadstores, whose files it reads as well.`;
 
-/** Adds `memshade waste-print` to the program. Its action throws UserError for mistakes of the user. */
 export function addWastePrintCommand(program: Command): void {
   program
     .command("waste-print")
@@ -41,7 +40,6 @@ export function addWastePrintCommand(program: Command): void {
     });
 }
 
-/** The text that `memshade waste-print` prints. */
 export function runWastePrint(input: string, rows: number): string {
   const content = textOf(input);
   try {
@@ -51,7 +49,7 @@ export function runWastePrint(input: string, rows: number): string {
   }
 }
 
-/** The file that is printed: of a run, the one of its waste. */
+/** Returns the file to print; for a run, its waste file. */
 function fileOf(input: string): string {
   const isFolder = statSync(input, { throwIfNoEntry: false })?.isDirectory() === true;
   if (!isFolder && ![RUN_FILE, WASTE_FILE].includes(basename(input))) return input;

@@ -27,8 +27,8 @@ export const churn: FindingKind<ChurnFinding> = {
   kind: "churn",
   also: ["temporary", "short-lived"],
   meaning:
-    "Blocks that are freed before the next but one allocation, again and again: the allocator does most of the work. A block that lives that long is called temporary.",
-  advice: "Take one block out of the loop and use it again, or a variable on the stack.",
+    "Temporary blocks, made again and again: each is freed before two further allocations were made, so that most of the work is the allocator's.",
+  advice: "Allocate one block before the loop and use it again, or use a variable on the stack.",
   more: "concepts.md#time",
   sources: ["heap"],
   find: inModule(churnFindings),
@@ -36,7 +36,7 @@ export const churn: FindingKind<ChurnFinding> = {
   sums: ["blocks", "allocated"],
   sentence: ({ amount, collected }) => ({
     before: `${agreeing(amount, "block")} of`,
-    after: collected === true ? "are soon garbage" : "are freed at once",
+    after: collected === true ? "soon become garbage" : "are freed at once",
     shortAfter: collected === true ? "soon garbage" : "freed at once",
   }),
   whole: OF_WORK,

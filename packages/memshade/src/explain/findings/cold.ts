@@ -19,8 +19,8 @@ const COLD_PART = 0.25;
 export const cold: FindingKind<ColdFinding> = {
   kind: "cold",
   meaning:
-    "Members that are hardly ever accessed beside others that are: they take room in the cache lines of those. Of blocks: accessed so rarely, and living so long, that LLVM would place them apart.",
-  advice: "Move them behind a pointer, or to the end.",
+    "Members that are hardly ever accessed beside members that are: they take room in the same cache lines. Of blocks: so few accesses in so long a life that LLVM would allocate them apart.",
+  advice: "Move the members behind a pointer, or to the end of the struct.",
   more: "tools/waste.md#blocks-and-their-members",
   sources: ["waste"],
   waste: {

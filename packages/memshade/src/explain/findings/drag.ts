@@ -25,8 +25,9 @@ export interface DragFinding extends Found<"drag", "heap"> {
 export const drag: FindingKind<DragFinding> = {
   kind: "drag",
   also: ["kept too long"],
-  meaning: "The time from the last access to a block until it is freed: the block is dead, and still there.",
-  advice: "Release it where it was used last.",
+  meaning:
+    "The time between the last access to a block and its release. The block is no longer needed, but still takes memory.",
+  advice: "Release the blocks right after their last use.",
   more: "concepts.md#drag",
   sources: ["use"],
   find: ({ heap }) => (heap === undefined ? [] : dragFindings(heap)),
@@ -34,7 +35,11 @@ export const drag: FindingKind<DragFinding> = {
   ofBlocks: { after: "write-only" },
   sums: ["blocks", "allocated"],
   sentence: (finding) =>
-    blocksSentence(finding, `idle the last ${Math.floor(100 * (1 - finding.lastUse))} %`),
+    blocksSentence(
+      finding,
+      `idle for the last ${Math.floor(100 * (1 - finding.lastUse))} % of their life`,
+      `idle for the last ${Math.floor(100 * (1 - finding.lastUse))} %`,
+    ),
   whole: {
     short: "of bytes × work",
     long: "of all bytes times the work during which they are there: what comes after the last access",

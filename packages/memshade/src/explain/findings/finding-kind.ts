@@ -51,11 +51,13 @@ export interface Found<
    * allocates, of the bytes that it moves. Findings of all tools are ranked by it.
    */
   readonly part: number;
+  /** Action for this very place; without it the advice of the kind holds. */
+  readonly advice?: string;
 }
 
 /**
- * Words around a finding's place: `300 of 1,000 blocks of`, the place, `are never released`. With the number in front it is a
- * sentence; all of it but the place takes no more than some thirty columns where `before` is `short`.
+ * Words around a finding's place: `300 of 1,000 blocks of`, the place, `are never released`. With the amount in front they are a
+ * sentence. With the short forms, all words but the place take about thirty columns.
  */
 export interface FindingSentence {
   readonly before: string;
@@ -66,7 +68,7 @@ export interface FindingSentence {
   readonly shortAfter?: string | undefined;
 }
 
-/** What the part of a finding is of. */
+/** Quantity that a finding's part is a part of. */
 export interface Whole {
   /** Beside a percentage: `of the peak`. */
   readonly short: string;
@@ -109,7 +111,7 @@ export interface FindingKind<F extends Found = Found> {
   readonly also?: readonly string[];
   /** One or two sentences: the glossary's text. */
   readonly meaning: string;
-  /** What to try. */
+  /** Action to take, as an imperative sentence that names its object. */
   readonly advice: string;
   /** Page below docs/ with more, and its heading. */
   readonly more?: string;

@@ -26,10 +26,10 @@ const LEAST_BLOCKS = 16;
 export const fragmentation: FindingKind<FragmentationFinding> = {
   kind: "fragmentation",
   meaning:
-    "Free memory that the allocator of a native program cannot give back, for between it lie blocks that stay: the process is far larger than " +
-    "its blocks. No block is lost, and new ones of these sizes take its place.",
+    "Free memory that a native allocator cannot return to the system, because live blocks lie between the free ones. The process is far " +
+    "larger than its blocks. No block is lost, and new blocks of these sizes reuse the memory.",
   advice:
-    "Allocate what stays apart from what goes: first, in a pool of its own, or by copying it when the rest is freed. malloc_trim(0) gives whole pages back.",
+    "Allocate long-lived blocks first or in a pool of their own. malloc_trim(0) returns whole free pages to the system.",
   more: "native-programs.md#what-the-process-has-beside-its-blocks",
   sources: ["heap"],
   find: inModule(fragmentationOf),

@@ -32,8 +32,8 @@ const TIMES_DOUBLING = 8;
 export const growth: FindingKind<GrowthFinding> = {
   kind: "growth",
   meaning:
-    "Blocks that become larger step by step, each time by way of a new block and a copy: vectors, strings, realloc. Many small steps of realloc are one too where it finds room behind the block.",
-  advice: "Reserve the final size first, or grow by a half or more at a time.",
+    "Blocks that grow step by step (vectors, strings, realloc), each time through a new block and a copy. Many small steps of realloc count too, even where it finds room behind the block.",
+  advice: "Reserve the final size before filling, or grow by half or more at a time.",
   sources: ["heap"],
   find: inModule((heap) => [...growthFindings(heap), ...stepFindings(heap)]),
   leastPart: LEAST_PART,
@@ -42,7 +42,12 @@ export const growth: FindingKind<GrowthFinding> = {
     const room = `reserve ${formatBytes(reserve)}`;
     return unit === "calls"
       ? { before: `${agreeing(amount, "reallocation")} by`, after: `in steps: ${room}`, short: "by" }
-      : { before: "copied by", after: `in ${counted(copies, "copy", "copies")}: ${room}`, short: "by" };
+      : {
+          before: "copied by",
+          after: `in ${counted(copies, "copy", "copies")} as blocks grow: ${room}`,
+          shortAfter: `in ${counted(copies, "copy", "copies")}: ${room}`,
+          short: "by",
+        };
   },
   whole: OF_WORK,
   weight: "copied",

@@ -153,9 +153,11 @@ export function mostlyInVain<Kind extends string>(
 export function blocksSentence(
   { blocks, allocated }: { readonly blocks: number; readonly allocated: number },
   what: string,
+  shortWhat = what,
 ): FindingSentence {
-  const after = `${agreeing(blocks, "is", "are")} ${what}`;
+  const verb = agreeing(blocks, "is", "are");
+  const [after, shortAfter] = [`${verb} ${what}`, `${verb} ${shortWhat}`];
   const short = `${formatBlocks(blocks)} of`;
-  if (blocks === allocated) return { before: short, after };
-  return { before: `${formatCount(blocks)} of ${formatBlocks(allocated)} of`, after, short };
+  if (blocks === allocated) return { before: short, after, shortAfter };
+  return { before: `${formatCount(blocks)} of ${formatBlocks(allocated)} of`, after, short, shortAfter };
 }

@@ -72,7 +72,12 @@ export function sentenceOf(finding: Finding): FindingSentence {
   return kindOf(finding).sentence(finding);
 }
 
-/** What a finding's part is of. */
+/** Returns the action to take: the finding's own, else that of its kind. */
+export function adviceOf(finding: Finding): string {
+  return finding.advice ?? kindOf(finding).advice;
+}
+
+/** Returns the quantity that a finding's part is a part of. */
 export function wholeOfPart(finding: Pick<Finding, "kind" | "tool">): Whole {
   return ofTool(finding)?.whole ?? kindOf(finding).whole;
 }

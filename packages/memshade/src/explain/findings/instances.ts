@@ -31,10 +31,9 @@ const LEAST_SHARE = 9 / 10;
 export const instances: FindingKind<InstancesFinding> = {
   kind: "instances",
   meaning:
-    "Instances of one module, each with a memory of its own, that one line makes again and again and that are never dropped: an instance goes " +
-    "when no function of it can be reached any more.",
-  advice:
-    "Drop them where they are done, or use one instance again: for each task, or a few of them by turns.",
+    "Instances of one module that one line makes again and again and that are never dropped. Each has a memory of its own. The engine frees " +
+    "an instance when no function of it can be reached any more.",
+  advice: "Use one instance for all tasks, or drop the references to an instance when its task is done.",
   more: "guides/npm-package.md",
   sources: ["heap"],
   find: ({ heap }) => (heap === undefined ? [] : instancesFindings(heap)),

@@ -66,8 +66,8 @@ export const leak: FindingKind<LeakFinding> = {
   kind: "leak",
   also: ["leaks"],
   meaning:
-    "Blocks that were never released, though nothing will use them any more: lost ones, ones that are left to the host, or a collection that only grows.",
-  advice: "Release them where their owner ends, or let an owner do it (a destructor, free, delete()).",
+    "Blocks that were never released, although the program has no more use for them. Three cases are reported: lost blocks (no pointer to them is left), blocks that only the host can still release, and collections that only grow.",
+  advice: "Release the blocks where their owner ends: with free, a destructor, delete() or close().",
   more: "concepts.md#lost-or-still-reachable",
   sources: ["heap"],
   find: ({ heap }) => (heap === undefined ? [] : leakFindings(heap)),
@@ -87,8 +87,8 @@ export const leak: FindingKind<LeakFinding> = {
 /** What is said of blocks in each state. */
 const LEAK_STATES: { readonly [State in LeakFinding["state"]]: string } = {
   lost: "lost",
-  host: "left to the host",
-  growing: "kept and mostly not used again",
+  host: "never released by the host",
+  growing: "kept, and most are not used again",
   live: "never released",
 };
 

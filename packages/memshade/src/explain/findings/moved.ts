@@ -1,3 +1,4 @@
+import { counted } from "../../profile/model/counted.ts";
 import { formatBytes, formatCount, plural } from "../../profile/model/format.ts";
 import { type FindingKind, type Found, LEAST_PART, OF_MOVED } from "./finding-kind.ts";
 import { PLAIN } from "./waste/waste-finding.ts";
@@ -13,8 +14,8 @@ const USUAL_COPIES = 4;
 
 export const moved: FindingKind<MovedFinding> = {
   kind: "moved",
-  meaning: "Blocks that realloc copies again and again, because they are made larger in small steps.",
-  advice: "Make them larger by a half at a time, or ask for all of it at once.",
+  meaning: "Blocks that realloc copies again and again because they grow in small steps.",
+  advice: "Grow the block by half at a time, or allocate its final size at once.",
   more: "tools/waste.md#reports",
   sources: ["waste"],
   waste: {
@@ -39,13 +40,16 @@ export const moved: FindingKind<MovedFinding> = {
       heap?.description.totals?.growth === undefined || heap.description.counters === "none",
     says: (found) =>
       `${formatCount(found.wasted ?? 0)} of the ${formatCount(found.operations)} reallocations of ${whereOf(found)} move their block: ${formatBytes(found.bytes)} are copied to where there is more room.`,
-    advice: () =>
-      "Make the block larger by a half at a time instead of by what is needed, or ask for all of it at once.",
+    advice: () => moved.advice,
     rows: ["reallocations"],
   },
   leastPart: LEAST_PART,
   sums: ["moves"],
-  sentence: ({ moves }) => ({ before: "copied by", after: `in ${plural(moves, "move")}` }),
+  sentence: ({ moves }) => ({
+    before: "copied by",
+    after: `as realloc moves blocks ${counted(moves, "time", "times")}`,
+    shortAfter: `in ${plural(moves, "move")}`,
+  }),
   whole: OF_MOVED,
   weight: "moved-bytes",
   treeWeights: ["moved-bytes", "written"],

@@ -17,15 +17,17 @@ const MOST = 0.5;
 
 export const overCapacity: FindingKind<OverCapacityFinding> = {
   kind: "over-capacity",
-  meaning: "Large blocks of which the end was never used.",
-  advice: "Ask for less, or give back what is left over.",
+  meaning: "Large blocks whose end is never accessed.",
+  advice: "Allocate less, or shrink the block to the bytes in use.",
   sources: ["use"],
   find: inModule(overCapacityFindings),
   leastPart: LEAST_PART,
   sums: ["blocks"],
   sentence: ({ size, used }) => ({
-    before: "of",
-    after: `is spare: ${formatBytes(used)} of ${formatBytes(size)} used`,
+    before: "of blocks of",
+    after: `are never used: ${formatBytes(used)} of ${formatBytes(size)} are`,
+    short: "of",
+    shortAfter: `is spare: ${formatBytes(used)} of ${formatBytes(size)} used`,
   }),
   whole: { short: "of the peak", long: "of the bytes at the peak" },
   weight: "spare",

@@ -26,18 +26,19 @@ const PAGE_BYTES = 65_536;
 export const peak: FindingKind<PeakFinding> = {
   kind: "peak",
   meaning:
-    "The moment when most bytes of blocks were live, and how many that were. As a finding: one place makes more than half of it, and " +
-    "the program does more than half of its other work without these blocks.",
-  advice: "Work in parts, or in place, so that less is there at once.",
+    "The largest number of bytes that were live at one time, and that time. A finding: one allocation site makes more than half of the peak, " +
+    "and the program does more than half of its other work while these blocks do not exist.",
+  advice: "Work in parts or in place, so that fewer of these blocks are live at once.",
   more: "concepts.md#how-much",
   sources: ["heap"],
   find: inModule(peakFindings),
   leastPart: LEAST_PART,
   ofBlocks: { after: "cold" },
   sentence: ({ peak, held }) => ({
-    before: `of the peak's ${formatBytes(peak)} by`,
-    after: `for ${formatPercent(held, 1)} of the work`,
+    before: `of the peak (${formatBytes(peak)}) are allocated in`,
+    after: `and live for ${formatPercent(held, 1)} of the run`,
     short: "of the peak by",
+    shortAfter: `for ${formatPercent(held, 1)} of the run`,
   }),
   whole: { short: "of the peak", long: "of the bytes at the peak, times the part of the run without them" },
   weight: "peak",

@@ -21,8 +21,8 @@ const LOAD_WEIGHT = 0.25;
 
 export const redundant: FindingKind<RedundantFinding> = {
   kind: "redundant",
-  meaning: "A load that finds what the load of these bytes before it found.",
-  advice: "Keep the value in a local variable if it is loaded again close by.",
+  meaning: "A load of bytes that the program has loaded before and not changed since.",
+  advice: "Keep the value in a local variable across the loop.",
   more: "tools/waste.md#what-the-words-mean",
   sources: ["waste"],
   waste: {
@@ -35,11 +35,15 @@ export const redundant: FindingKind<RedundantFinding> = {
       const last = repeatedBy(found, "load", "last loaded");
       return `${load} again what the same loop has loaded and nobody has changed${last}${valueText(found)}.`;
     },
-    advice: () => "Keep the value in a local variable across the loop.",
+    advice: () => redundant.advice,
     rows: ["loads"],
   },
   leastPart: LEAST_COMMON_PART,
-  sentence: () => ({ before: "loaded by", after: "again in a loop" }),
+  sentence: () => ({
+    before: "loaded by",
+    after: "again in one loop, without a change",
+    shortAfter: "again in a loop",
+  }),
   whole: OF_MOVED,
   weight: "redundant",
   treeWeights: ["redundant"],

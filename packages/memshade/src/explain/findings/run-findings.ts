@@ -36,8 +36,11 @@ export function wasteToolFindings(file: WasteFile): WasteToolFinding[] {
   return wasteFindings(file).findings.flatMap((found) => {
     const place = found.library === undefined ? wastePlace(found.ips) : undefined;
     if (place === undefined) return [];
-    const { kind, bytes, part } = found;
+    const { kind, bytes: amount, part } = found;
     const facts = wasteKind(found).facts(found);
-    return [{ kind, tool: "waste", place, amount: bytes, unit: "bytes", part, ...facts } as WasteToolFinding];
+    const advice = wasteKind(found).advice(found);
+    return [
+      { kind, tool: "waste", place, amount, unit: "bytes", part, advice, ...facts } as WasteToolFinding,
+    ];
   });
 }

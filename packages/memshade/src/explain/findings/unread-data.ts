@@ -15,10 +15,10 @@ export const unreadData: FindingKind<UnreadDataFinding> = {
   kind: "unread-data",
   also: ["untouched data"],
   meaning:
-    "A table or variable of the program that this run reads nothing of, or less than half. It is in the module's file and in its " +
-    "memory from the start; zeros that nobody touches are in neither, and are not told.",
+    "A table or variable of which this run reads less than half. It takes room in the module's file and, from the start, in its memory. " +
+    "Zeros that the program never touches take no room and are not reported.",
   advice:
-    "Make it smaller, make or load it when it is needed first, or leave it out of the build. Other input may need it.",
+    "Make the table smaller, load it at its first use, or leave it out of the build. Other input may need it.",
   more: "concepts.md#static-data",
   sources: ["statics"],
   find: ({ statics, heap }) => (statics === undefined ? [] : unreadDataFindings(statics, heap)),

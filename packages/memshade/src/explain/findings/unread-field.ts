@@ -16,9 +16,9 @@ export interface UnreadFieldFinding extends Found<"unread-field", "objects"> {
 export const unreadField: FindingKind<UnreadFieldFinding> = {
   kind: "unread-field",
   meaning:
-    "A field of garbage-collected objects that no instruction read in any of them, neither as their type nor as one that it extends or that extends it.",
+    "A field of garbage-collected objects that no instruction reads in any object, through their own type, its supertypes or its subtypes.",
   advice:
-    "Leave the field out, or keep it in a subtype or a table of the few objects that need it. Other input may read it.",
+    "Leave the field out, or move it to a subtype or a table for the few objects that need it. Other input may read it.",
   more: "tools/objects.md#fields",
   sources: ["objects"],
   find: ({ objects: profile }) => {

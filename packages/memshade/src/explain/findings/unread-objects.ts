@@ -20,9 +20,9 @@ export interface UnreadObjectsFinding extends Found<"unread-objects", "objects">
 export const unreadObjects: FindingKind<UnreadObjectsFinding> = {
   kind: "unread-objects",
   meaning:
-    "Garbage-collected objects of a type of which no instruction read a field or an element: they are made, and at most written, and thrown away.",
+    "Garbage-collected objects of a type of which no instruction reads a field or an element. The program makes them, may write them, and drops them.",
   advice:
-    "Do not make them, or make them only where somebody looks into them. Comparing references and testing types is no reading.",
+    "Make the objects only where their fields are read. Comparing references and testing types does not count as reading.",
   more: "tools/objects.md#fields",
   sources: ["objects"],
   find: ({ objects: profile }) => {

@@ -12,8 +12,9 @@ export interface UnusedFinding extends Found<"unused", "heap"> {
 export const unused: FindingKind<UnusedFinding> = {
   kind: "unused",
   also: ["never accessed"],
-  meaning: "Blocks that no instruction of the program read or wrote between their allocation and their end.",
-  advice: "Allocate them when they are needed first.",
+  meaning:
+    "Blocks that no instruction of the program reads or writes between their allocation and their release.",
+  advice: "Allocate the blocks at their first use, or not at all.",
   more: "concepts.md#unused-blocks",
   sources: ["use"],
   find: inModule((heap) => mostlyInVain(heap, "unused", neverAccessed(heap))),

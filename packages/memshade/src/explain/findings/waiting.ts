@@ -23,9 +23,9 @@ export const waiting: FindingKind<WaitingFinding> = {
   kind: "waiting",
   also: ["waits for the collector", "uncollected"],
   meaning:
-    "Blocks of objects that the program has dropped, which are freed when JavaScript's collector has found that: it does not see how much " +
-    "memory they are, and frees nothing before code that runs has come to its end. As a finding: they are most of the peak.",
-  advice: "Call free() (with other bindings delete() or close()) where the object was used last.",
+    "Blocks of dropped JavaScript objects that wait for the garbage collector. It does not see how much wasm memory they hold, and it " +
+    "frees nothing while code runs without a pause. A finding: such blocks are most of the peak.",
+  advice: "Call free(), delete() or close() on each object after its last use.",
   more: "guides/npm-package.md",
   sources: ["heap"],
   find: ({ heap }) => (heap === undefined ? [] : waitingFindings(heap)),
@@ -35,8 +35,9 @@ export const waiting: FindingKind<WaitingFinding> = {
   claims: ({ heap }) => (heap === undefined ? [] : waitingFindings(heap).map(({ place }) => place)),
   sums: ["blocks", "allocated"],
   sentence: () => ({
-    before: "of",
-    after: "waited for the collector: call free()",
+    before: "of blocks of",
+    after: "waited for JavaScript's garbage collector",
+    short: "of",
     shortAfter: "waited for the collector",
   }),
   whole: { short: "of the peak", long: "of the bytes at the peak" },

@@ -5,7 +5,7 @@ import { type Column, type MeasuredStacks, RowCollector } from "./measured-stack
 
 const STATICS = "a run with --tool heap, of a module whose data has fixed addresses, and the module itself";
 
-/** The variables and other pieces of static data, a row each, in the order of the report. */
+/** Returns the pieces of static data, a row each, in the order of the report. */
 const staticStacks = once(({ objects }: StaticsReport): MeasuredStacks => {
   const collector = new RowCollector();
   for (const { name, kind, file, line, module, address, bytes } of objects)

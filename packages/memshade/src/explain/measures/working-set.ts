@@ -16,7 +16,7 @@ const WHO = "a run with --tool workingset --who";
 const WASM_WHO = "a run of a WebAssembly program with --tool workingset --who";
 const LOCALITY = "a run of a WebAssembly program with --tool workingset --locality";
 
-/** What lines are attributed to that is no code. */
+/** Words for owners of lines that are not code. */
 export const KIND_WORDS: Readonly<Record<Exclude<AttributionKind, "code">, string>> = {
   host: "the host",
   stack: "the stack",
@@ -26,19 +26,17 @@ export const KIND_WORDS: Readonly<Record<Exclude<AttributionKind, "code">, strin
   unknown: "no call path",
 };
 
-/** Level-0 intervals of an instance that ended in one call stack, together. Sizes are bytes. */
+/** Level-0 intervals of an instance that ended in one call stack. Sizes are bytes. */
 interface EndedIntervals {
   readonly stack: readonly StackFrame[];
   intervals: number;
-  /** Of their lines: all together, of the largest interval, and never touched before. */
+  /** Bytes of their lines: all together, in the largest interval, and never touched before. */
   bytes: number;
   largest: number;
   fresh: number;
-  /** Of the bytes of their lines, those that were touched. */
   touched: number;
 }
 
-/** What the rows of an instance are of, one behind the other. */
 interface InstanceRows {
   readonly instance: InstanceWorkingSet;
   readonly ended: readonly EndedIntervals[];
@@ -83,8 +81,8 @@ function endedIntervals(
 }
 
 /**
- * What a working set is made of, as far as the run has it: where intervals ended, who touched lines first, who allocated what is worked
- * on, and which instructions miss.
+ * Returns the parts of a working set that the run has: ends of intervals, first touches, owners of lines, and
+ * instructions with misses.
  */
 const workingSetStacks = once((profile: WorkingSetProfile): MeasuredStacks => {
   const { modules, program } = profile;
@@ -118,12 +116,12 @@ const workingSetStacks = once((profile: WorkingSetProfile): MeasuredStacks => {
   };
 });
 
-/** Where rows of a part begin, of an instance: its index. */
+/** Returns the first row of an instance's part. @param instance index of the instance */
 export function firstRowOf(profile: WorkingSetProfile, instance: number, part: Part): number {
   const rows = rowsOf(profile);
-  const sizeOf = (of: InstanceRows, parts: readonly Part[]) =>
-    parts.reduce((sum, one) => sum + of[one].length, 0);
-  const before = rows.slice(0, instance).reduce((sum, of) => sum + sizeOf(of, PARTS), 0);
+  const sizeOf = (instanceRows: InstanceRows, parts: readonly Part[]) =>
+    parts.reduce((sum, rowPart) => sum + instanceRows[rowPart].length, 0);
+  const before = rows.slice(0, instance).reduce((sum, instanceRows) => sum + sizeOf(instanceRows, PARTS), 0);
   return before + sizeOf(rows[instance]!, PARTS.slice(0, PARTS.indexOf(part)));
 }
 
@@ -131,7 +129,6 @@ function wordOf(word: string): MeasuredFrame {
   return { function: word, isWord: true };
 }
 
-/** A frame of a call stack that was recorded in wasm code. */
 export function frameOf(
   { modules }: Pick<WorkingSetProfile, "modules">,
   module: number,
@@ -156,10 +153,13 @@ export function frameOf(
   };
 }
 
-/** Amounts of the rows of one part, in bytes where they are lines; undefined where no instance has it. `restOf`: what is in no row. */
+/**
+ * Returns a column for the rows of one part, with lines converted to bytes; undefined if no instance has the part.
+ * `restOf` gives the amount in no row.
+ */
 function ofPart<P extends Part>(
   part: P,
-  amountOf: (row: InstanceRows[P][number], of: InstanceWorkingSet, lineBytes: number) => number,
+  amountOf: (row: InstanceRows[P][number], instance: InstanceWorkingSet, lineBytes: number) => number,
   {
     isIn,
     restOf = () => 0,
@@ -171,14 +171,14 @@ function ofPart<P extends Part>(
   return (profile) => {
     const { instances, lineBytes } = profile;
     if (!instances.some(isIn)) return undefined;
-    const all = rowsOf(profile);
-    const amounts = all.flatMap((rows) =>
-      PARTS.flatMap((one): number[] =>
-        one === part
+    const instanceRows = rowsOf(profile);
+    const amounts = instanceRows.flatMap((rows) =>
+      PARTS.flatMap((anyPart): number[] =>
+        anyPart === part
           ? (rows[part] as InstanceRows[P]).map((row: InstanceRows[P][number]) =>
               amountOf(row, rows.instance, lineBytes),
             )
-          : new Array<number>(rows[one].length).fill(0),
+          : new Array<number>(rows[anyPart].length).fill(0),
       ),
     );
     const rest = instances.reduce(
@@ -199,14 +199,14 @@ function otherLines(attribution: Attribution | undefined, lineBytes: number): nu
   return (attribution?.otherContexts?.total ?? 0) * lineBytes;
 }
 
-/** Per interval, on average, what contexts have that are not listed. */
+/** Returns the mean amount per interval of the contexts that are not listed. */
 function otherMean(attribution: Attribution | undefined, lineBytes: number): number {
-  const others = attribution?.levels?.find(({ factor }) => factor === 1)?.others ?? [];
-  const sum = others.reduce((all, lines) => all + lines, 0);
-  return others.length === 0 ? 0 : (sum / others.length) * lineBytes;
+  const otherLinesByInterval = attribution?.levels?.find(({ factor }) => factor === 1)?.others ?? [];
+  const sum = otherLinesByInterval.reduce((total, lines) => total + lines, 0);
+  return otherLinesByInterval.length === 0 ? 0 : (sum / otherLinesByInterval.length) * lineBytes;
 }
 
-/** Without places where nobody told who touches: the lines of the run are known all the same. */
+/** Returns first touches. If they were not recorded by place, the run's total of lines is still known. */
 function firstTouches(profile: WorkingSetProfile): Column | undefined {
   const { instances, lineBytes } = profile;
   const isPlaced = instances.every(hasFirstTouch);
@@ -218,13 +218,13 @@ function firstTouches(profile: WorkingSetProfile): Column | undefined {
   if (isPlaced || !isCounted) return placed;
   const lines = instances.reduce((sum, { total }) => sum + total.lines! * lineBytes, 0);
   const rows = rowsOf(profile).reduce(
-    (sum, of) => sum + PARTS.reduce((all, one) => all + of[one].length, 0),
+    (sum, rows) => sum + PARTS.reduce((total, part) => total + rows[part].length, 0),
     0,
   );
   return { amounts: new Float64Array(rows), rest: lines, isUnplaced: true };
 }
 
-/** Figures of locality are weights of a sample: divided by its rate they are those of the run. */
+/** Returns a column of locality figures. They are weights of a sample and are divided by its rate. */
 function ofLocality(
   amountOf: (site: LocalitySite) => number,
   restOf?: (record: NonNullable<InstanceWorkingSet["locality"]>) => number,
@@ -252,8 +252,8 @@ function cacheInWords({ workingset }: MeasuredProfiles): string | undefined {
   const locality = workingset?.instances.find(hasLocality)?.locality;
   if (workingset === undefined || locality === undefined) return undefined;
   const kib = (locality.sitesAtLines * workingset.lineBytes) / 1024;
-  const how = locality.rate === 1 ? "" : " They are estimated from a sample of all lines.";
-  return `Misses are those of a fully associative cache of ${kib} KiB.${how}`;
+  const remark = locality.rate === 1 ? "" : " They are estimated from a sample of all lines.";
+  return `Misses are those of a fully associative cache of ${kib} KiB.${remark}`;
 }
 
 const LINES = { count: "lines", counted: "lines" } as const;
@@ -407,7 +407,7 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
         ({ cold, sites }) =>
           Math.max(
             0,
-            sites.reduce((left, site) => left - site.cold, cold),
+            sites.reduce((remaining, site) => remaining - site.cold, cold),
           ),
       ),
     },

@@ -1,7 +1,7 @@
 import { ByteWriter, type ColumnSource, parquetWrite } from "hyparquet-writer";
 import { MIB_FIELDS } from "../model/mib-fields.ts";
 
-/** Version of the tables, and of what `memshade-store.json` says. */
+/** Version of the tables, and of the content of `memshade-store.json`. */
 export const STORE_SCHEMA = "memshade-store";
 export const STORE_VERSION = 1;
 
@@ -10,20 +10,25 @@ export type StoreType = "int64" | "double" | "boolean" | "string" | "timestamp" 
 export interface StoreColumn {
   readonly name: string;
   readonly type: StoreType;
-  /** The rest of a sentence that begins with the name: for the documentation, and for other engines. */
+  /** Rest of a sentence that begins with the column's name, for the documentation and for other engines. */
   readonly meaning: string;
   readonly isRequired?: boolean;
 }
 
-/** A table of a store: the writer, the views, the statements for other engines and the documentation are made of these. */
+/**
+ * Table of a store. The writer, the views, the statements for other engines and the documentation are derived from it.
+ */
 export interface StoreTable {
   readonly name: string;
   readonly meaning: string;
-  /** By what its files lie in folders: project and day, project, or nothing, for rows that mean the same wherever they came from. */
+  /**
+   * Folder levels of the table's files: project and day, project only, or none for rows that mean the same in every
+   * project.
+   */
   readonly by: "day" | "project" | "nothing";
-  /** Of what may stand in many files with the same meaning: the column that tells its rows apart. */
+  /** Column that identifies rows, if several files may hold the same rows. */
   readonly key?: string;
-  /** Where rows with one key may differ: the order, in SQL, whose first row stands for all of them. */
+  /** Order, in SQL, that chooses the first of several different rows with one key. */
   readonly order?: string;
   readonly columns: readonly StoreColumn[];
 }
@@ -36,15 +41,13 @@ function required(name: string, type: StoreType, meaning: string): StoreColumn {
   return { name, type, meaning, isRequired: true };
 }
 
-/** `allocCount` as a column: `alloc_count`. */
 export function columnOfField(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** The fields that a store keeps: all but histograms. */
 export const STORED_FIELDS = MIB_FIELDS.filter(({ tag }) => tag <= 25);
 
-/** What memshade counted beside MemProf's fields, under the names of `RunSite`. */
+/** Counts of memshade beyond MemProf's fields, under the names of `RunSite`. */
 export const OWN_FIELDS = [
   "liveBytes",
   "liveBlocks",
@@ -62,10 +65,9 @@ const PLACE = [
   required("day", "string", "is the day of the run, as in 2026-11-24, in UTC"),
 ];
 
-/** Of what is summed up by build: columns whose squares are kept for the spread of its runs. */
+/** Columns whose sums of squares are kept by build, to compute the spread of its runs. */
 export const SPREAD_COLUMNS = ["alloc_count", "total_size", "peak_bytes", "live_bytes"] as const;
 
-/** Lists of blocks by powers of two. */
 export const POWER_COLUMNS = ["size_log2", "lifetime_log2"] as const;
 
 const BUCKETS =
@@ -383,12 +385,12 @@ export const STORE_TABLES: readonly StoreTable[] = [
 ];
 
 export function tableOf(name: string): StoreTable {
-  const table = STORE_TABLES.find((one) => one.name === name);
+  const table = STORE_TABLES.find((candidate) => candidate.name === name);
   if (table === undefined) throw new RangeError(`no such table: ${name}`);
   return table;
 }
 
-/** What stands in a column: numbers and bigints for `int64`, milliseconds since 1970 for `timestamp`. */
+/** Value of a column: numbers and bigints for `int64`, milliseconds since 1970 for `timestamp`. */
 type StoreValue = bigint | number | string | boolean | readonly (bigint | number)[] | undefined;
 export type StoreRow = Readonly<Record<string, StoreValue>>;
 
@@ -400,13 +402,13 @@ const BASIC = {
   timestamp: "TIMESTAMP",
 } as const;
 
-/** Rows of a group: readers leave out groups by their smallest and largest values. */
+/** Rows of a group: readers skip groups by their minimum and maximum values. */
 const GROUP_ROWS = 100_000;
 
 /**
- * A Parquet file with the rows of a table; the same rows make the same bytes.
+ * Writes the rows of a table as a Parquet file; equal rows give equal bytes.
  *
- * @param rows have no other columns than the table; what is absent is null
+ * @param rows have no other columns than the table; absent values are null
  */
 export function writeTable({ columns }: StoreTable, rows: readonly StoreRow[]): Uint8Array {
   const writer = new ByteWriter();
@@ -427,7 +429,8 @@ function columnData({ name, type }: StoreColumn, rows: readonly StoreRow[]): Col
 function cellOf(value: StoreValue, type: StoreType): unknown {
   if (value === undefined) return null;
   if (type === "int64") return BigInt.asIntN(64, BigInt(value as bigint | number));
-  if (type === "int64s") return (value as readonly bigint[]).map((one) => BigInt.asIntN(64, BigInt(one)));
+  if (type === "int64s")
+    return (value as readonly bigint[]).map((element) => BigInt.asIntN(64, BigInt(element)));
   return type === "timestamp" ? new Date(value as number) : value;
 }
 

@@ -7,27 +7,40 @@ import {
 import type { FindingDiff } from "../../explain/diff/finding-diff.ts";
 import { type RenamedFunctions, toldNames } from "../../explain/diff/renamed-functions.ts";
 import type { FindingPlace, PlaceFrame } from "../../explain/findings/finding-kind.ts";
-import { type Finding, sentenceOf } from "../../explain/findings/index.ts";
+import { adviceOf, type Finding, sentenceOf } from "../../explain/findings/index.ts";
 import { formatBytes, formatCount, plural } from "../../profile/model/format.ts";
 import { type Screen, shortenName } from "./terminal/common/screen.ts";
-import { cutEnd, cutMiddle, displayWidth, padLeft, padRight, printable } from "./terminal/common/text.ts";
+import { cutMiddle, displayWidth, padLeft, padRight, printable, wrapWords } from "./terminal/common/text.ts";
 import { around, ESTIMATED } from "./terminal/heap/site-rows.ts";
 
-const NO_FINDINGS = "No findings";
 const MARGIN_TEXT = "  ";
 const MARGIN = MARGIN_TEXT.length;
-/** With less room, the library behind a place is left out, then its function where a line is known. */
+/** With less room, the function is left out where a line is known. */
 const LEAST_NAME = 8;
 
-/** Prints the findings of a run below the head of its report: a line each, or one that says that there are none. */
-export function printFindings(screen: Screen, findings: readonly Finding[]): void {
+/** Stands in front of advice, below the line of its finding. */
+const ADVICE_MARGIN = "  ";
+
+/** Prints the findings of a run below the head of its report: for each what happens, and what to do. */
+export function printFindings(screen: Screen, findings: readonly Finding[], none = "No findings"): void {
   screen.print("");
   if (findings.length === 0) {
-    screen.print(screen.paint.faint(NO_FINDINGS));
+    screen.print(...wrapWords(none, screen.width).map(screen.paint.faint));
     return;
   }
   screen.print(screen.paint.heading("Summary"));
-  screen.print(...findingLines(screen, findings, screen.width - MARGIN).map((line) => MARGIN_TEXT + line));
+  const lines = findingLines(screen, findings, screen.width - MARGIN);
+  for (const [index, finding] of findings.entries())
+    screen.print(
+      MARGIN_TEXT + lines[index]!,
+      ...adviceLines(finding, screen.width - MARGIN).map((line) => MARGIN_TEXT + screen.paint.faint(line)),
+    );
+}
+
+/** Returns the action that a finding asks for, below its line: `→ Remove the store, …`. */
+export function adviceLines(finding: Finding, width: number): string[] {
+  const lines = wrapWords(printable(adviceOf(finding)), width - ADVICE_MARGIN.length - 2);
+  return lines.map((line, index) => `${ADVICE_MARGIN}${index === 0 ? "→ " : "  "}${line}`);
 }
 
 /** Prints the findings that came or went from one run to another. */
@@ -83,7 +96,7 @@ export function findingLines(screen: Screen, findings: readonly Finding[], width
 /** What stands before and after a place where both have some columns: the place's file and line come first, then its function. */
 function aroundPlace(screen: Screen, finding: Finding, room: number): { start: string; end: string } {
   const { before, after: whole, short = before, shortAfter = whole } = sentenceOf(finding);
-  if (screen.isWide) return { start: before, end: whole };
+  if (screen.isWhole) return { start: before, end: whole };
   // `300 of 1,000 blocks of`, `300 blocks of`, `of`: the number in front says the most.
   const shortest = short.slice(short.lastIndexOf(" ") + 1);
   const own = finding.place.path[0]!;
@@ -97,7 +110,7 @@ function aroundPlace(screen: Screen, finding: Finding, room: number): { start: s
     startFor(name + line) ?? startFor(Math.min(LEAST_NAME, name) + line, [shortest]) ?? startFor(bare);
   if (start !== undefined) return { start, end: after };
   screen.isShortened = true;
-  return { start: shortest, end: cutEnd(after, Math.max(0, room - widthOf(shortest, "") - bare)) };
+  return { start: shortest, end: bare <= room - widthOf(shortest, shortAfter) ? shortAfter : "" };
 }
 
 /** Of what stands around a place, the spaces included. */
@@ -151,10 +164,10 @@ function placeInWords(
   const full = functionInWords(own);
   const place = lineOf(own);
   const called = via === undefined ? "" : functionInWords(via);
-  if (screen.isWide) return { name: full, place: place + (called === "" ? "" : ` via ${called}`) };
+  if (screen.isWhole) return { name: full, place: place + (called === "" ? "" : ` via ${called}`) };
   const room = width - displayWidth(place);
   const forVia = room - displayWidth(full) - " via ".length;
-  const isViaShown = called !== "" && forVia >= Math.min(LEAST_NAME, displayWidth(called));
+  const isViaShown = called !== "" && displayWidth(shortenName(called, forVia)) <= forVia;
   if (called !== "" && !isViaShown) screen.isShortened = true;
   const behind = isViaShown ? ` via ${screen.shorten(called, shortenName(called, forVia))}` : "";
   const forName = room - displayWidth(behind);

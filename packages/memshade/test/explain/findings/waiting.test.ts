@@ -29,8 +29,8 @@ describe("blocks that wait for JavaScript's collector", () => {
       place: { path: [{ function: "stars" }, { function: "main" }] },
     });
     expect(sentenceOf(finding!)).toMatchObject({
-      before: "of",
-      after: "waited for the collector: call free()",
+      before: "of blocks of",
+      after: "waited for JavaScript's garbage collector",
     });
   });
 

@@ -102,10 +102,10 @@ export function membersInWords(finding: WasteFinding, what: string): string {
   return `${names}: ${formatCount(size)} of ${element}${formatCount(site.element ?? site.size)} bytes ${size === 1 ? "is" : "are"} ${what}, in the ${blocksOf(site)} from ${whereOf(finding)}${followedText(site)}: ${formatBytes(finding.bytes)}.`;
 }
 
-/** What to try, with words that agree: `Drop the fields, or do not fill them in`. `them`: "it" or "them". */
+/** Advice whose words agree in number: `Remove the fields, or fill them only where they are read.` `them`: "it" or "them". */
 export function dropMembers({ object }: WasteFinding, or: (them: string) => string): string {
   const isOne = joined(object!.fields).length === 1;
-  return `Drop the ${isOne ? "field" : "fields"}, or ${or(isOne ? "it" : "them")}.`;
+  return `Remove the ${isOne ? "field" : "fields"}, or ${or(isOne ? "it" : "them")}.`;
 }
 
 /** Of large blocks the beginning alone is followed. */

@@ -30,7 +30,11 @@ const NS_PER_SECOND = 1e9;
 export function cpuReport(profile: CpuProfile, options: CpuReportOptions): string {
   const screen = new Screen(options);
   const { samples, program, command, notTracked } = profile;
-  screen.print(screen.paint.strong(`CPU time of ${cutMiddle(printable(program), 60)}`));
+  screen.print(
+    screen.paint.strong(
+      `CPU time of ${screen.isWhole ? printable(program) : cutMiddle(printable(program), 60)}`,
+    ),
+  );
   if (command.length > 0) {
     const line = printable(commandLine(command));
     screen.print(screen.paint.faint(screen.shorten(line, cutMiddle(line, screen.width))));

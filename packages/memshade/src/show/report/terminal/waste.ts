@@ -35,7 +35,7 @@ import { printCallers } from "./common/call-path.ts";
 import {
   endInWords,
   type HeadFact,
-  presenceInWords,
+  printCost,
   printFacts,
   printGaps,
   printWrapped,
@@ -75,7 +75,7 @@ export function wasteReport(file: WasteFile, options: WasteReportOptions): strin
     return screen.text();
   }
   screen.print("");
-  printFacts(screen, [...wasteFacts(file), ...presenceInWords(screen, options.presence)], 14);
+  printFacts(screen, wasteFacts(file), 14);
   // What is too small for a summary may stand below.
   if (options.findings !== undefined && options.findings.length > 0) printSummary(screen, options.findings);
   printFindings(screen, file, options.rows ?? USUAL_FINDINGS);
@@ -87,6 +87,7 @@ export function wasteReport(file: WasteFile, options: WasteReportOptions): strin
     screen.print(
       screen.paint.faint("  Record with --pairs to see who overwrote, repeated and loaded before"),
     );
+  printCost(screen, options.presence);
   return screen.text();
 }
 

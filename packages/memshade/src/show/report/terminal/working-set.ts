@@ -25,7 +25,7 @@ import type {
 import { printFindings } from "../findings.ts";
 import { curveSizes, footprintOf, linesOf, missRatioCurve } from "../json/locality.ts";
 import { type PathFrame, printCallers, printChain } from "./common/call-path.ts";
-import { presenceInWords, printGaps, printWrapped } from "./common/header.ts";
+import { printCost, printGaps, printWrapped } from "./common/header.ts";
 import { printModules } from "./common/modules.ts";
 import { Screen, type ScreenOptions } from "./common/screen.ts";
 import { sparkline } from "./common/sparkline.ts";
@@ -94,7 +94,7 @@ function nameOf(
         ? ""
         : `+0x${frame.offset.toString(16)}`;
   const room = Math.max(12, width - place.length - 1);
-  const whole = screen.isWide || displayWidth(name + called) <= room ? called : "";
+  const whole = screen.isWhole || displayWidth(name + called) <= room ? called : "";
   if (whole !== called) screen.isShortened = true;
   return `${screen.fit(name, room - displayWidth(whole))} ${screen.paint.faint(place + whole)}`;
 }
@@ -157,6 +157,8 @@ interface WorkingSetReportOptions extends ScreenOptions {
   readonly presence?: Presence | undefined;
   /** Of all tools of the run, to be shown below the head; undefined: elsewhere, or not at all. */
   readonly findings?: readonly Finding[] | undefined;
+  /** Line in place of findings where there are none. */
+  readonly noFindings?: string | undefined;
 }
 
 const DEFAULT_ROWS = 16;
@@ -172,16 +174,15 @@ export function workingSetReport(profile: WorkingSetProfile, options: WorkingSet
   const { paint } = screen;
   const command = printable(commandLine(profile.command));
   const heading = `Working set of ${command === "" ? printable(profile.program) : command}`;
-  screen.print(paint.heading(screen.isWide ? heading : cutMiddle(heading, screen.width)));
+  screen.print(paint.heading(screen.isWhole ? heading : cutMiddle(heading, screen.width)));
   printGaps(screen, profile.notTracked);
   printModules(screen, profile.modules);
-  for (const [who, took] of presenceInWords(screen, options.presence))
-    printWrapped(screen, `The ${who.toLowerCase()} ${took}.`, "", "  ", paint.faint);
   if (profile.options.assumeAligned)
     screen.print(paint.faint("Accesses were taken to be aligned as their hints say."));
   if (profile.instances.length === 0) screen.print("", "No module with a memory was run.");
-  if (options.findings !== undefined) printFindings(screen, options.findings);
+  if (options.findings !== undefined) printFindings(screen, options.findings, options.noFindings);
   for (const instance of profile.instances) printInstance(screen, profile, instance, options);
+  printCost(screen, options.presence);
   return screen.text();
 }
 

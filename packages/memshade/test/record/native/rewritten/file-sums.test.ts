@@ -30,7 +30,7 @@ describe("sums of files", () => {
   /** What another run finds. */
   function sumInNextRun(): string {
     const sums = new FileSums(folder);
-    const sum = sums.of(path);
+    const sum = sums.sumOf(path);
     sums.keep();
     return sum;
   }
@@ -85,11 +85,11 @@ describe("sums of files", () => {
 
   test("where nothing can be kept, files are read each time", () => {
     const sums = new FileSums(join(folder, "nowhere"));
-    expect(sums.of(path)).toBe(sha256("one"));
+    expect(sums.sumOf(path)).toBe(sha256("one"));
     sums.keep();
   });
 
   test("a file that is not there is the system's error", () => {
-    expect(() => new FileSums(folder).of(join(folder, "none"))).toThrow(/ENOENT/);
+    expect(() => new FileSums(folder).sumOf(join(folder, "none"))).toThrow(/ENOENT/);
   });
 });

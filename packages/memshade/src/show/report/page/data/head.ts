@@ -86,7 +86,7 @@ function factsOf({ heap, waste, workingset, objects, cpu, presence }: HeadOf): H
     ),
     ...(objects === undefined ? [] : [["Objects", sizesInWords(objects)] as HeadFact]),
     ...(cpu === undefined ? [] : cpuFacts(cpu)),
-    ...presenceInWords(screen, presence),
+    ...presenceInWords(screen, presence ?? heap?.description.presence),
   ];
 }
 

@@ -8,7 +8,7 @@ import {
 import type { RecordedTools } from "../../../../explain/analyses/recorded-tools.ts";
 import type { StaticsReport } from "../../../../explain/analyses/statics.ts";
 import type { PlaceFrame } from "../../../../explain/findings/finding-kind.ts";
-import { type Finding, kindOf, weightOf, wholeOfPart } from "../../../../explain/findings/index.ts";
+import { adviceOf, type Finding, kindOf, weightOf, wholeOfPart } from "../../../../explain/findings/index.ts";
 import { MEASURED_TOOLS, stacksOf } from "../../../../explain/measures/index.ts";
 import { firstRowOf } from "../../../../explain/measures/waste.ts";
 import { firstRowOf as firstRowOfInstance } from "../../../../explain/measures/working-set.ts";
@@ -476,7 +476,7 @@ function builtFindings(
     objects: (finding) => objects?.contextsOf(finding) ?? [],
   };
   return findings.map((finding): BuiltFinding => {
-    const { kind, tool, place, amount, unit, part, ...details } = finding;
+    const { kind, tool, place, amount, unit, part, advice: _, ...details } = finding;
     const path = place.path.map((frame) => frameOf(builder, frame));
     const contexts = contextsOf[tool](finding, path[0]!);
     return {
@@ -489,7 +489,7 @@ function builtFindings(
       details,
       partOf: wholeOfPart(finding),
       says: findingInWords(finding, { isShort: true }),
-      advice: kindOf(finding).advice,
+      advice: adviceOf(finding),
       ...(place.via === undefined ? {} : { via: frameOf(builder, place.via) }),
       weight: weightOf(finding),
       contexts: [...new Set([...contexts, ...clearedBy(finding, contexts, recorded)])],

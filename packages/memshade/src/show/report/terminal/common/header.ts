@@ -26,7 +26,17 @@ import { cutMiddle, printable, wrapWords } from "./text.ts";
 
 const SAID = "what the profiler took";
 
-/** Who took what, as lines of a report's head: whose they are, and a predicate. None where that is not known, or was said before. */
+/** Prints what profiling cost, at the end of a report. An earlier part of the same report may have printed it. */
+export function printCost(screen: Screen, presence: Presence | undefined, profilerBytes?: number): void {
+  const facts: HeadFact[] = presenceInWords(screen, presence);
+  if (facts.length === 0 && presence === undefined && profilerBytes !== undefined)
+    facts.push(["Profiler", `took ${formatBytes(profilerBytes)} of memory for itself`]);
+  if (facts.length === 0) return;
+  screen.print("", screen.paint.heading("Cost of profiling"));
+  printFacts(screen, facts, 12);
+}
+
+/** Returns who took what, as labels with predicates. Empty where it is not known, or was printed before. */
 export function presenceInWords(
   screen: Screen,
   presence: Presence | undefined,
@@ -66,7 +76,7 @@ const ALLOCATORS_SHOWN = 3;
 /** What ran and how it ended, then everything that the profile does not cover. */
 export function printTitle(screen: Screen, profile: HeapProfile): void {
   const { program, command, end } = profile.description;
-  const title = `Heap profile${program === undefined ? "" : ` of ${cutMiddle(printable(program), 40)}`}`;
+  const title = `Heap profile${program === undefined ? "" : ` of ${screen.isWhole ? printable(program) : cutMiddle(printable(program), screen.width / 2)}`}`;
   screen.printEnds(title, end === undefined ? "" : endInWords(end), screen.paint.strong);
   if (command !== undefined && command.length > 0) {
     const line = printable(commandLine(command));
@@ -160,10 +170,6 @@ export function heapFacts(screen: Screen, profile: HeapProfile): HeadFact[] {
   const { children } = profile.description;
   if (children !== undefined) line("Children", childrenInWords(children));
   facts.push(...binaryFacts(screen, profile, "Binaries"));
-  const taken = presenceInWords(screen, profile.description.presence);
-  for (const [who, took] of taken) line(who, took);
-  if (taken.length === 0 && totals?.profilerBytes !== undefined)
-    line("Profiler", `took ${formatBytes(totals.profilerBytes)} of memory for itself`);
   return facts;
 }
 
@@ -258,7 +264,7 @@ function allocatorsInWords({ modules }: HeapProfile): string[] {
       .map(({ role, index, name = `func[${index}]` }) => (name.includes(role) ? name : `${name} (${role})`));
     const more = functions.length > 3 ? ` and ${functions.length - 3} more` : "";
     const found = how === "none" ? "" : `, ${HOW_FOUND[how]}`;
-    const sure = confirmed === true ? ", borne out by the run" : "";
+    const sure = confirmed === true ? ", confirmed by the run" : "";
     return printable(`${names.join(", ")}${more}${known.length > 1 ? ` of ${name}` : ""}${found}${sure}`);
   });
   return known.length > ALLOCATORS_SHOWN

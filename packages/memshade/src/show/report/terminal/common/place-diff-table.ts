@@ -54,7 +54,7 @@ function nameOf(
   const place = line === undefined ? "" : ` (${printable(line)})`;
   const behind = callers.map(({ function: name = "?" }) => ` ← ${bareName(name)}`).join("");
   const name = functionInWords({ function: own.function });
-  if (screen.isWide) return `${name}${place}${behind}`;
+  if (screen.isWhole) return `${name}${place}${behind}`;
   const short = screen.shorten(name, shortenName(name, Math.max(1, room - displayWidth(place))));
   const rest = room - displayWidth(short) - displayWidth(place);
   return `${short}${place}${screen.shorten(behind, cutMiddle(behind, Math.max(0, rest)))}`;

@@ -2,11 +2,11 @@ import { replaceBrackets, withoutEllipses } from "../../../../explain/analyses/f
 import { compactName } from "../../../../explain/analyses/frames/place-names.ts";
 import { plural } from "../../../../profile/model/format.ts";
 import type { Paint } from "./paint.ts";
-import { cutMiddle, displayWidth, printable, takeEnd } from "./text.ts";
+import { cutMangled, displayWidth, printable, takeEnd } from "./text.ts";
 
 /**
- * Function names of C++ and Rust, made to fit. What tells functions apart is kept longest: first the
- * parameters go, then template arguments, then outer namespaces, last the middle.
+ * Shortens function names of C++ and Rust to `width` columns. Parameters go first, then template arguments, then outer namespaces.
+ * The function's own name is never cut: a line may become longer than the terminal is wide. A mangled name, which nobody can read, is.
  *
  *     std::vector<int, std::allocator<int> >::push_back(int const&)
  *     std::vector<int, std::allocator<int> >::push_back(…)
@@ -29,7 +29,7 @@ export function shortenName(name: string, width: number): string {
     ...(bare === "" ? [] : [bare, ...withoutNamespaces(bare)]),
   ];
   return (
-    candidates.find((candidate) => displayWidth(candidate) <= width) ?? cutMiddle(candidates.at(-1)!, width)
+    candidates.find((candidate) => displayWidth(candidate) <= width) ?? cutMangled(candidates.at(-1)!, width)
   );
 }
 
@@ -44,24 +44,30 @@ const PLACED = /^(.*) (\([^()]*\))(?: via .*)?$/;
  *
  *     load (load.cc:7) via std::vector::push_back
  *     load (load.cc:7)
- *     __memset_avx512_un…rms (…erms.S:307)
  */
 export function shortenPlace(text: string, width: number): string {
   const safe = printable(text);
   const [, name, place] = PLACED.exec(safe) ?? [];
   const isShort = displayWidth(safe) <= width || width < LEAST_PLACED;
   if (isShort || name === undefined || place === undefined) return shortenName(text, width);
-  const whole = shortenName(name, Math.max(width - displayWidth(place) - 1, Math.ceil(width / 2)));
-  const room = width - displayWidth(whole) - 1;
-  if (displayWidth(place) <= room) return `${whole} ${place}`;
-  return `${whole} (…${takeEnd(place, room - 2)}`;
+  const room = width - displayWidth(place) - 1;
+  if (room > 0) return `${shortenName(name, room)} ${place}`;
+  return `${shortenName(name, Math.ceil(width / 2))} (…${takeEnd(place, Math.floor(width / 2) - 3)}`;
 }
 
 /** A name of Kotlin or Java: `kotlin.collections.ArrayList.<init>`. */
 const PACKAGED = /^[\w$]+(\.([\w$]+|<[\w-]+>))+$/;
 
-/** The name without its first, first two, … outer namespaces. */
+/** A method of a Rust trait: `<alloc::vec::Vec as core::ops::drop::Drop>::drop`. */
+const TRAIT_METHOD = /^<([^<>]+) as ([^<>]+)>::([^<>:]+)$/;
+
+const lastPart = (path: string): string => path.slice(path.lastIndexOf("::") + 1).replace(/^:/, "");
+
+/** Returns the name without its first, first two, … outer namespaces. */
 function withoutNamespaces(name: string): string[] {
+  const [, type, trait, method] = TRAIT_METHOD.exec(name) ?? [];
+  if (method !== undefined)
+    return [`<${lastPart(type!)} as ${lastPart(trait!)}>::${method}`, `${lastPart(type!)}::${method}`];
   if (name.startsWith("<")) return [];
   const separator = PACKAGED.test(name) ? "." : "::";
   const parts = name.split(separator);
@@ -70,8 +76,10 @@ function withoutNamespaces(name: string): string[] {
 
 export interface ScreenOptions {
   readonly paint: Paint;
-  /** Columns that no line exceeds, unless `isWide`. */
+  /** Columns that lines are made for. Longer lines have a name that is longer still, or are of a screen that is wide or uncut. */
   readonly width: number;
+  /** False for pipes and files: names, places and command lines stand in full. True by default. */
+  readonly isCut?: boolean | undefined;
   /** Nothing is shortened: full names, complete call paths, lines as long as they get. */
   readonly isWide: boolean;
   /** Call paths are shown with all their frames, in as many lines as they need. */
@@ -90,6 +98,8 @@ export class Screen {
   readonly paint: Paint;
   readonly width: number;
   readonly isWide: boolean;
+  /** Names, places and command lines stand in full. */
+  readonly isWhole: boolean;
   readonly callerLines: number;
   readonly allFrames: boolean;
   readonly said: Set<string>;
@@ -100,6 +110,7 @@ export class Screen {
     paint,
     width,
     isWide,
+    isCut = true,
     allFrames = false,
     callerLines = USUAL_CALLER_LINES,
     said = new Set(),
@@ -107,6 +118,7 @@ export class Screen {
     this.paint = paint;
     this.width = width;
     this.isWide = isWide;
+    this.isWhole = isWide || !isCut;
     this.allFrames = allFrames;
     this.callerLines = callerLines;
     this.said = said;
@@ -118,17 +130,17 @@ export class Screen {
 
   /** A function name in at most `width` columns. */
   fit(name: string, width: number): string {
-    return this.shorten(name, shortenName(name, this.isWide ? Number.POSITIVE_INFINITY : width));
+    return this.shorten(name, shortenName(name, this.isWhole ? Number.POSITIVE_INFINITY : width));
   }
 
   /** The same of a function with its place, as `placeOf` has it. */
   fitPlace(place: string, width: number): string {
-    return this.shorten(place, shortenPlace(place, this.isWide ? Number.POSITIVE_INFINITY : width));
+    return this.shorten(place, shortenPlace(place, this.isWhole ? Number.POSITIVE_INFINITY : width));
   }
 
   /** The same with another way to shorten. */
   shorten(name: string, shortened: string): string {
-    if (this.isWide) return printable(name);
+    if (this.isWhole) return printable(name);
     if (shortened !== printable(name)) this.isShortened = true;
     return shortened;
   }

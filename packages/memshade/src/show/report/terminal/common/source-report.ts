@@ -124,7 +124,7 @@ class FileLines {
     const source = printable((this.#text?.[number - 1] ?? "").replaceAll("\t", "  "));
     const place = `  ${padLeft(String(number), width)} │ `;
     const room = screen.width - cells.length - place.length;
-    const shown = screen.isWide ? source : cutEnd(source, room);
+    const shown = screen.isWhole ? source : cutEnd(source, room);
     return (
       (line === undefined ? cells : amount(cells)) +
       faint(place) +

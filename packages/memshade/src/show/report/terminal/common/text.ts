@@ -37,6 +37,11 @@ export function cutMiddle(text: string, width: number): string {
   return `${start}…${end}`;
 }
 
+/** Cuts the end off a mangled name that is too wide. Other names stay whole. */
+export function cutMangled(name: string, width: number): string {
+  return name.search(MANGLED) < 0 ? name : cutEnd(name, width);
+}
+
 /** Cuts the end off a text that is too wide. */
 export function cutEnd(text: string, width: number): string {
   return displayWidth(text) <= width ? text : `${takeStart(text, Math.max(width - 1, 0))}…`;

@@ -246,7 +246,7 @@ function placeName(
   const called = via === undefined ? "" : ` via ${bareName(via.function ?? "a library")}`;
   const name = functionInWords(own);
   const room = Math.max(12, width - displayWidth(place) - displayWidth(made));
-  const isWhole = screen.isWide || displayWidth(name + called) <= room;
+  const isWhole = screen.isWhole || displayWidth(name + called) <= room;
   if (!isWhole && called !== "") screen.isShortened = true;
   const shown = isWhole ? called : "";
   return `${strong(screen.fit(name, room - displayWidth(shown)))}${faint(place + shown + made)}`;

@@ -43,6 +43,7 @@ import { printFindings } from "../../findings.ts";
 import { amountFormat } from "../../measure-format.ts";
 import {
   pathsAndSites,
+  printCost,
   printNothingAllocated,
   printSummary,
   printTitle,
@@ -134,6 +135,8 @@ export interface HeapReportOptions extends ScreenOptions {
   readonly thresholds?: HotColdThresholds | undefined;
   /** Of all tools of the run, to be shown below the head; undefined: elsewhere, or not at all. */
   readonly findings?: readonly Finding[] | undefined;
+  /** Line in place of findings where there are none. */
+  readonly noFindings?: string | undefined;
   readonly statics?: StaticsReport | undefined;
 }
 
@@ -150,7 +153,7 @@ export function heapReport(profile: HeapProfile, options: HeapReportOptions): st
     return screen.text();
   }
   printSummary(screen, profile);
-  if (options.findings !== undefined) printFindings(screen, options.findings);
+  if (options.findings !== undefined) printFindings(screen, options.findings, options.noFindings);
   if (profile.contexts.length > 0) {
     new HeapSections(screen, profile, options.rows).print();
     if (options.statics !== undefined) printStaticData(screen, options.statics, options.rows);
@@ -162,6 +165,7 @@ export function heapReport(profile: HeapProfile, options: HeapReportOptions): st
     }
   }
   printHints(screen, profile, options.input, options.statics !== undefined);
+  printCost(screen, profile.description.presence, profile.description.totals?.profilerBytes);
   return screen.text();
 }
 

@@ -19,12 +19,12 @@ export function siteInWords(screen: Screen, { frame, offset }: ObjectSite, width
   if (frame === undefined) return `offset 0x${offset.toString(16)}`;
   const line = shortPlace({ file: frame.file, line: frame.line });
   const shown = line === undefined ? `0x${offset.toString(16)}` : printable(line);
-  const place = ` (${screen.isWide ? shown : cutMiddle(shown, LONGEST_PLACE)})`;
+  const place = ` (${screen.isWhole ? shown : cutMiddle(shown, LONGEST_PLACE)})`;
   const name = functionInWords({ function: frame.name ?? `func[${frame.function}]` });
   const left = Math.max(8, width - displayWidth(place));
   return (
     screen.paint.strong(
-      screen.shorten(name, shortenName(name, screen.isWide ? Number.POSITIVE_INFINITY : left)),
+      screen.shorten(name, shortenName(name, screen.isWhole ? Number.POSITIVE_INFINITY : left)),
     ) + screen.paint.faint(place)
   );
 }

@@ -23,7 +23,7 @@ import { commandLine } from "../../../../profile/model/shell-words.ts";
 import type { StackFrame } from "../../../../profile/model/working-set/working-set.ts";
 import { printFindings } from "../../findings.ts";
 import { printChain } from "../common/call-path.ts";
-import { presenceInWords, printGaps, printWrapped } from "../common/header.ts";
+import { printCost, printGaps, printWrapped } from "../common/header.ts";
 import { printModules } from "../common/modules.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { sparkline } from "../common/sparkline.ts";
@@ -112,6 +112,8 @@ export interface ObjectsReportOptions extends ScreenOptions {
   readonly presence?: Presence | undefined;
   /** Of all tools of the run, to be shown below the head; undefined: elsewhere, or not at all. */
   readonly findings?: readonly Finding[] | undefined;
+  /** Line in place of findings where there are none. */
+  readonly noFindings?: string | undefined;
 }
 
 /** In front of the names of types and sites. */
@@ -127,17 +129,16 @@ export function objectsReport(profile: ObjectsProfile, options: ObjectsReportOpt
   const { paint } = screen;
   const command = printable(commandLine(profile.command));
   const heading = `Objects of ${command === "" ? printable(profile.program) : command}`;
-  screen.print(paint.heading(screen.isWide ? heading : cutMiddle(heading, screen.width)));
+  screen.print(paint.heading(screen.isWhole ? heading : cutMiddle(heading, screen.width)));
   printGaps(screen, profile.notTracked);
   printModules(screen, profile.modules);
-  for (const [who, took] of presenceInWords(screen, options.presence))
-    printWrapped(screen, `The ${who.toLowerCase()} ${took}.`, "", "  ", paint.faint);
   printWrapped(screen, sizesInWords(profile), "", "  ", paint.faint);
   if (profile.parts.length === 0) screen.print("", "No module with garbage-collected objects was run.");
-  if (options.findings !== undefined) printFindings(screen, options.findings);
+  if (options.findings !== undefined) printFindings(screen, options.findings, options.noFindings);
   const rows = options.rows ?? DEFAULT_ROWS;
   for (const part of profile.parts) printPart(screen, profile, part, rows);
   printUnread(screen, profile, options.rows);
+  printCost(screen, options.presence);
   return screen.text();
 }
 

@@ -46,7 +46,7 @@ describe.skipIf(!isPossible)("the process that takes marks out of a file", () =>
       piece: (at, marks) => {
         for (const [i, mark] of marks.entries()) if (mark !== 0) found.push([at + i, mark]);
       },
-      taken: () => undefined,
+      endSnapshot: () => undefined,
     });
     const last = SHARED_UNITS * CONTROL_BYTES - 1;
     const places = [CONTROL_BYTES, CONTROL_BYTES + PIECE_BYTES - 1, 2 ** 30 + 5, 2 ** 41 + 77, last];
@@ -73,7 +73,7 @@ describe.skipIf(!isPossible)("the process that takes marks out of a file", () =>
       mkdtempSync(join(folder, "owners-")),
       file,
       process.pid,
-      { piece: (at, _, owners) => found.push([at, [...owners!]]), taken: () => undefined },
+      { piece: (at, _, owners) => found.push([at, [...owners!]]), endSnapshot: () => undefined },
       { owners: true },
     );
     const write = (at: number, ...words: number[]) =>
@@ -115,7 +115,7 @@ describe.skipIf(!isPossible)("the process that takes marks out of a file", () =>
     const other = mkdtempSync(join(folder, "other-"));
     const reader = new MarkReader(other, join(folder, "none"), process.pid, {
       piece: () => undefined,
-      taken: () => undefined,
+      endSnapshot: () => undefined,
     });
     expect(await reader.take()).toBeUndefined();
   });
@@ -133,7 +133,7 @@ describe("what it writes", () => {
       const said: unknown[] = [];
       const listener = {
         piece: (at: number, _: Uint8Array, words?: Uint32Array) => said.push([at, [...words!]]),
-        taken: () => undefined,
+        endSnapshot: () => undefined,
       };
       const stream = new MarkStream(listener, true);
       for (let at = 0; at < all.length; at += length) stream.add(all.subarray(at, at + length));
@@ -156,7 +156,7 @@ describe("what it writes", () => {
       const said: unknown[] = [];
       const stream = new MarkStream({
         piece: (at, bytes) => said.push([at, bytes.length, bytes.every((byte) => byte === 1)]),
-        taken: (one) => said.push(one),
+        endSnapshot: (one) => said.push(one),
       });
       for (let at = 0; at < all.length; at += length) stream.add(all.subarray(at, at + length));
       expect(said).toEqual([
