@@ -1,16 +1,7 @@
 import { type RunModule, TRAMPOLINE_BYTES } from "../../profile/model/run.ts";
 import { distinctNames, tellingExports } from "./module-names.ts";
 import type { InstrumentedInfo } from "./options.ts";
-import type { InstanceHandle, SharedPlace } from "./session.ts";
-
-/** A module of a run. */
-export interface RecordedModule {
-  info: InstrumentedInfo;
-  readonly original: () => Uint8Array;
-  readonly path: string | null;
-  /** Instances so far, those that are gone included. */
-  instances: number;
-}
+import type { InstanceHandle, RecordedModule, SharedPlace } from "./session.ts";
 
 /** Distance between the segments of two modules in the address space of a run. */
 export const MODULE_SPAN = 2n ** 32n;

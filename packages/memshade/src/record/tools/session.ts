@@ -5,7 +5,6 @@ import type { RunPart, RunPartFile } from "./assemble-run.ts";
 import type { DescribeHostFrame, ToldStacks } from "./heap/read/host-callers.ts";
 import type { KnownReach, LookThrough } from "./heap/read/reach/apply-reach.ts";
 import type { InstrumentedInfo, ToolName } from "./options.ts";
-import type { RecordedModule } from "./recorded-modules.ts";
 import type { ModuleRuns } from "./waste/read/site-runs.ts";
 
 /** A place in the source, as far as it is known. */
@@ -53,6 +52,15 @@ export interface SharedPlace {
   local: number;
 }
 
+/** A module of a run. */
+export interface RecordedModule {
+  info: InstrumentedInfo;
+  readonly original: () => Uint8Array;
+  readonly path: string | null;
+  /** Instances so far, those that are gone included. */
+  instances: number;
+}
+
 /** What a tool needs to know of the run to describe what it recorded. */
 export interface RunFacts {
   /** The program and its arguments. */
@@ -65,12 +73,6 @@ export interface RunFacts {
   linesOf: LinesOf | undefined;
   typesOf?: TypesOf | undefined;
   describeFrame?: DescribeHostFrame | undefined;
-}
-
-/** A file of a profile, by its name in the run folder. */
-export interface ProfileFile {
-  name: string;
-  contents: string | Uint8Array;
 }
 
 /** What one tool recorded up to a moment. */

@@ -6,7 +6,7 @@ import {
   type RunInstances,
   type RunModule,
 } from "../../../profile/model/run.ts";
-import { assembleRun, filesOfParts } from "../../tools/assemble-run.ts";
+import { assembleRun, filesOfParts, type ProfileFile } from "../../tools/assemble-run.ts";
 import { HEAP_FILE } from "../../tools/heap/read/heap-session.ts";
 import {
   type DescribeHostFrame,
@@ -18,14 +18,7 @@ import type { KnownReach, LookThrough } from "../../tools/heap/read/reach/apply-
 import type { InstrumentedInfo } from "../../tools/index.ts";
 import { RecordedModules } from "../../tools/recorded-modules.ts";
 import type { ToolOptions } from "../../tools/run-options.ts";
-import type {
-  InstanceHandle,
-  LinesOf,
-  ProfileFile,
-  SharedPlace,
-  ToolSession,
-  TypesOf,
-} from "../../tools/session.ts";
+import type { InstanceHandle, LinesOf, SharedPlace, ToolSession, TypesOf } from "../../tools/session.ts";
 import { sessionsOf } from "../../tools/sessions.ts";
 import type { ModuleRuns } from "../../tools/waste/read/site-runs.ts";
 import { furtherMemories, type ShadowMemories } from "../instance/host-calls.ts";

@@ -23,8 +23,15 @@ import type { RunPartFile } from "../../assemble-run.ts";
 import type { HeapSessionOptions } from "../../heap-options.ts";
 import { ModuleFunctions } from "../../module-functions.ts";
 import type { InstrumentedInfo } from "../../options.ts";
-import { MODULE_SPAN, type RecordedModule } from "../../recorded-modules.ts";
-import type { InstanceHandle, LinesOf, RunFacts, ToolSession, ToolSnapshot } from "../../session.ts";
+import { MODULE_SPAN } from "../../recorded-modules.ts";
+import type {
+  InstanceHandle,
+  LinesOf,
+  RecordedModule,
+  RunFacts,
+  ToolSession,
+  ToolSnapshot,
+} from "../../session.ts";
 import { runPlaces } from "../../source-places.ts";
 import { type HeapSeries, withHistory } from "./block-entry.ts";
 import { ContextTable, type MergedContext, pathKey, type ShadowContext } from "./context-table.ts";

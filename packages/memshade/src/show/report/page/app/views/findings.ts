@@ -172,7 +172,7 @@ function noFinding({ head, weights, objects }: PageModel["data"]): string {
   const knowsUse =
     weights.some(({ id }) => ["accesses", "dead", "unread"].includes(id)) ||
     head.keys.some(({ word }) => word === "never-read") ||
-    objects.some(({ tool, cells }) => tool === "objects" && cells.reads !== undefined);
+    objects.some(({ cells }) => cells.reads !== undefined);
   if (knowsUse)
     return "No finding: nothing in the program's own code, as far as it has names, is worth a change.";
   return `No finding. Accesses were not recorded: what is never read was not looked for${head.notTracked.length > 0 ? " (Help says more)" : ""}.`;
