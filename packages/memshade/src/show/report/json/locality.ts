@@ -17,17 +17,17 @@ function histogramOf(entries: readonly (readonly [number, number])[]): ValueHist
   return histogram;
 }
 
-/** The curve of a sampled stream, corrected as SHARDS has it. */
+/** Returns the curve of a sampled stream, with the correction of SHARDS. */
 export function missRatioCurve(locality: LocalityRecord): MissRatioCurve {
   const { references, sampled, rate, cold } = locality;
   return shardsCurve({ references, sampled, rate, cold, distances: histogramOf(locality.distances) });
 }
 
-/** Smaller caches than this say nothing of a sample: it cannot tell such distances apart. */
+/** Smallest cache of a curve from samples: sampling does not resolve shorter distances. */
 const SMALLEST_SAMPLED_LINES = 64;
 const SMALLEST_SAMPLED_WINDOW = 1024;
 
-/** Cache sizes, in lines, at which a curve is known. */
+/** Returns the cache sizes, in lines, at which a curve is known. */
 export function curveSizes(locality: LocalityRecord): number[] {
   const most = linesOf(locality);
   const sizes: number[] = [];
@@ -39,12 +39,12 @@ export function curveSizes(locality: LocalityRecord): number[] {
     }
 }
 
-/** Distinct lines of the run, estimated from a sample. */
+/** Returns the number of distinct lines of the run, estimated from a sample. */
 export function linesOf({ cold, rate }: LocalityRecord): number {
   return Math.round(cold / rate);
 }
 
-/** fp(T): mean number of distinct lines in windows of T references, T in powers of two. */
+/** Returns fp(T): the mean number of distinct lines in windows of T references, T in powers of two. */
 export function footprintOf(locality: LocalityRecord): { references: number; lines: number }[] {
   const { references, rate } = locality;
   const footprint = new FootprintCurve({
@@ -60,7 +60,7 @@ export function footprintOf(locality: LocalityRecord): { references: number; lin
   return points;
 }
 
-/** Curves and histograms as JSON: sizes in lines and bytes, ratios from 0 to 1. */
+/** Returns curves and histograms as JSON: sizes in lines and bytes, ratios from 0 to 1. */
 export function localityJson(locality: LocalityRecord) {
   const { rate } = locality;
   const curve = missRatioCurve(locality);
@@ -83,7 +83,7 @@ export function localityJson(locality: LocalityRecord) {
   };
 }
 
-/** The instructions that miss most, with estimates for the whole run. */
+/** Returns the instructions with most misses, as estimates for the whole run. */
 export function localitySites(locality: LocalityRecord) {
   const { rate, sites, sitesAtLines } = locality;
   const misses = sites.reduce((sum, site) => sum + site.misses, locality.otherSites.misses);
