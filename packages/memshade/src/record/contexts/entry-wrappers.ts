@@ -64,7 +64,7 @@ export class EntryWrappers {
     const { catchesHostExceptions, leaves, followed, inside, byReference } = surroundings;
     this.#keepsInside = inside >= 0 && !byReference && !leaves;
     this.#catches = catchesHostExceptions && !leaves && (followed.length > 0 || this.#keepsInside);
-    this.#left = this.#catches ? around.left : undefined;
+    this.#left = this.#catches ? surroundings.left : undefined;
   }
 
   /** Returns the body of the wrapper around `target`. `type` is the type without the carried word. */
