@@ -132,9 +132,8 @@ export interface AttributionOptions {
   owners?: boolean | undefined;
 }
 
+/** Options of reuse times and distances, by references to a sample of the lines (SHARDS). */
 export interface LocalityOptions {
-  /** Use every reference, or references to a sample of the lines (SHARDS; the default). */
-  method?: "exact" | "shards";
   /** Sampled share of the lines. Default 0.01. */
   rate?: number | undefined;
   /** Size of the cache whose misses are counted per instruction, bytes. Default 32 KiB. */
