@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { Run } from "../../../../src/profile/model/run.ts";
 import { MAIN } from "../../../command.ts";
 
-/** Whether programs can be made here that are recorded. */
+/** True if this machine can compile programs and record them. */
 export const canCompile =
   process.platform === "linux" &&
   process.arch === "x64" &&
@@ -22,13 +22,13 @@ export function compileProgram(source: string, target: string, options: readonly
   if (status !== 0) throw new Error(stderr);
 }
 
-/** `memshade` with these arguments, in a folder. */
+/** Runs `memshade` with these arguments in a folder. */
 export function memshade(folder: string, args: readonly string[], more: NodeJS.ProcessEnv = {}) {
   const env = { ...process.env, ...more };
   return spawnSync(process.execPath, [MAIN, ...args], { encoding: "utf8", env, cwd: folder });
 }
 
-/** `memshade run` with these arguments. */
+/** Runs `memshade run` with these arguments in a folder. */
 export function memshadeRun(folder: string, args: readonly string[], more: NodeJS.ProcessEnv = {}) {
   return memshade(folder, ["run", ...args], more);
 }

@@ -13,7 +13,7 @@ import { type LocalityTables, readLocality } from "../../../../src/record/tools/
 import { WorkingSetReader } from "../../../../src/record/tools/working-set/read/working-set-session.ts";
 import { wat } from "../../../support/assemble.ts";
 
-/** The locality of one call of the exported function `run`. */
+/** Locality of one call of the exported function `run`. */
 function locality(
   body: string,
   options: LocalityOptions,
@@ -35,7 +35,7 @@ function locality(
   return readLocality(shadow, tables, new WorkingSetReader(shadow, layout).read().accesses);
 }
 
-/** What a sample of all lines has in common with the exact method. */
+/** Tables that a sample of all lines shares with the exact method. */
 const pick = ({ distances, times, firsts, cold, sites }: LocalityTables) => ({
   distances,
   times,
@@ -47,7 +47,7 @@ const exact = (body: string, memory?: string) => locality(body, { method: "exact
 const sum = (entries: readonly [number, number][]) =>
   entries.reduce((total, [, weight]) => total + weight, 0);
 
-/** Touches `lines` lines `rounds` times from address $a on, each by a loop. */
+/** Touches `lines` lines `rounds` times from address $a on, in loops. */
 const sweeps = (lines: number, rounds: number, stride = 64) => `
   (loop $round
     (local.set $i (i32.const 0))
@@ -135,7 +135,7 @@ describe("sampled references", () => {
 
   describe.each([0.01, 0.05, 0.125, 0.3, 1])("of which a part of %d is", (rate) => {
     const count = 40_000;
-    /** Two places 40 bytes apart, accessed in either order. */
+    /** Accesses at two addresses 40 bytes apart, in either order. */
     const pairs = (order: readonly number[]) => `
       (loop $l
         (local.set $a (i32.and (i32.mul (local.get $i) (i32.const 1237)) (i32.const 0x1ffff)))

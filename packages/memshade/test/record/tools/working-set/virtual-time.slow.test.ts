@@ -12,11 +12,11 @@ const FUNCTIONS = 5;
 const FUEL = 300;
 const LOCALS = ["", "(local i32)", "(local i32 i64)", "(local f64 i32)", "(local i32 i32 v128)"];
 
-/** Random functions of nested blocks, loops, branches and calls that read bytes here and there. Each call ends. */
+/** Random functions of nested blocks, loops, branches and calls that read single bytes. Each call terminates. */
 class ControlFlow {
   readonly #choices: Choices;
   #label = 0;
-  /** Loops around the statement: no branch goes back to them but their own. */
+  /** Loops around the statement: only their own branches go back to them. */
   #loops = 0;
 
   constructor(seed: number) {
@@ -114,7 +114,6 @@ class ControlFlow {
   }
 }
 
-/** Calls all functions of a module in turn. */
 function callAll(exports: WebAssembly.Exports): void {
   for (let i = 0; i < FUNCTIONS; i++) {
     (exports.refuel as () => void)();
@@ -122,7 +121,7 @@ function callAll(exports: WebAssembly.Exports): void {
   }
 }
 
-/** Runs a module; what the clock said at each end of an interval, and how many accesses there were. */
+/** Runs a module; returns the clock and the number of accesses at each end of an interval. */
 function clockOf(text: string) {
   const { bytes, info } = instrument(wat(text), {
     tools: ["workingset"],
@@ -136,7 +135,7 @@ function clockOf(text: string) {
   const view = new DataView(memory.buffer);
   const references = () => Number(view.getBigUint64(locality.state + LocalityState.references, true));
   const ends: { clock: number; references: number }[] = [];
-  // At the end of an interval the module asks for the call stack, which is looked for by an error's text.
+  // At the end of an interval the module asks for the call stack, which the host reads from an error's text.
   const note = Error.prepareStackTrace;
   const limit = Object.getOwnPropertyDescriptor(Error, "stackTraceLimit");
   Object.defineProperty(Error, "stackTraceLimit", {

@@ -15,7 +15,7 @@ const rangesOf = (words: Record<number, number>) => {
 
 describe("what WASI calls touch", () => {
   it("fd_write reads its vectors and as many bytes as it wrote", () => {
-    // Two buffers of 10 bytes, of which the call took 14.
+    // Two buffers of 10 bytes, of which the call used 14.
     const ranges = rangesOf({ 100: 1000, 104: 10, 108: 2000, 112: 10, 200: 14 });
     expect(ranges.touched("fd_write", [1, 100, 2, 200], 0)).toEqual({
       reads: [
