@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { wat } from "../support/assemble.ts";
 import { memshade, newFolder } from "./support/command-line.ts";
 
-/** Two tables of which one is read in part and the other not at all, and counters. */
+/** Two tables, one read in part and the other not at all, and counters. */
 const SOURCE = `
 extern void *malloc(unsigned long);
 extern void free(void *);

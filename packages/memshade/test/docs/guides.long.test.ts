@@ -8,21 +8,21 @@ import { folderOfUser, type } from "./as-typed.ts";
 const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const GUIDES = pathOf("../../../../docs/guides/");
 
-/** What opens pages of others has tests of its own, against a server. */
+/** Guides that open pages of other servers have their own tests, with a server. */
 const OPENS_PAGES = /memshade browser|playwright/;
 const OF_NATIVE_PROGRAMS = /\.\/program\b(?!\.)/;
 const NATIVE_PROGRAM = "/bin/ls";
 const canRunNative = process.platform === "linux" && process.arch === "x64" && existsSync(NATIVE_PROGRAM);
 if (!canRunNative)
   console.warn(`SKIPPED: ${NATIVE_PROGRAM} of x86-64 Linux is not there: no native program is recorded`);
-/** Its run is that of a test suite, which has a test of its own too. */
+/** The run comes from a test suite, which has its own test. */
 const OF_A_SUITE = "playwright-tests.md";
 
-/** It builds a program, whose compiler may be missing. */
+/** The guide builds a program, whose compiler may be missing. */
 const BUILDS = "hints-for-the-compiler.md";
 const CATALOGUE = `${GUIDES}catalogue.cpp`;
 
-/** The command lines of a guide, one after the other. */
+/** Command lines of a guide, in order. */
 function commandsOf(guide: string): string[] {
   const text = readFileSync(`${GUIDES}${guide}`, "utf8");
   return [...text.matchAll(/^```sh\n(.*?)^```$/gms)]
@@ -52,7 +52,7 @@ const { instance } = await WebAssembly.instantiate(readFileSync("program.wasm"),
 wasi.start(instance);
 `,
     );
-    // What a page or another host hands over.
+    // The run that a page or another host would provide.
     type(cwd, "npx memshade run --out FOLDER app.wasm");
     for (const command of commandsOf(guide)) {
       const { status, stdout, stderr } = type(cwd, command);

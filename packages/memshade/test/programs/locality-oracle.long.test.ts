@@ -35,7 +35,7 @@ function linesOf({ addresses, sizes, length }: AccessTrace): number[] {
   return lines;
 }
 
-/** Reuse times and distances by a list of lines, the newest first. */
+/** Reuse times and distances from a list of lines, the newest first. */
 function byNaiveStack(lines: readonly number[]) {
   const stack: number[] = [];
   const lastOf = new Map<number, number>();
@@ -85,7 +85,7 @@ describe.skipIf(!canTrace).each([
   });
 });
 
-/** The curves of the library, as the report has them. */
+/** The library's curves, as the report has them. */
 function missRatios(method: "exact" | "shards", tables: LocalityTables): (size: number) => number {
   const record = { method, ...tables, sites: [], otherSites: { sites: 0, misses: 0 }, sitesAtLines: 512 };
   const curve = missRatioCurve(record);
@@ -120,7 +120,7 @@ describe.each([
     ] as const) {
       const lines = points(method, measure(program, args, options)).map(({ lines }) => lines);
       expect(lines.length).toBeGreaterThan(5);
-      // Windows double: a concave curve grows by at most as much as it has.
+      // Windows double: a concave curve at most doubles.
       for (let i = 1; i < lines.length; i++) {
         expect(lines[i]).toBeGreaterThanOrEqual(lines[i - 1] - 1e-6);
         expect(lines[i]).toBeLessThanOrEqual(2.02 * lines[i - 1] + 1e-6);

@@ -29,7 +29,7 @@ export async function profileWasi(
   return { stdout: Buffer.from(wasi.output(1)).toString(), run, raw, contexts: readRaw(raw).contexts };
 }
 
-/** Name of the function in which a PC lies. */
+/** Name of the function that contains a PC. */
 export function functionAt(module: RunModule, pc: bigint): string | undefined {
   const offset = Number(pc - BigInt(module.start));
   return module.functions.find((candidate) => candidate.offset <= offset && offset < candidate.end)?.name;
@@ -48,7 +48,7 @@ function plainName(name: string): string {
   return name.replace(/\(.*$/, "");
 }
 
-/** What the profile says of the sites that a program keeps account of, in the account's own form. */
+/** The profile's figures for the sites of a program's own account, in the account's form. */
 export function measuredTruth(profiled: ProfiledRun, truth: ReadonlyMap<string, SiteTruth>): SiteTruth[] {
   const measured = new Map<string, SiteTruth>();
   const live = new Map(profiled.run.heap?.sites.map((site) => [site.stackId, site]));

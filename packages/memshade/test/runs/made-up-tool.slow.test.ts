@@ -29,7 +29,7 @@ function column(of: (pool: Pool) => number[]) {
   return (profile: unknown) => ({ amounts: of(profile as Pool) });
 }
 
-/** All that is known of it: its measures and rows, and how it is found and read. */
+/** All tables of the tool: its measures and rows, and its reader. */
 const POOL: ToolMeasures & ToolShelf = {
   tool: TOOL as MeasuredTool,
   name: "pool",
@@ -84,7 +84,7 @@ const folder = newFolder();
 const plain = { color: "never", rows: 10, group: "site" } as const;
 const terminal = { isTerminal: false, environment: {} };
 
-// The tables are read when the views are loaded: these are loaded anew, and other tests of this process later once more.
+// Views read the tables when they are loaded. They are reloaded here, and again for later tests of this process.
 beforeAll(() => {
   vi.resetModules();
   vi.doMock(TABLES.measures, async (load) => {

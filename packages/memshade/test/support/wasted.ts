@@ -45,7 +45,7 @@ export class Wasted {
     return this.reader.read(false);
   }
 
-  /** What a run folder would have. */
+  /** Content of the run folder's file. */
   file(): WasteFile {
     const { engine, contexts, objects, compat } = this.reader.description;
     const options = { engine, contexts, objects, compat };

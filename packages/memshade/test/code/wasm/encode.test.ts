@@ -240,7 +240,7 @@ describe("encodeModule with changes", () => {
         .range(full.bytes, 0, dropped.start)
         .range(full.bytes, dropped.payloadEnd, full.bytes.length)
         .finish();
-      // A module that lacks this section need not be whole, so the view is made by hand.
+      // A module without this section may be invalid, so the view is built by hand.
       const shift = dropped.payloadEnd - dropped.start;
       const move = (offset: number) => (offset > dropped.start ? offset - shift : offset);
       const sections = full.sections

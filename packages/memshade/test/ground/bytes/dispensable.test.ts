@@ -6,7 +6,7 @@ afterEach(() => {
   process.env.MEMSHADE_STRICT = "1";
 });
 
-/** What reading something dispensable comes to: its value, and what is told. */
+/** Result of reading dispensable data: its value, and the messages. */
 function readOr(read: () => string): unknown[] {
   const told: string[] = [];
   return [dispensable(read, (reason) => told.push(reason)), ...told];

@@ -11,7 +11,7 @@ import type { ByteWriter } from "../../../../src/ground/bytes/writer.ts";
 import { type BlockType, CATCH_KINDS, type CatchClause, type Immediates, type Memarg } from "./operators.ts";
 import { writeTypes } from "./reencode.ts";
 
-/** Writes an instruction from its decoded form, all integers in their shortest encoding. */
+/** Writes a decoded instruction, all integers in their shortest encoding. */
 export function writeInstruction(writer: ByteWriter, id: number, immediates: Immediates): void {
   writeOpcode(writer, id);
   writeImmediates(writer, immediates);

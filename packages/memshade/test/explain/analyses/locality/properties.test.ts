@@ -16,7 +16,7 @@ import { curveOf, reuseOfTrace } from "./reuse-of-trace.ts";
 
 const stream = fc.array(fc.nat(40), { minLength: 1, maxLength: 300 });
 
-/** Misses of a fully associative cache: its lines, the most recently used one first. */
+/** Misses of a fully associative LRU cache: its lines, the most recently used first. */
 function missesOfCache(lines: readonly number[], size: number): number {
   const cache: number[] = [];
   let misses = 0;
@@ -37,7 +37,7 @@ function footprintByWindows(lines: readonly number[], window: number): number {
   return sum / (lines.length - window + 1);
 }
 
-/** A stream with hot and cold lines and passes over arrays, as programs have; repeatable. */
+/** A reproducible stream with hot and cold lines and passes over arrays, as programs have. */
 function mixedStream(length: number): number[] {
   let state = 12345;
   const random = (below: number) => {

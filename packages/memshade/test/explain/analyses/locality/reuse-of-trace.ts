@@ -4,7 +4,7 @@ import {
   ValueHistogram,
 } from "../../../../src/explain/analyses/locality.ts";
 
-/** The reuses of a trace of lines, by the definition: an LRU stack that is searched from its top. */
+/** Reuses of a trace of lines by definition: an LRU stack that is searched from its top. */
 export function reuseOfTrace(lines: readonly number[]): ReuseProfile {
   const stack: number[] = [];
   const lastOf = new Map<number, number>();
@@ -28,7 +28,6 @@ export function reuseOfTrace(lines: readonly number[]): ReuseProfile {
   return { references: lines.length, lines: stack.length, times, distances, firsts, lasts };
 }
 
-/** The exact curve of a trace. */
 export function curveOf({ distances, lines, references }: ReuseProfile): MissRatioCurve {
   return new MissRatioCurve(distances, lines, references);
 }

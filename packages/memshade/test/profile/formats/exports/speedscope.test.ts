@@ -13,7 +13,7 @@ interface SpeedscopeProfile {
   weights: number[];
 }
 
-/** What a viewer sees: each profile with its samples as names. */
+/** Profiles as a viewer reads them: each with its samples as names. */
 function read(profile: SampleProfile) {
   const file = JSON.parse([...writeSpeedscope(profile, "memshade@1")].join(""));
   return {

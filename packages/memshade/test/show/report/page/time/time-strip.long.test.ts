@@ -24,7 +24,7 @@ describe.skipIf(!hasChromium)("the time strip", () => {
   const says = (page: Page) => page.locator(".timeline-says output").first().textContent();
   const range = async (page: Page) =>
     new URLSearchParams(((await page.evaluate("location.hash")) as string).slice(1)).get("range");
-  /** Drags from one part of the lanes to another one, 0 to 1. */
+  /** Drags from one position of the lanes to another, 0 to 1. */
   const drag = async (page: Page, from: number, to: number) => {
     const { x, y, width, height } = (await heap(page).boundingBox())!;
     await page.mouse.move(x + from * width, y + height / 2);

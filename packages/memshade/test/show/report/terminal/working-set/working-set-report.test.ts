@@ -88,7 +88,7 @@ describe("phases", () => {
       [0, 1, 2000],
       [2, 5, 6000],
     ]);
-    // More of something is no rest of it.
+    // A rest is not summed up with later intervals of the same kind.
     expect(named("abcdefghi")).toEqual([
       [0, 1, 2000],
       [2, 4, 5000],
