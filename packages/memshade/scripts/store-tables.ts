@@ -3,7 +3,7 @@ import { STORE_TABLES } from "../src/profile/formats/parquet-store.ts";
 const START = "<!-- tables -->\n";
 const END = "<!-- end -->";
 
-/** A page about stores with all tables between its marks: docs/fleet.md. */
+/** A page about stores with all tables between their marks: docs/fleet.md. */
 export function withStoreTables(page: string): string {
   const [before, rest] = page.split(START);
   const after = rest?.split(END)[1];
