@@ -4,7 +4,6 @@ import { fileURLToPath } from "node:url";
 const NAME = "MEMSHADE_TEST_COMMAND";
 const inPackage = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
 
-/** File of the command, for tests that start it. */
 export const MAIN: string = process.env[NAME] ?? inPackage("src/cli/main.ts");
 
 /** Runs before all tests: they start the built command if no source is newer, which takes a third of the time of the sources. */

@@ -10,7 +10,6 @@ const files = readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
   .map((path) => path.replaceAll("\\", "/"))
   .filter((path) => path.endsWith(".ts") && !path.split("/").includes("assembly"));
 
-/** Files below src/ that a file imports or re-exports, including types. */
 function importsOf(path: string): string[] {
   const { importedFiles } = ts.preProcessFile(readFileSync(join(SOURCE, path), "utf8"), true, true);
   return importedFiles

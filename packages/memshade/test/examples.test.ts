@@ -6,7 +6,6 @@ import { afterAll, describe, expect, it } from "vitest";
 
 const SOURCE = fileURLToPath(new URL("../src", import.meta.url));
 
-/** Source files of the package's entry points. */
 const ENTRIES: Readonly<Record<string, string>> = {
   memshade: "index.ts",
   "memshade/unwind": "unwinding.ts",
@@ -19,7 +18,6 @@ interface Example {
   readonly code: string;
 }
 
-/** Code blocks behind `@example` in the doc comments of a file. */
 function examplesOf(path: string): Example[] {
   const text = readFileSync(join(SOURCE, path), "utf8");
   return [...text.matchAll(/^ *\* @example\n *\* ```ts\n((?: *\*.*\n)*?) *\* ```$/gm)].map((match) => ({

@@ -101,7 +101,6 @@ export function heapPicture(
   };
 }
 
-/** The profile of a picture as reports get it. */
 export function profileOfPicture(...picture: Parameters<typeof heapPicture>): HeapProfile {
   const { raw, run } = heapPicture(...picture);
   return heapProfileFromRaw(raw, run, (modules) => createRunSymbolizer(modules, run, (name) => name));
@@ -115,7 +114,6 @@ export function rawProfileOfPicture(picture: string): HeapProfile {
   );
 }
 
-/** Writes a picture as a run's directory. */
 export function writePicture(directory: string, { run, raw }: HeapPicture): string {
   fs.mkdirSync(directory, { recursive: true });
   fs.writeFileSync(path.join(directory, "run.json"), JSON.stringify(run));
@@ -183,7 +181,6 @@ function siteOf({ blocks, size, facts }: Row, index: number): RunSite {
   };
 }
 
-/** Names of facts by field. */
 const REACH_FACTS = {
   lost: ["lostBlocks", "lostBytes"],
   indirect: ["indirectlyLostBlocks", "indirectlyLostBytes"],

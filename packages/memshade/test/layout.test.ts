@@ -48,7 +48,6 @@ const PACKAGES_OF: Readonly<Record<string, readonly string[]>> = {
 /** Packages that are bundled into the code that web pages import. */
 const BUNDLED_FOR_PAGES = ["@noble/hashes/sha2.js"];
 
-/** Folders that must work in a web page as in Node. */
 const WITHOUT_NODE = [
   "ground/",
   "code/",
@@ -70,7 +69,6 @@ interface SourceFile {
   imports: string[];
 }
 
-/** The files of src/, without AssemblyScript files, which are separate programs. */
 function readSources(): SourceFile[] {
   return readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".ts") && !path.split(sep).includes("assembly"))

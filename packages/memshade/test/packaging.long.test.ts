@@ -49,7 +49,6 @@ const SETTINGS = {
   files: ["user.ts"],
 };
 
-/** Folder of a package installed in the repository. */
 function installed(name: string): string {
   const [found] = (require.resolve.paths(name) ?? []).map((folder) => join(folder, name)).filter(existsSync);
   return found!;

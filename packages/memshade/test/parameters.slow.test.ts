@@ -13,7 +13,6 @@ const MOST_PARAMETERS = 6;
  */
 const isAssemblyScript = (file: string) => file.split(sep).includes("assembly");
 
-/** Functions in a file that take more positional parameters. */
 function crowdedFunctions(file: string): string[] {
   const source = ts.createSourceFile(file, readFileSync(join(SOURCE, file), "utf8"), ts.ScriptTarget.Latest);
   const found: string[] = [];

@@ -70,7 +70,6 @@ function run(command: string, args: readonly string[]): string {
   return stdout;
 }
 
-/** Builds a program over the previous one, and records it. */
 async function record(source: string, name: string, file = "app.c"): Promise<string> {
   writeFileSync(at(file), source);
   run("clang-22", [...WASM, "-O2", "-g", "-c", at(file), "-o", at("app.o")]);

@@ -33,7 +33,6 @@ if (!hasDhat) console.warn("SKIPPED: Valgrind's dh_view.html is not installed (D
 const cwd = newFolder();
 const run = join(cwd, "shop");
 
-/** Path of the run exported in a format. */
 async function exported(name: string, ...words: string[]): Promise<string> {
   const { stderr, code } = await memshade(["export", "shop", ...words, "-o", name], { cwd });
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(`written to ${name}`) });
@@ -266,7 +265,6 @@ async function freePort(): Promise<number> {
 describe("on a terminal", () => {
   const hasScript = spawnSync("script", ["--version"]).status === 0;
 
-  /** Output of a command on a terminal of its own. */
   function onTerminal(...words: string[]): string {
     const line = [process.execPath, MAIN, ...words].join(" ");
     return spawnSync("script", ["-qec", line, "/dev/null"], { cwd, encoding: "utf8" }).stdout;

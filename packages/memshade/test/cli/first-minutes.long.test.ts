@@ -14,7 +14,6 @@ beforeAll(() => {
   writeFileSync(join(cwd, "app.js"), "console.log(1);");
 });
 
-/** Message of a command that ends with exit code 2. */
 async function mistake(words: readonly string[], place = cwd, input = ""): Promise<string> {
   const { stdout, stderr, code } = await memshade(words, { cwd: place, input });
   expect({ words, stdout, code }).toEqual({ words, stdout: "", code: 2 });

@@ -4,7 +4,6 @@ import { describe, expect, it } from "vitest";
 import { memshade, newFolder, onlyRun, runFolders } from "./support/command-line.ts";
 import { LIBRARY, writeProgram } from "./support/programs.ts";
 
-/** Runs a script; returns its run and the text of `report`. */
 async function record(files: Record<string, string>, args: readonly string[], wasm = "library.wasm") {
   const cwd = newFolder();
   for (const [name, text] of Object.entries(files)) {

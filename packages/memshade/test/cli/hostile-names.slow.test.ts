@@ -12,7 +12,6 @@ const HOSTILE = "\u001b]0;\u0007\u009b1m\u202e".slice(0, 11);
 const OBEYED = /(?![\n\t])[\p{Cc}\p{Bidi_Control}]/u;
 const COLOURS = new RegExp(`${String.fromCharCode(0x1b)}\\[[\\d;]*m`, "g");
 
-/** A program in which an allocating function has a hostile name. */
 function hostileProgram(): Buffer {
   const [name, hostile] = [Buffer.from("short_lived"), Buffer.from(HOSTILE)];
   const bytes = readFileSync(PROGRAM);

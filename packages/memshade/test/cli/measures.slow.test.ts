@@ -39,7 +39,6 @@ async function succeed(...args: string[]): Promise<string> {
   return stdout;
 }
 
-/** Additive measures of a run's tools. */
 const additive = (run: string) =>
   MEASURES.filter((one) => isAdditive(one) && recordedTools(at(run)).includes(recordedWith(one.tool)));
 
@@ -91,7 +90,6 @@ async function checkTotals(run: string, ids: readonly string[]): Promise<Totals>
   return Object.fromEntries(found.limits.map(({ measure: id, value }) => [id, value]));
 }
 
-/** A comparison of a tool gives the totals of all its measures. */
 async function diffTotals(run: string, expected: Totals): Promise<Totals> {
   const totals: Record<string, number> = {};
   const sides = { old: [at(run)], new: [at(run)] };
@@ -130,7 +128,6 @@ async function pageTotals(run: string): Promise<Totals> {
   );
 }
 
-/** Totals from a store's trend with one build. */
 async function storeTotals(run: string): Promise<Totals> {
   const store = `fleet-${run}`;
   await succeed("store", "add", "--to", store, "--build", "a", run);

@@ -18,7 +18,6 @@ import { assemble, LIBRARY, manySites, READS_A_LOCAL_TOO_MANY, writeProgram } fr
 const WRITTEN = /memshade: profile written to (\S+); see it with: memshade report \1\n/;
 const NOTHING = "memshade: no WebAssembly module was instantiated; nothing was written\n";
 
-/** A folder with `library.wasm` and a script. */
 function withScript(name: string, text: string): string {
   const cwd = newFolder();
   writeProgram(cwd, "library.wasm", LIBRARY);

@@ -7,7 +7,6 @@ import { EXIT_7, LIBRARY, writeProgram } from "./support/programs.ts";
 
 const PATIENCE_MS = 40_000;
 
-/** Replaces a file by a pipe without a writer. */
 function makePipe(path: string): void {
   rmSync(path, { force: true });
   spawnSync("mkfifo", [path]);
@@ -22,7 +21,6 @@ const RUN_FILES = [
   "workingset.json",
 ];
 
-/** Commands, and the file of each that is a pipe. */
 const CASES: [args: string[], pipe: string][] = [
   [["run", "--out", "new", "pipe"], "pipe"],
   [["run", "--out", "new", "--tool", "waste", "--learn", "pipe", "seven.wasm"], "pipe"],

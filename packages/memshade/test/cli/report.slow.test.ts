@@ -26,7 +26,6 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Standard output of the command. */
 async function memshade(...words: string[]): Promise<string> {
   const program = new Command("memshade").exitOverride();
   addReportCommand(program);

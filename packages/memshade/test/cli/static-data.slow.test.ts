@@ -45,7 +45,6 @@ function run(command: string, args: readonly string[]): string {
   return stdout;
 }
 
-/** A folder with a run of the program in `run`. */
 async function recorded(): Promise<(name: string) => string> {
   const folder = newFolder();
   const at = (name: string) => join(folder, name);

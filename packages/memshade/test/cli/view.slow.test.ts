@@ -29,7 +29,6 @@ beforeAll(async () => {
   expect(ran.code, ran.stderr).toBe(0);
 });
 
-/** Starts `memshade view` of the run, and waits for its first screen. */
 async function view(
   options: Partial<TerminalOptions> = {},
   args: readonly string[] = [],

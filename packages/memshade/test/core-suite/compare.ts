@@ -10,7 +10,6 @@ const MOST_READ_MODULES = 3;
 /** Outcomes of each script without tools. */
 export type Plain = ReadonlyMap<Script, readonly Outcome[]>;
 
-/** Outcomes of scripts with tools. */
 export interface Comparison {
   /** Number of compared assertions, and of those that the engine rejects even without tools. */
   compared: number;
@@ -26,7 +25,6 @@ export function runPlain(scripts: readonly Script[], form: Form): Plain {
   return new Map(scripts.map((script) => [script, runScript(script, PLAIN, form)]));
 }
 
-/** Runs scripts with tools, and compares each outcome with the plain one. */
 export function compareScripts(plain: Plain, options: InstrumentOptions, form: Form): Comparison {
   const all: Comparison = { compared: 0, refused: 0, differences: {} };
   let read = 0;

@@ -4,7 +4,6 @@ import { profileFiles, Recorder } from "../../src/record/host/run/recorder.ts";
 import { type InstrumentedInfo, type InstrumentOptions, instrument } from "../../src/record/tools/index.ts";
 import type { InstanceHandle } from "../../src/record/tools/session.ts";
 
-/** Compiles and instantiates modules, with tools or without. */
 export interface Engine {
   compile(bytes: Uint8Array): WebAssembly.Module;
   instantiate(module: WebAssembly.Module, imports: WebAssembly.Imports): WebAssembly.Exports;

@@ -9,7 +9,6 @@ import type { Engine } from "./engine.ts";
 import type { Action, Command, Definition, Script, SuiteModule, Value } from "./script.ts";
 import { Values } from "./values.ts";
 
-/** Outcome of one command. */
 export interface Outcome {
   line: number | "end";
   type: Command["type"];
@@ -17,11 +16,9 @@ export interface Outcome {
   text: string;
   /** True if code ran: false for modules that the engine rejects, and for commands on them. */
   ran: boolean;
-  /** True if the outcome is the asserted one. */
   asserted: boolean;
 }
 
-/** Form of its modules that a script runs with. */
 export type Form = "bytes" | "withAllocator";
 
 /** Runs all commands of a script. The last outcomes are the final state of memories, tables and globals. */
@@ -65,7 +62,6 @@ class Absent extends Error {}
 
 interface Compiled {
   module: WebAssembly.Module;
-  /** Types of the instance's exported functions. */
   types: ReadonlyMap<string, FuncType>;
 }
 
@@ -105,7 +101,6 @@ class ScriptRun {
     }
   }
 
-  /** Final content of the exported memories, globals and tables. */
   finalState(): Outcome[] {
     return this.#all.flatMap(({ exports }, i) =>
       Object.entries(exports).flatMap(([name, value]): Outcome[] => {
@@ -245,7 +240,6 @@ function describeState(value: unknown, describe: (value: unknown) => string): st
   return "tag";
 }
 
-/** The host module that all scripts may import. */
 function spectest(): WebAssembly.ModuleImports {
   const table = (address: "i32" | "i64") =>
     new WebAssembly.Table({

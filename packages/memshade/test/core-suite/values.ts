@@ -7,10 +7,8 @@ const NAN64 = 0x7ff8000000000000n;
 
 type Call = (...operands: unknown[]) => unknown;
 
-/** Calls functions with the values of one script, and describes the results. */
 export class Values {
   readonly #literals: Script["literals"];
-  /** Values that scripts pass as host references. */
   readonly #references = new Map<string, object>();
   readonly #invokers = new Map<unknown, Call>();
 

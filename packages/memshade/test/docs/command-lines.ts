@@ -3,11 +3,9 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
 
-/** A command line of memshade in the documentation, and its position. */
 export interface ShownCommand {
   readonly page: string;
   readonly line: string;
-  /** Words behind `memshade`, without quotes. */
   readonly words: readonly string[];
 }
 
@@ -36,7 +34,6 @@ export function commandsOfPage(page: string): ShownCommand[] {
   return [...inBlocks, ...indented, ...inline].flatMap((line) => commandsOfLine(page, line));
 }
 
-/** Command lines in the examples of a help text. */
 export function commandsOfHelp(verb: string, help: string): ShownCommand[] {
   const [, examples = ""] = /^Examples:\n((?: {2}.*\n)+)/m.exec(`${help}\n`) ?? [];
   return linesOf(examples).flatMap((line) => commandsOfLine(`memshade ${verb} --help`, line));

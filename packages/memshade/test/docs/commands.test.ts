@@ -7,7 +7,6 @@ import { commandsOfHelp, commandsOfPage, PAGES, type ShownCommand } from "./comm
 
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
 
-/** Options of other programs and of npm's scripts. */
 const OPTIONS_OF_OTHERS = new Set(
   `--memory --no-inline --call-graph --raw --enable-source-maps --target --cap-add --run-libc-freeres --filter-markup --no-wasm-opt
   --strip-all --profiling-funcs --profiling --keep-debug --debug --pool --no-strip-wasm --data-binary --write`.split(

@@ -22,7 +22,6 @@ const OF_A_SUITE = "playwright-tests.md";
 const BUILDS = "hints-for-the-compiler.md";
 const CATALOGUE = `${GUIDES}catalogue.cpp`;
 
-/** Command lines of a guide, in order. */
 function commandsOf(guide: string): string[] {
   const text = readFileSync(`${GUIDES}${guide}`, "utf8");
   return [...text.matchAll(/^```sh\n(.*?)^```$/gms)]

@@ -14,7 +14,6 @@ function shown(command: string): string {
   return block!.split("\n").slice(2).join("\n");
 }
 
-/** A folder with a script and the checkout's packages. */
 function withTour(lines: readonly string[]): string {
   const cwd = newFolder();
   mkdirSync(join(cwd, "memshade.out"));

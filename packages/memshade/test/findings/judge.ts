@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import type { Amount, Answer } from "./planted.ts";
 
-/** Programs and their sources. */
 export const PLANTED = new URL("../fixtures/planted/", import.meta.url);
 
 /** Findings on a screen: the indented lines below "Summary". */

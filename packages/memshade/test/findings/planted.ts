@@ -1,4 +1,3 @@
-/** Expected finding for one planted problem. */
 export interface Answer {
   /** Words of the glossary, any of which names the problem. */
   readonly kinds: readonly string[];
@@ -44,7 +43,6 @@ function inScript(source: string, kinds: readonly string[], ...amounts: Amount[]
   return { source, program: source, kinds, amounts };
 }
 
-/** One of several problems of a larger program. */
 function among(problem: string, of: PlantedProblem): PlantedProblem {
   return { ...of, problem };
 }

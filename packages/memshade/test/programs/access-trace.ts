@@ -10,7 +10,6 @@ const PROGRAMS = fileURLToPath(new URL("../fixtures/programs/", import.meta.url)
 
 export const canTrace = existsSync(WASM_OPT);
 
-/** Loads and stores of a run in order, in columns. */
 export class AccessTrace {
   length = 0;
   addresses = new Uint32Array(1 << 16);

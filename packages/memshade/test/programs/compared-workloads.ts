@@ -7,7 +7,6 @@ const COMPARE = fileURLToPath(new URL("../../../../bench/harness/compare.ts", im
 
 interface Comparison {
   results: Record<string, string>;
-  /** Sizes of the compiled modules, by variant. */
   modules: Record<string, number>[];
 }
 
@@ -21,7 +20,6 @@ function compare(name: string, variants: readonly string[]): Comparison {
   return JSON.parse(output.trimEnd().split("\n").at(-1) as string);
 }
 
-/** Tests that packages behave the same with an instrumented module. */
 export function describeWorkloads(workloads: readonly Workload[], variants: readonly string[]): void {
   describe.each(workloads.map((workload) => ({ workload, name: workload.name })))(
     "$name, instrumented",

@@ -10,12 +10,10 @@ export const INSTRUMENTED: readonly Variant[] = (Object.keys(VARIANTS) as Varian
   (variant) => variant !== "plain" && !variant.startsWith("workingset ") && !variant.endsWith(" again"),
 );
 
-/** Bytes of `test/fixtures/programs/<path>.wasm`. */
 export function programBytes(path: string): Uint8Array {
   return new Uint8Array(readFileSync(new URL(`${path}.wasm`, PROGRAMS)));
 }
 
-/** Committed text of a module, `test/fixtures/programs/<path>.wat`. */
 export function programText(path: string): string {
   return readFileSync(new URL(`${path}.wat`, PROGRAMS), "utf8");
 }
@@ -38,12 +36,10 @@ export function instantiate(module: WebAssembly.Module, imports: WebAssembly.Imp
   return hideAddedExports(new WebAssembly.Instance(module, imports));
 }
 
-/** Observable behaviour of a WASI program. */
 export interface WasiRun {
   stdout: string;
   stderr: string;
   end: WasiEnd;
-  /** Final size of its memory, bytes. */
   memoryBytes: number;
   exports: string[];
 }

@@ -85,7 +85,6 @@ describe.skipIf(!canTrace).each([
   });
 });
 
-/** The library's curves, as the report has them. */
 function missRatios(method: "exact" | "shards", tables: LocalityTables): (size: number) => number {
   const record = { method, ...tables, sites: [], otherSites: { sites: 0, misses: 0 }, sitesAtLines: 512 };
   const curve = missRatioCurve(record);

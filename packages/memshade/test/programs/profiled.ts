@@ -7,7 +7,6 @@ import { profile } from "../../src/record/host/profile.ts";
 import type { SiteTruth } from "./fixtures.ts";
 import { programBytes } from "./fixtures.ts";
 
-/** A profiled run of a WASI program from the fixtures. */
 export interface ProfiledRun {
   stdout: string;
   run: Run;
@@ -29,7 +28,6 @@ export async function profileWasi(
   return { stdout: Buffer.from(wasi.output(1)).toString(), run, raw, contexts: readRaw(raw).contexts };
 }
 
-/** Name of the function that contains a PC. */
 export function functionAt(module: RunModule, pc: bigint): string | undefined {
   const offset = Number(pc - BigInt(module.start));
   return module.functions.find((candidate) => candidate.offset <= offset && offset < candidate.end)?.name;

@@ -1,18 +1,15 @@
 import { createHash } from "node:crypto";
 import { describeEnd, programFrames } from "../../../../bench/harness/wasi.ts";
 
-/** Behaviour of a module from `fixtures/programs/wat` that its host can observe. */
 export interface Observation {
   /** Result of every exported `test_…` function, called in the order of the exports. */
   results: Record<string, string>;
-  /** Values passed to the imported `log`. */
   log: number[];
   /** Size and contents of every memory, size of every table, value of every global that the host can reach. */
   state: Record<string, string>;
   exports: string[];
 }
 
-/** The host that those modules import from; a new one for each run. */
 class Host {
   readonly log: number[] = [];
   readonly memory = new WebAssembly.Memory({ initial: 1, maximum: 16 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { INSTRUMENTED, runWasi, type WasiRun } from "./fixtures.ts";
 
-/** A run of a program: its arguments and its input. */
 interface Case {
   args?: string[];
   stdin?: string;

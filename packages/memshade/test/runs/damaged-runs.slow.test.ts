@@ -20,7 +20,6 @@ const canRunNative = process.platform === "linux" && process.arch === "x64" && e
 if (!canRunNative)
   console.warn(`SKIPPED: ${NATIVE} of x86-64 Linux is not there: no native program is recorded`);
 
-/** A copy of a run with one of its files damaged. */
 function damaged(run: string, copy: string, seed: number): void {
   const random = randomNumbers(seed);
   const names = readdirSync(run);
@@ -34,7 +33,6 @@ function damaged(run: string, copy: string, seed: number): void {
   );
 }
 
-/** Runs every report on a run. */
 async function tell(run: string): Promise<void> {
   const loaded = await loadTools(run, recordedTools(run));
   const findings = runFindings(loaded);

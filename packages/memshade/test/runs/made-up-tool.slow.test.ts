@@ -11,7 +11,6 @@ import type { ToolShelf } from "../../src/runs/shelves.ts";
 import { newFolder } from "../cli/support/command-line.ts";
 import { heapPicture, writePicture } from "../heap-picture.ts";
 
-/** A pool of blocks beside the heap, as a tool might record it. */
 interface Pool {
   readonly blocks: readonly {
     readonly path: readonly string[];
@@ -29,7 +28,6 @@ function column(of: (pool: Pool) => number[]) {
   return (profile: unknown) => ({ amounts: of(profile as Pool) });
 }
 
-/** All tables of the tool: its measures and rows, and its reader. */
 const POOL: ToolMeasures & ToolShelf = {
   tool: TOOL as MeasuredTool,
   name: "pool",

@@ -8,7 +8,6 @@ if (!CAN_BUILD.wasm)
   console.warn("SKIPPED: clang-22 with WASI libraries is not installed, no program is given advice");
 
 const SOURCE = readFileSync(new URL("table.c", import.meta.url), "utf8");
-/** Numbers of entries, and of lookups of all of them. */
 const INPUTS = [
   ["1000", "40"],
   ["2000", "30"],
@@ -21,7 +20,6 @@ async function succeed(args: readonly string[], cwd: string): Promise<string> {
   return stdout;
 }
 
-/** A store with runs over all inputs. */
 async function storeOf(source: string): Promise<string> {
   const cwd = newFolder();
   const program = compile("wasm", source, join(cwd, "table.c"));

@@ -4,7 +4,6 @@ import { dirname, join } from "node:path";
 import { expect } from "vitest";
 
 const WASM = ["--target=wasm32-wasip1", "--sysroot=/", "-I/usr/include/wasm32-wasi"];
-/** Targets for which a compiler is installed. */
 export const CAN_BUILD = {
   wasm:
     ["clang-22", "wasm-ld-22"].every((tool) => spawnSync(tool, ["--version"]).status === 0) &&

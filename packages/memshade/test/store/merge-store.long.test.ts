@@ -7,7 +7,6 @@ import { sharedPath } from "../shared-path.ts";
 
 const profiles = sharedPath("fixtures/memprof");
 
-/** Inputs that are merged together, and the programs that they need. */
 const GROUPS: Readonly<
   Record<string, { readonly inputs: readonly string[]; readonly binaries: readonly string[] }>
 > = {

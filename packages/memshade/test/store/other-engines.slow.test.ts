@@ -43,13 +43,11 @@ async function ask({ port }: Node, sql: string): Promise<string> {
   return text;
 }
 
-/** Output of `store sql` without the queries. */
 async function tablesOf(store: string): Promise<string[]> {
   const { stdout } = await memshade(["store", "sql", "clickhouse", "--store", store], { cwd: "/" });
   return stdout.split(/;\n/).filter((statement) => /^create /m.test(statement));
 }
 
-/** A table whose rows come from the tables of that name on some nodes. */
 function ofNodes(statement: string, nodes: readonly Node[]): string {
   return statement.replace(
     /create table (\w+) \(([\s\S]*)\) engine = File\(.*\)/,

@@ -6,7 +6,6 @@ import { CAN_BUILD, compile } from "./compile.ts";
 for (const [target, canBuild] of Object.entries(CAN_BUILD))
   if (!canBuild) console.warn(`SKIPPED: no compiler for ${target} programs, none is built anew for a store`);
 
-/** Three call paths to malloc. */
 const SOURCE = `#include <stdlib.h>
 #include <string.h>
 struct node { struct node *next; char *name; };

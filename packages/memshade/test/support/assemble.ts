@@ -7,7 +7,6 @@ import wabtFactory from "wabt";
 
 export const wabt = await wabtFactory();
 
-/** All proposals that wabt supports. */
 export const FEATURES = {
   exceptions: true,
   mutable_globals: true,

@@ -13,7 +13,6 @@ export interface AttributedOptions extends WorkingSetOptions {
   /** The allocation functions, in the form of `--allocator`. */
   allocator?: string;
   imports?: WebAssembly.Imports;
-  /** True to add the heap profiler. */
   heap?: boolean;
 }
 
@@ -58,7 +57,6 @@ export function linesByContext(
   );
 }
 
-/** Lines of each context in the whole run. */
 export function totals(attribution: Attribution): Record<string, number> {
   return linesByContext(
     attribution,

@@ -3,7 +3,6 @@ import { type InstrumentOptions, instrument } from "../../src/record/tools/index
 import { EXACT, type GranuleCount, MERGED, Watched } from "./counters.ts";
 import { countNaively, naiveCounts } from "./naive-counters.ts";
 
-/** One call from the host: an export and its operands. */
 export type Call = readonly [name: string, ...operands: unknown[]];
 
 /** Imports of a module, new for every run, and a record of their use. */
@@ -11,15 +10,11 @@ export interface Host {
   imports: WebAssembly.Imports;
   /** State to compare after the calls: memories, tables, globals, and logs. */
   state?: Record<string, unknown>;
-  /** Receives the exports before the first call. */
   connect?(exports: WebAssembly.Exports): void;
-  /** Called before each call. */
   begin?(): void;
-  /** True if the host has caught a trap. */
   caughtTrap?(): boolean;
 }
 
-/** Observable behaviour of a run. */
 export interface Behaviour {
   results: string[];
   state: Record<string, string>;
@@ -63,7 +58,6 @@ function describe(value: unknown): string {
   return typeof value === "function" ? `function of ${value.length}` : String(value);
 }
 
-/** Hash of the non-zero words and their positions. */
 function hashOf(words: Int32Array): number {
   let hash = 0;
   for (let i = 0; i < words.length; i++)

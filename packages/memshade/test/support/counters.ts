@@ -2,7 +2,6 @@ import { type InstrumentedInfo, type InstrumentOptions, instrument } from "../..
 
 const GRANULE_BYTES = 8;
 
-/** Number of accesses of one granule, and whether one of them was a read. */
 export interface GranuleCount {
   count: number;
   reads: boolean;
@@ -42,7 +41,6 @@ export class Watched {
     return new Uint32Array(this.#shadow.buffer, 0, (this.info.layout?.coveredBytes ?? 0) / GRANULE_BYTES);
   }
 
-  /** Number of accesses of each accessed granule, by address. */
   counts(): Record<number, number> {
     return Object.fromEntries(Object.entries(this.granules()).map(([at, { count }]) => [at, count]));
   }

@@ -100,7 +100,6 @@ class FuzzingHost {
   }
 }
 
-/** An importable value that is no function. */
 function valueFor(entry: Import): unknown {
   switch (entry.kind) {
     case "global": {

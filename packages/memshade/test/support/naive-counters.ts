@@ -73,12 +73,10 @@ export function countNaively(bytes: Uint8Array): Uint8Array {
   });
 }
 
-/** Counters of a module made by `countNaively`, one per granule. */
 export function naiveWords(instance: WebAssembly.Instance): Uint32Array {
   return new Uint32Array((instance.exports[COUNTERS] as WebAssembly.Memory).buffer);
 }
 
-/** Counts so far of a module made by `countNaively`, by granule. */
 export function naiveCounts(instance: WebAssembly.Instance): Record<number, GranuleCount> {
   return granulesOf(naiveWords(instance));
 }

@@ -8,11 +8,8 @@ import { SHADOW_MEMORY } from "../../src/record/tools/host-interface.ts";
 import { type InstrumentedInfo, type InstrumentOptions, instrument } from "../../src/record/tools/index.ts";
 import type { InstanceHandle } from "../../src/record/tools/session.ts";
 
-/** One calling context of the profile. */
 export interface ProfiledContext {
-  /** Names of the functions, innermost first. */
   stack: string[];
-  /** Code offsets of the calls, innermost first. */
   offsets: number[];
   module: number;
   mib: Mib;
@@ -116,7 +113,6 @@ export class Profiled {
     return counts;
   }
 
-  /** The only context. */
   only(): ProfiledContext {
     const contexts = this.contexts();
     if (contexts.length !== 1) throw new RangeError(`${contexts.length} contexts where one was expected`);

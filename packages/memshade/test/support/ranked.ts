@@ -26,7 +26,6 @@ export function topOf(profiles: MeasuredProfiles, asked: Asked): string | undefi
   return ranking && topTable(ranking, profiles, { paint: createPaint(false), width: 80, isWide, rows });
 }
 
-/** The same as parsed JSON. */
 // biome-ignore lint/suspicious/noExplicitAny: JSON of any shape.
 export function topJsonOf(profiles: MeasuredProfiles, asked: Asked): any {
   const ranking = rankingOf(profiles, asked);

@@ -10,7 +10,6 @@ import { type InstrumentOptions, instrument } from "../../src/record/tools/index
 import type { InstanceHandle } from "../../src/record/tools/session.ts";
 import { type Behaviour, behaviourOf, type Call, type Host, type Variant } from "./behaviour.ts";
 
-/** A run of a module with some tools, as `profile()` makes it. */
 export interface Recorded {
   behaviour: Behaviour;
   profile: Profile;
@@ -18,7 +17,6 @@ export interface Recorded {
 
 const NO_HOST = (): Host => ({ imports: {} });
 
-/** Instruments the module, makes the calls, and reads back all recorded data. */
 export function record(
   module: Uint8Array,
   calls: readonly Call[],

@@ -12,7 +12,6 @@ export function isThorough(seed: number): boolean {
   return MINUTES === 0 || seed % 20 === 0;
 }
 
-/** Time that a test may take, ms. */
 export const SEARCH_TIMEOUT = Math.max(300_000, MINUTES * 60_000 * 2);
 
 /**

@@ -27,7 +27,6 @@ export function reportOf(
   });
 }
 
-/** Accessed cells by address, as in the file. */
 export function cellsOf(profiled: Profiled): Record<number, number> {
   const found: Record<number, number> = {};
   for (const { cellBytes, runs } of staticsOf(profiled).modules)

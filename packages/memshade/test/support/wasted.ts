@@ -45,7 +45,6 @@ export class Wasted {
     return this.reader.read(false);
   }
 
-  /** Content of the run folder's file. */
   file(): WasteFile {
     const { engine, contexts, objects, compat } = this.reader.description;
     const options = { engine, contexts, objects, compat };

@@ -50,7 +50,6 @@ export class Started {
     });
   }
 
-  /** Resolves when the program has printed a text to either stream. */
   async printed(text: string): Promise<void> {
     while (!this.stdout.includes(text) && !this.stderr.includes(text)) {
       if (this.child.exitCode !== null || this.child.signalCode !== null)
@@ -84,7 +83,6 @@ export function memshade(args: readonly string[], options: StartOptions): Promis
   return startMemshade(args, { input: "", ...options }).ended;
 }
 
-/** A new folder, removed after the tests of the file. */
 export function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "memshade-test-"));
   folders.push(folder);
@@ -113,7 +111,6 @@ export function readRun(folder: string): Run {
   return JSON.parse(readFileSync(join(folder, "run.json"), "utf8")) as Run;
 }
 
-/** The only run below the default folder. */
 export function onlyRun(cwd: string): Run {
   const names = runFolders(cwd);
   if (names.length !== 1) throw new Error(`expected one run, found ${names.join(", ") || "none"}`);

@@ -13,7 +13,6 @@ export function assemble(text: string): Uint8Array<ArrayBuffer> {
   }
 }
 
-/** Writes an assembled program into a folder and returns its path. */
 export function writeProgram(folder: string, name: string, text: string): string {
   const path = join(folder, name);
   writeFileSync(path, assemble(text));
@@ -110,7 +109,6 @@ export const RECURSE = `(module
     (i32.add (call $down (i32.add (local.get 0) (i32.const 1))) (i32.const 1)))
   (func (export "_start") (drop (call $down (i32.const 0)))))`;
 
-/** Allocates and frees at `count` call sites, one after the other. */
 export function manySites(count: number): string {
   const site = "(call $free (call $malloc (i32.const 32)))";
   return wasiProgram(site.repeat(count));

@@ -10,7 +10,6 @@ const POLL_MS = 20;
 /** Time limit, longer than any command takes on a busy machine. */
 const PATIENCE_MS = 40_000;
 
-/** True if commands can run in a pseudo-terminal here. */
 export const hasPseudoTerminals = spawnSync("script", ["--version"]).status === 0;
 
 export const UP = "\u001b[A";
@@ -25,7 +24,6 @@ export interface TerminalOptions {
   readonly columns?: number;
   readonly rows?: number;
   readonly env?: Readonly<Record<string, string>>;
-  /** Node's own options, before the command's. */
   readonly execArgv?: readonly string[];
   /** True to run the command as a job of a shell: the shell continues when the job is suspended, and resumes it after Enter. */
   readonly isJob?: boolean;
@@ -98,7 +96,6 @@ export class PseudoTerminal {
     );
   }
 
-  /** Changes the size of the window. */
   resize(columns: number, rows: number): void {
     this.#terminal.resize(columns, rows);
     spawnSync("stty", ["-F", this.#device, "cols", `${columns}`, "rows", `${rows}`]);
@@ -113,13 +110,11 @@ export class PseudoTerminal {
     return readFileSync(this.#name, "utf8").trim();
   }
 
-  /** True while the terminal shows its alternate screen. */
   async isFullScreen(): Promise<boolean> {
     await this.screen();
     return this.#terminal.buffer.active.type === "alternate";
   }
 
-  /** The exit code, once the command has ended. */
   async ended(): Promise<number | null> {
     const code = await this.#ended;
     if (existsSync(this.#folder)) rmSync(this.#folder, { recursive: true });

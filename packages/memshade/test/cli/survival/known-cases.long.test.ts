@@ -7,7 +7,6 @@ import { MAIN } from "../../command.ts";
 import { memshade, newFolder, readRun, startMemshade } from "../support/command-line.ts";
 import { ALLOCATOR, EXIT_7, LIBRARY, manySites, SPIN, TRAP, writeProgram } from "../support/programs.ts";
 
-/** A script that uses the library, then runs `end`. */
 function writeScript(cwd: string, end: string): void {
   writeProgram(cwd, "library.wasm", LIBRARY);
   writeFileSync(

@@ -14,12 +14,10 @@ import { LIBRARY, manySites, wasiProgram, writeProgram } from "../support/progra
 /** Starts memshade from the sources or from the built files. */
 export type Start = (args: readonly string[], options: StartOptions) => Started;
 
-/** The signals sent to a run, and their time. */
 export interface Blow {
   program: "wasi" | "wasi-busy" | "node" | "node-busy" | "node-script";
   /** Event before the first signal: the start of memshade, of the program, or of writing the profile. */
   moment: "start" | "program" | "writing";
-  /** Delay after that event. */
   delayMs: number;
   target: "memshade" | "child" | "all";
   signals: { name: "SIGINT" | "SIGTERM" | "SIGKILL"; gapMs: number }[];
@@ -29,7 +27,6 @@ export interface Blow {
 /** With this number of sites, writing the profile takes a moment. */
 const SITES = 3000;
 
-/** Programs of all kinds, in a folder of their own. */
 export function survivalPrograms(): string {
   const home = newFolder();
   const sites = manySites(SITES).replace(

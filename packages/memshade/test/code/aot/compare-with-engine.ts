@@ -10,7 +10,6 @@ import { randomCode, randomNumber } from "./random-code.ts";
 export const CALLS_OF_EACH = 6;
 const PAGE_BYTES = 0x1_0000;
 
-/** Differences for the module of a seed, and the number of compared calls. */
 export function compareSeed(
   seed: number,
   options: CompileOptions = {},

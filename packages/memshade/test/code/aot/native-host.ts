@@ -30,7 +30,6 @@ import {
   VECTOR,
 } from "../../../src/code/x64/index.ts";
 
-/** True if this machine can run the compiled code. */
 export const RUNS_NATIVE = process.platform === "linux" && process.arch === "x64";
 if (!RUNS_NATIVE) console.warn("SKIPPED: machine code of x86-64 Linux does not run here");
 
@@ -38,7 +37,6 @@ const ET_EXEC = 2;
 const HOST_AT = 0x40_0000;
 const CODE_AT = 0x60_0000;
 const DATA_AT = 0x1000_0000;
-/** Words of the data segment. */
 const WORDS = {
   memory: 0,
   savedStack: 8,
@@ -181,7 +179,6 @@ function executable(native: NativeCode, pages: number): Uint8Array {
   });
 }
 
-/** The host's own code. */
 class Host {
   readonly asm = new Assembler();
   readonly start: Label;

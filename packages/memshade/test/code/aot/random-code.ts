@@ -74,7 +74,6 @@ interface Signature {
 
 export interface RandomModule {
   bytes: Uint8Array;
-  /** Exported functions with their parameter and result types. */
   exports: { name: string; params: readonly ValType[]; result: ValType | undefined }[];
 }
 
@@ -362,7 +361,6 @@ class BodyWriter {
     this.#labels.length -= 2;
   }
 
-  /** A branch, conditional or by a table, or a return. */
   #leave(depth: number): void {
     const choices = this.#choices;
     const open = this.#labels.map((types, i) => ({ types, label: this.#labels.length - 1 - i }));
@@ -432,5 +430,4 @@ class BodyWriter {
   }
 }
 
-/** Marker of a label without branches. */
 const UNREACHED: readonly ValType[] = [-1];

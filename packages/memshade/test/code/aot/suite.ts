@@ -20,9 +20,7 @@ import type {
 } from "../../core-suite/script.ts";
 import { type Argument, type Command, type Reply, runNative } from "./native-host.ts";
 
-/** Result of a script. */
 export interface SuiteResult {
-  /** Assertions that hold. */
   equal: number;
   /** Assertions that fail, as `script:line` with the actual result. */
   different: Record<string, string>;
@@ -42,7 +40,6 @@ interface Instance {
   }[];
 }
 
-/** Globals of the suite's host module. */
 const CONSTANTS = new Map([
   ["spectest.global_i32", 666n],
   ["spectest.global_i64", 666n],

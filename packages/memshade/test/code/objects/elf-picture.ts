@@ -22,7 +22,6 @@ export interface ElfPicture {
   overflowCounts?: boolean;
 }
 
-/** Builds a small ELF file: header, section contents, section headers, program headers. */
 export function drawElf(picture: ElfPicture): Uint8Array {
   const { bits = 64, machine = 62, type = 3, segments = [], overflowCounts = false } = picture;
   const is64 = bits === 64;
@@ -114,7 +113,6 @@ export function drawSymbols(
   return { symbols: writer.finish(), strings: strings.bytes };
 }
 
-/** A note in the format of a note section. */
 export function drawNote(owner: string, type: number, content: Uint8Array): Uint8Array {
   const writer = new ByteWriter(64);
   writer

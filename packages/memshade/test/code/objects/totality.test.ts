@@ -29,7 +29,6 @@ const elf = drawElf({
 });
 const wasm = readFileSync(new URL("../../fixtures/programs/kernels/hashmap.wasm", import.meta.url));
 
-/** Reads every property of an object. */
 function askForAll(object: ObjectFile): void {
   for (const section of object.sections) {
     const content = object.contentOf(section);

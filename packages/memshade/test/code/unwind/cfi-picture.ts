@@ -2,7 +2,6 @@ import { openObject } from "../../../src/code/objects/index.ts";
 import type { ObjectFile } from "../../../src/code/objects/types.ts";
 import { drawElf } from "../objects/elf-picture.ts";
 
-/** Addresses of the section and of the code. */
 export const SECTION_ADDRESS = 0x10_000;
 
 export interface CiePicture {
@@ -82,7 +81,6 @@ export function drawCfi(
   return Uint8Array.from(bytes);
 }
 
-/** An ELF file with only this section. */
 export function drawCfiObject(kind: "eh_frame" | "debug_frame", bytes: Uint8Array, machine = 62): ObjectFile {
   const address = kind === "eh_frame" ? SECTION_ADDRESS : 0;
   return openObject(drawElf({ machine, sections: [{ name: `.${kind}`, type: 1, address, content: bytes }] }));
@@ -93,7 +91,6 @@ function word(value: number, size: number): number[] {
   return Array.from({ length: size }, (_, i) => Number((bits >> BigInt(8 * i)) & 0xffn));
 }
 
-/** A value in a pointer encoding, at an address. */
 function pointer(encoding: number, value: number, at: number): number[] {
   const relative = (encoding & 0x70) === 0x10 ? value - at : value;
   switch (encoding & 0x0f) {

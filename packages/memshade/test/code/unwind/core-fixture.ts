@@ -41,7 +41,6 @@ export interface CoreFixture {
   unwinder: Unwinder;
   threads: CoreThread[];
   readMemory: ReadMemory;
-  /** Files that the core names and that are missing here. */
   missing: string[];
 }
 

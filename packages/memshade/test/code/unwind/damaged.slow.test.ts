@@ -20,7 +20,6 @@ const FDES: readonly FdePicture[] = Array.from({ length: 6 }, (_, i) => ({
 }));
 const WHOLE = drawCfi("eh_frame", { augmentation: "zPLR" }, FDES);
 
-/** Reads a section and looks up all addresses that it may cover. */
 function readAll(bytes: Uint8Array, lazy = false): UnwindTable {
   const table = UnwindTable.fromObject(drawCfiObject("eh_frame", bytes), { lazy });
   for (let address = 0xfc0; address < 0x1200; address += 5) table.find(address);

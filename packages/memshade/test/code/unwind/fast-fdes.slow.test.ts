@@ -34,7 +34,6 @@ const programs = fc.array(
   { minLength: 1, maxLength: 8 },
 );
 
-/** Rows as text: start and rules of each. */
 function rowsOf(
   kind: "eh_frame" | "debug_frame",
   is64Bit: boolean,

@@ -7,11 +7,9 @@ const SHOWN = 10;
 export class RowComparison {
   fdes = 0;
   rows = 0;
-  /** The first few rows that differ, as text. */
   readonly differences: string[] = [];
   differenceCount = 0;
   readonly #ours: InterpretedRows;
-  /** Only every n-th FDE is compared. */
   readonly #every: number;
   /** Number of the FDE being printed; FDEs without code do not count. */
   #fde = -1;
@@ -88,7 +86,6 @@ function hexadecimal(address: number): string {
   return `0x${address.toString(16)}`;
 }
 
-/** Calls back for every line that a command prints. */
 async function forEachLine(
   command: string,
   args: readonly string[],

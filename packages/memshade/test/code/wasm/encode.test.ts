@@ -42,7 +42,6 @@ import { assemble, KITCHEN_SINK } from "./support.ts";
 
 const EMPTY = decodeModule(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0));
 
-/** Decodes a module made of these sections only. */
 function decodeSections(...sections: [id: number, payload: Uint8Array][]) {
   return decodeModule(encodeModule(EMPTY, { sections: new Map(sections) }));
 }

@@ -12,7 +12,6 @@ function moduleOf(...sections: [id: number, ...payload: number[]][]): Uint8Array
   return writer.finish();
 }
 
-/** A module with one function () -> () with this body. */
 function functionOf(...code: number[]): Uint8Array {
   return moduleOf([1, 1, 0x60, 0, 0], [3, 1, 0], [10, 1, code.length + 1, 0, ...code]);
 }

@@ -70,7 +70,6 @@ const PRELUDE = `
   (elem $e0 func $imported) (elem $e1 func $imported)
   (data $d0 "a") (data $d1 "b")`;
 
-/** Instruction as printed, and the body that contains it. */
 const WRITTEN_WITH_WABT: [printed: string, func: string][] = [
   ["unreachable", "(func unreachable)"],
   ["nop", "(func nop)"],

@@ -31,7 +31,6 @@ export function firstBody(bytes: Uint8Array): Operator[] {
   return [...iterateOperators(module, module.bodies[0])].slice(0, -1);
 }
 
-/** `firstBody` as text, one instruction per entry. */
 export function printedBody(bytes: Uint8Array): string[] {
   return firstBody(bytes).map((operator) => printOperator(operator));
 }
@@ -102,7 +101,6 @@ export interface InstalledModule {
   read: () => Uint8Array;
 }
 
-/** All installed programs, each content once. */
 export function installedModules(): InstalledModule[] {
   const byHash = new Map<string, InstalledModule>();
   for (const module of installedFiles()) {

@@ -40,11 +40,9 @@ const POINTERS: Readonly<Record<number, string>> = {
 
 interface Case {
   operands: Operand[];
-  /** Text that `objdump` prints, with single spaces. */
   text: string;
 }
 
-/** An operand in the assembler's form and in objdump's. */
 type Pair = [Operand, string];
 
 function randomCase(choices: Choices, row: FormRow, size: number): Case {

@@ -7,7 +7,6 @@ import type { HeapProfile } from "../../../src/profile/model/heap-profile.ts";
 import type { RunModule } from "../../../src/profile/model/run.ts";
 import { profileOfPicture } from "../../heap-picture.ts";
 
-/** A profile of a module whose allocator has functions with these roles. */
 function withRoles(picture: string, ...roles: string[]): HeapProfile {
   const profile = profileOfPicture(picture, {});
   const functions = roles.map((role, index) => ({ role, index: 1000 + index }));

@@ -92,7 +92,6 @@ function rowsOf(profile: HeapProfile) {
   }));
 }
 
-/** Sums of each field over all contexts. */
 function sumsOf({ contexts: { mibs, site } }: HeapProfile): Record<string, bigint> {
   const { allocCount, totalSize, totalLifetime, totalAccessCount } = mibs;
   const columns = { allocCount, totalSize, totalLifetime, totalAccessCount, ...site };

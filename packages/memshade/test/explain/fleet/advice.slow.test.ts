@@ -19,7 +19,6 @@ function used(run: bigint, site: bigint, intervals: readonly number[]): OwnerRow
   return intervals.map((interval) => ({ run, interval, site, bytes: 640, fill: 0.5 }));
 }
 
-/** Working sets of the intervals of two runs. */
 function intervals(...bytes: readonly number[]): IntervalRow[] {
   return [1n, 2n].flatMap((run) => bytes.map((of, interval) => ({ run, interval, bytes: of })));
 }

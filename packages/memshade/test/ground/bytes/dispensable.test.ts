@@ -6,7 +6,6 @@ afterEach(() => {
   process.env.MEMSHADE_STRICT = "1";
 });
 
-/** Result of reading dispensable data: its value, and the messages. */
 function readOr(read: () => string): unknown[] {
   const told: string[] = [];
   return [dispensable(read, (reason) => told.push(reason)), ...told];

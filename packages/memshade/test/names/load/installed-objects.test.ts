@@ -12,7 +12,6 @@ afterEach(() => vi.unstubAllEnvs());
 
 const idOf = (byte: number) => byte.toString(16).padStart(2, "0").repeat(20);
 
-/** Installs an object whose build id is one byte repeated twenty times. */
 function install(name: string, byte: number): string {
   const file = path.join(root, name);
   mkdirSync(path.dirname(file), { recursive: true });

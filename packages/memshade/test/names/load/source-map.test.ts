@@ -28,7 +28,6 @@ describe("a source map", () => {
 
 const asBytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** Fault of a map, in the report's words. */
 function faultOf(map: unknown): string {
   try {
     readSourceMap(asBytes(typeof map === "string" ? map : JSON.stringify(map)));

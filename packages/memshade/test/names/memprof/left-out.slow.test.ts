@@ -31,7 +31,6 @@ const KINDS: readonly (readonly [string, string, string])[] = [
   ],
 ];
 
-/** An LLVM profile with a memory profile and the given text. */
 function profileWith(name: string, text: string): string {
   writeFileSync(join(cwd, "memory.yaml"), MEMORY);
   writeFileSync(join(cwd, `${name}.proftext`), text);

@@ -27,7 +27,6 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const llvm = (...args: string[]) => spawnSync(LLVM, args, { encoding: "utf8", maxBuffer: 1 << 28 });
 
-/** Contexts at random addresses of a profiled program, in one to three dumps. */
 function randomRaw(file: string, random: () => number): Uint8Array {
   const { segments, contexts } = readRaw(readFileSync(file));
   const pcs = [...new Set(contexts.flatMap((context) => context.pcs))];
@@ -76,7 +75,6 @@ describe.skipIf(!canRun)("raw profiles of random contexts", () => {
   });
 });
 
-/** YAML in which some functions have several records. */
 function randomYaml(random: () => number): string {
   const below = (end: number) => Math.floor(random() * end);
   const frame = () =>

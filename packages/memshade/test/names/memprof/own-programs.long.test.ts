@@ -82,7 +82,6 @@ int main() {
   }
 }`;
 
-/** Compiles and runs the program; returns the paths of the program and its profile. */
 function profiled(llvm: string, source: string, flags: readonly string[]) {
   writeFileSync(join(folder, "own.cpp"), source);
   expect(run(`clang++-${llvm}`, [...FLAGS, ...flags, "own.cpp", "-o", "own"])).toMatchObject({ status: 0 });

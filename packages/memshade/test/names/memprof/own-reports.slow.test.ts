@@ -62,7 +62,6 @@ interface Report {
   sites: { allocCount: number; totalSize: number; stack: { function: string; module?: string }[] }[];
 }
 
-/** Totals that MemProf recorded, all dumps together. */
 function recordedIn(profile: string) {
   const mibs = readRawDumps(readFileSync(profile)).flatMap((dump) => dump.mibs.map(({ mib }) => mib));
   return {
@@ -76,7 +75,6 @@ const summedUp = ({ sites }: Pick<Report, "sites">) => ({
   bytes: sites.reduce((sum, { totalSize }) => sum + totalSize, 0),
 });
 
-/** Runs the program, and moves its profile to the given name. */
 function profileAs(name: string, args: readonly string[] = [], program = "./texts"): string {
   expect(run(program, args, { MEMPROF_OPTIONS: `log_path=${folder}/raw` })).toMatchObject({ status: 0 });
   const [raw] = readdirSync(folder).filter((one) => one.startsWith("raw."));

@@ -41,7 +41,6 @@ interface ShownThreads {
   threads: { thread: number; lwp: number; frames: ShownFrame[] }[];
 }
 
-/** Output of `memshade unwind --regs --format json` for a core of a folder. */
 async function unwindCore(folder: string, core: string): Promise<{ shown: ShownThreads; missing: string[] }> {
   const directory = path.join(fixtures!, folder);
   const dump = await openDump(path.join(directory, core));

@@ -6,7 +6,6 @@ import { Symbolizer } from "../../../src/names/symbolize/symbolizer.ts";
 const read = (name: string): Uint8Array =>
   readFileSync(new URL(`../../fixtures/programs/debug/${name}.wasm`, import.meta.url));
 
-/** Code of one module with the debug information of another. */
 function mixed(code: Uint8Array, debug: Uint8Array): Symbolizer {
   return new Symbolizer(openObject(code), { debug: openObject(debug) });
 }

@@ -1,4 +1,3 @@
-/** Returns seeded random numbers from 0 to below 1. */
 export function randomNumbers(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -9,7 +8,6 @@ export function randomNumbers(seed: number): () => number {
   };
 }
 
-/** Boundary values of fields. */
 const EDGES = [
   0n,
   1n,
@@ -26,7 +24,6 @@ const EDGES = [
   0xffffffffn,
 ].concat([1n << 32n, 1n << 40n, (1n << 53n) - 1n, 1n << 63n, (1n << 64n) - 1n]);
 
-/** Numbers in texts, decimal and hexadecimal. */
 const NUMBERS = ["", "0", "1", "-1", "ffffffff", "4294967296", "9007199254740993", "ffffffffffffffff"].concat(
   ["9".repeat(30), "1e400"],
 );
@@ -82,7 +79,6 @@ function mutateOnce(bytes: Uint8Array, random: () => number): Uint8Array<ArrayBu
   return copy;
 }
 
-/** JSON values of unexpected types. */
 const STRANGERS: readonly unknown[] = [
   null,
   true,

@@ -57,7 +57,6 @@ export const asBytes = (text: string): Uint8Array => new TextEncoder().encode(te
 export const asText = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
 const screen = { paint: createPaint(false), width: 80, isWide: false, input: "heap" };
-/** Shows a profile that was read. */
 function show(profile: HeapProfile | undefined): void {
   if (profile === undefined) return;
   heapReport(profile, screen);
@@ -87,7 +86,6 @@ async function walkPerf(bytes: Uint8Array): Promise<void> {
   await unwindPerfData(sourceOfBytes(bytes), noObjects, { zstd: nodeZstd, onSample: () => {} });
 }
 
-/** Symbolizes addresses of a file's code. */
 function symbolize(bytes: Uint8Array): void {
   const object = openObject(bytes);
   const symbolizer = new Symbolizer(object);

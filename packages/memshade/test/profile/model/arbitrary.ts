@@ -30,7 +30,6 @@ export const arbitraryMib: fc.Arbitrary<Mib> = fc
     ...(counts.length > 0 ? { histogram: counts } : {}),
   }));
 
-/** MIB of a context after some blocks. */
 export function mibOfBlocks(first: Block, ...later: Block[]): Mib {
   return later.map(blockMib).reduce(mergeMib, blockMib(first));
 }

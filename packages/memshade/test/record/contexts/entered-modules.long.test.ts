@@ -40,7 +40,6 @@ class Run {
   readonly seen = new Set<number>();
   /** All functions that the host can reach, in the order in which it reaches them. */
   readonly functions: Plain[] = [];
-  /** Notes taken after each call. */
   readonly noted: number[] = [];
   readonly #stores = new WebAssembly.Global({ value: "i32", mutable: true }, 0);
   readonly #first: Run | undefined;
@@ -119,7 +118,6 @@ class Run {
     if (typeof value === "function" && value.name !== "") this.functions.push(value as Plain);
   }
 
-  /** Identity and name of each function. */
   get identities(): string[] {
     return this.functions.map((each) => `${this.functions.indexOf(each)} ${each.name} ${each.length}`);
   }

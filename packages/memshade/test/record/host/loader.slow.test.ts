@@ -30,7 +30,6 @@ async function load() {
   return { bytes, ...(await WebAssembly.instantiate(bytes as BufferSource, IMPORTS)) };
 }
 
-/** All properties of an object, enumerable or not. */
 function members(of: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.getOwnPropertyNames(of).map((name) => [name, (of as Record<string, unknown>)[name]]),

@@ -19,7 +19,6 @@ const MODULE = wat(
 type Call = (size: number) => void;
 type Exports = Record<"allocate" | "callFirst" | "pass", Call>;
 
-/** Makes an instance that imports this function. */
 type Make = (call: Call) => Promise<Exports>;
 
 /** Call paths by the size of their only block, up to the function `program`; the modules' frames are `wasm`. */

@@ -76,7 +76,6 @@ function withCallers(raw: Uint8Array, run: Run): HeapProfile {
   return withEstimatedCallers(heapProfileFromRaw(readRaw(raw), run, () => atPc));
 }
 
-/** Contexts by the JavaScript function that called the module. */
 function rowsByCaller(profileOf: HeapProfile): Map<string, number[]> {
   const { contexts, frames, functions, strings } = profileOf;
   const found = new Map<string, number[]>();
@@ -90,7 +89,6 @@ function rowsByCaller(profileOf: HeapProfile): Map<string, number[]> {
   return found;
 }
 
-/** Figures by the JavaScript function that called the module. */
 function byCaller(profileOf: HeapProfile) {
   const { contexts } = profileOf;
   const sums = {
@@ -110,7 +108,6 @@ function byCaller(profileOf: HeapProfile) {
   return sums;
 }
 
-/** True if a context of the page is called by the named function. */
 function isBelow(
   { contexts: { parent, frame }, frames, strings }: PageData,
   context: number,
@@ -138,7 +135,6 @@ const SHAPES = [2, 4, 12, 40].flatMap((count) =>
   (["random", "periodic", "bursty"] as const).map((order): Shape => ({ ways: 1, count, order })),
 );
 
-/** Margin and error of each caller in each shape. */
 const told: { margin: number; error: number }[] = [];
 
 /*

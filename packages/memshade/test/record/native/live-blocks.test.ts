@@ -28,7 +28,6 @@ describe("blocks of a native program that live", () => {
     process.hooks.malloc(BigInt(size));
   };
   const live = () => [...new LiveBlocks(process.linear, NATIVE_LAYOUT, new Map())];
-  /** Bytes of the tables in use for blocks. */
   const tableBytes = () => {
     const { view } = process;
     const control = (field: number) => view.getUint32(Place.control + field, true);

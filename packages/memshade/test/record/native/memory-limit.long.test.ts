@@ -11,7 +11,6 @@ import { canCompile, compileProgram, memshade, memshadeRun, runIn } from "./supp
 const SHARED_MEMORY = "/dev/shm";
 const LIMIT = 20 * 2 ** 20;
 
-/** Folders of a memshade process in the in-memory file system. */
 function foldersOf(pid: number): string[] {
   return readdirSync(SHARED_MEMORY).filter((name) => {
     try {

@@ -18,7 +18,6 @@ import { Machine } from "./support/machine.ts";
 const BASE = 0x7f00_1000_0000;
 const PAGE_BYTES = 4096;
 const PAGES = 12;
-/** Alignment of the allocator's blocks. */
 const UNIT = 16;
 const UNITS = (PAGES * PAGE_BYTES) / UNIT;
 const wordAt = (address: number) => 2 ** OWNERS_BIT + (address / 2 ** OWNER_SHIFT) * OWNER_WORD_BYTES;

@@ -7,7 +7,6 @@ import { WORKING_SET_FILE } from "../../../src/runs/working-set.ts";
 import { canCompile, compileProgram, memshadeRun } from "./support/record.ts";
 import { canStep, type SteppedEvent, steppedEvents } from "./support/stepped-program.ts";
 
-/** Functions of `owners.c` that allocate, by number. */
 const FUNCTIONS = ["small", "medium", "large", "temporary", "grow"];
 /** Lines that may count for either interval when an interval ends in the middle of a stretch of code. */
 const EDGE = 3;
@@ -18,7 +17,6 @@ const [FIRST_ONES, LAST_ONES] = [2, 2];
 /** Number of intervals from which the accesses before `main` are found. */
 const COMPARED = 12;
 
-/** Lines of an interval, in all and by owner. */
 interface Interval {
   lines: number;
   owners: number[];

@@ -32,7 +32,6 @@ const MAKEFILE = [
   "",
 ].join("\n");
 
-/** A server under load: its answers and its exit. */
 const REDIS = [
   'redis-server --port 0 --unixsocket "$PWD/s" --save "" --daemonize no --loglevel warning >/dev/null & server=$!',
   'until redis-cli -s "$PWD/s" ping >/dev/null 2>&1; do sleep 0.05; done',
@@ -42,7 +41,6 @@ const REDIS = [
 ];
 
 interface Command {
-  /** Programs that must be installed. */
   needs: string;
   /** Lines of a shell script; `RUN` is replaced by the recorded command. */
   lines: string;

@@ -23,7 +23,6 @@ if (!hasProfdata) console.warn(`SKIPPED: ${PROFDATA} is not installed: it reads 
 if (!canCompile)
   console.warn("SKIPPED: gcc for x86-64 Linux is not installed: no native program is recorded");
 
-/** Functions on the call path of a context with the lines of the calls, innermost first. */
 function pathOf({ contexts, stacks, functions, frames, strings }: HeapProfile, context: number): string[] {
   const path: string[] = [];
   for (let stack = contexts.stack[context]!; stack >= 0; stack = stacks.prefix[stack]!) {

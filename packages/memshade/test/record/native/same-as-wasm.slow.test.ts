@@ -7,7 +7,6 @@ import { accessesBySize } from "./support/accesses.ts";
 import { buildForBoth, hasWasi, randomWalks } from "./support/random-walks.ts";
 import { canCompile, memshadeRun } from "./support/record.ts";
 
-/** Sums of the stores and loads of each walk. */
 function byWalk({ stores, loads }: WasteFile): Record<string, Record<string, number>> {
   const walks: Record<string, Record<string, number>> = {};
   const add = (name = "", figures: Record<string, number>): void => {
@@ -36,7 +35,6 @@ describe.skipIf(!canCompile || !hasWasi)("what a native program does is what its
   const folder = mkdtempSync(join(tmpdir(), "memshade-same-"));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  /** Folders of the module's run and of the program's run, in this order. */
   function recorded(tool: string, seed: number, source: string): string[] {
     return buildForBoth(source, join(folder, `${tool}-${seed}`)).map((program) => {
       const out = `${program}.run`;

@@ -33,7 +33,6 @@ function twoProcesses() {
   return processes;
 }
 
-/** The newest function of the machine calls the allocator. */
 function allocate(process: FakeProcess, machine: Machine) {
   process.site = machine.site;
   process.hooks.malloc(16n);

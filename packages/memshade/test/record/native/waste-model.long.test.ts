@@ -34,7 +34,6 @@ function randomSteps(seed: number): Step[] {
   });
 }
 
-/** Source with a function for each site, and a table of the steps. */
 function sourceOf(steps: readonly Step[]): string {
   const functions = Array.from({ length: SITES }, (_, site) => {
     const type = `volatile ${TYPES[site % TYPES.length]}_u`;
@@ -62,7 +61,6 @@ int main(void) {
 `;
 }
 
-/** Expected counts of all steps. */
 function modelled(steps: readonly Step[], isCompatible: boolean): Model {
   const model = new Model(BLOCK, 0, isCompatible);
   model.allocate(0, BLOCK);

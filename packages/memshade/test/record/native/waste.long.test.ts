@@ -24,7 +24,6 @@ describe.skipIf(!canCompile)("dead and silent stores of a native program", () =>
     figure: (one: T) => number,
   ) => of.filter(({ ips }) => ips[0].function === name).reduce((sum, one) => sum + figure(one), 0);
 
-  /** Counts that each round of a pattern adds. */
   const EACH_ROUND = {
     dead1: { stores: 1, overwritten: 1, deallocated: 0, silent: 0 },
     dead2: { stores: 1, overwritten: 2, deallocated: 0, silent: 0 },

@@ -12,7 +12,6 @@ import { canCompile, compileProgram, memshade, memshadeRun, runIn } from "./supp
 /** Lines that a process touches besides its own work. */
 const BESIDE = 300;
 
-/** Programs with the same output each time. */
 const REAL: readonly (readonly string[])[] = [
   ["/usr/bin/gzip", "-c", "-n", "/usr/bin/perl"],
   [

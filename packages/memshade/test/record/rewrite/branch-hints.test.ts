@@ -20,7 +20,6 @@ interface HintedFunction {
   hints: { offset: number; likely: number }[];
 }
 
-/** Content of the section, by the format of the branch hints proposal. */
 function readHints(content: Uint8Array): HintedFunction[] {
   const reader = new ByteReader(content);
   const functions = Array.from({ length: reader.u32Leb() }, () => ({

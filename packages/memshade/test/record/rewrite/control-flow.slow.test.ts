@@ -227,7 +227,6 @@ describe("unusual function bodies", () => {
   });
 });
 
-/** A number padded to five bytes. */
 const pad = (value: number) =>
   [0, 7, 14, 21].map((shift) => ((value >>> shift) & 127) | 128).concat((value >>> 28) & 127);
 

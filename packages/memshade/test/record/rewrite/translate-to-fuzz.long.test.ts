@@ -34,7 +34,6 @@ const wasmOpt = binaryenTool("wasm-opt");
 if (wasmOpt === undefined)
   console.warn("SKIPPED: binaryen is not installed, its generator of random modules cannot be run");
 
-/** Binaryen's random module for a seed. */
 function generate(seed: number): Uint8Array {
   const folder = mkdtempSync(join(tmpdir(), "memshade-fuzz-"));
   try {
@@ -60,7 +59,6 @@ function generate(seed: number): Uint8Array {
   }
 }
 
-/** Calls of every exported function with small numbers and null references. */
 function callsOf(bytes: Uint8Array, seed: number): Call[] {
   const module = decodeModule(bytes);
   const choices = new Choices(seed);

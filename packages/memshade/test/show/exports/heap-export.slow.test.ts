@@ -20,7 +20,6 @@ function exported(profile: HeapProfile, format: StackFormat, by?: string): ReadF
   return readStacks(format, contentOf(writeStacks(format, recorded, tool, index)));
 }
 
-/** Sums over the sites of the report's JSON, by name of the weight. */
 function sumsOfReport(profile: HeapProfile): Record<string, number> {
   const text = [...heapReportJsonPieces(profile, { input: "run", rows: undefined })].join("");
   const { sites } = JSON.parse(text);

@@ -15,7 +15,6 @@ export function contentOf(pieces: Iterable<string | Uint8Array>): Buffer {
   return Buffer.concat([...pieces].map((piece) => Buffer.from(piece as string)));
 }
 
-/** Sums by name of the weight. */
 export function sumsOf(file: ReadFile): Record<string, number> {
   return Object.fromEntries(
     Object.entries(file).map(([name, stacks]) => [name, stacks.reduce((sum, { weight }) => sum + weight, 0)]),

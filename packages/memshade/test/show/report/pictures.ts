@@ -11,5 +11,4 @@ export const DATABASE = `
   main > log > strdup                                                        800 x 40    life 100    access 5  unread 800  live 40
 `;
 
-/** One site without any problem. */
 export const TIDY = "main > parse > newNode  1000 x 48  life 12  access 30  peak 7";

@@ -17,7 +17,6 @@ import { FormatError } from "../../../../src/ground/bytes/errors.ts";
 import { readS64Leb, skipLeb64 } from "../../../../src/ground/bytes/leb128.ts";
 import { ByteReader } from "../../../../src/ground/bytes/reader.ts";
 
-/** Offset, alignment and memory of an access. */
 export interface Memarg {
   /** log2 of the alignment in bytes */
   align: number;
@@ -94,9 +93,7 @@ export type Immediates =
   | { kind: Kind<"BrOnCast">; label: number; source: ValType; target: ValType };
 
 export interface Operator {
-  /** offset of the opcode in the module */
   offset: number;
-  /** offset after the immediates */
   end: number;
   id: number;
   name: string;

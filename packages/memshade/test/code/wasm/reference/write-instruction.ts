@@ -94,7 +94,6 @@ function writeCast(writer: ByteWriter, label: number, source: ValType, target: V
   writeHeapType(writer, heapTypeOf(target));
 }
 
-/** Writes a memarg; the memory index is written only if it is not 0. */
 function writeMemarg(writer: ByteWriter, memarg: Memarg): void {
   if (memarg.memory === 0) writer.u32Leb(memarg.align);
   else writer.u32Leb(memarg.align | 0x40).u32Leb(memarg.memory);

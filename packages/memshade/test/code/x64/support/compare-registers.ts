@@ -1,7 +1,6 @@
 import { FLOW, type Instruction } from "../../../../src/code/x64/decode/index.ts";
 import { GENERAL_NAMES } from "../../../../src/code/x64/index.ts";
 
-/** Number and size in bytes of general registers, by operand name. */
 const REGISTERS = new Map<string, { number: number; bytes: number }>();
 for (const [number, name] of GENERAL_NAMES.entries()) {
   const short = name.slice(1);

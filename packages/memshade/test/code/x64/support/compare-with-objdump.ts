@@ -16,7 +16,6 @@ import { registerDifference } from "./compare-registers.ts";
 
 export interface Comparison {
   instructions: number;
-  /** Lines of objdump with our decoding; the first hundred. */
   differences: string[];
 }
 

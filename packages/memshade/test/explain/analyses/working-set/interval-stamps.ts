@@ -18,7 +18,6 @@ export interface StampOptions {
   mostIntervals: number;
 }
 
-/** Granules with the measure that counts them. */
 const GRANULES = [
   { bytes: LINE_BYTES, measure: "lines" },
   { bytes: 4096, measure: "pages4K" },

@@ -14,7 +14,6 @@ export class DumpWriter extends ByteWriter {
     return this.bytes(new Uint8Array(count));
   }
 
-  /** Writes zeros up to an offset. */
   to(offset: number): this {
     return this.zeros(offset - this.length);
   }
@@ -82,7 +81,6 @@ export interface MinidumpPicture {
   /** Threads with their program counters; all have their stack at `RSP`. */
   threads?: readonly { id: number; pc: number }[];
   crashed?: { id: number; pc: number; code?: number; flags?: number };
-  /** System that the process ran on. */
   platform?: number;
   modules?: readonly { base: number; size: number; path: string; codeView?: Uint8Array }[];
   stack?: Uint8Array;
@@ -95,7 +93,6 @@ const HEADER_AND_DIRECTORY = 32 + 6 * 12;
 
 const LINUX = 0x8201;
 
-/** A minidump as Breakpad writes it. */
 export function drawMinidump(picture: MinidumpPicture): Uint8Array {
   const { processor = 9, threads = [], crashed, modules = [], stack = new Uint8Array(0) } = picture;
   const blobs = new DumpWriter().to(HEADER_AND_DIRECTORY);

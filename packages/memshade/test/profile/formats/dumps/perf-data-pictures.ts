@@ -26,7 +26,6 @@ export function record(type: number, body: Uint8Array, misc = 0): Uint8Array {
   return new DumpWriter().u32(type).u16(misc).u16(size).bytes(body).to(size).finish();
 }
 
-/** Default process and thread of records. */
 const PID = 7;
 const TID = 8;
 
@@ -73,7 +72,6 @@ export const sample = (time: number, ip: number, stack = "") => {
 };
 export const finishedRound = record(68, new Uint8Array(0));
 
-/** A sample with the words of a call chain, for files of `CALL_CHAIN_SAMPLES`. */
 export const chainSample = (time: number, ip: number, chain: readonly bigint[], pid = PID) => {
   const words = new Uint8Array(new BigUint64Array(chain.map((word) => BigInt.asUintN(64, word))).buffer);
   return record(

@@ -22,7 +22,6 @@ const coreOf = (bytes: Uint8Array) => readElfCore(sourceOfBytes(bytes));
 const minidumpOf = (bytes: Uint8Array) => readMinidump(sourceOfBytes(bytes));
 
 const BUILD_ID = Uint8Array.of(0xab, 0xcd, 0xef, 0x01);
-/** First page of a library: its headers and its build id. */
 const FIRST_PAGE = drawElf({
   sections: [{ name: ".note", type: 7, content: drawNote("GNU", 3, BUILD_ID) }],
   segments: [{ type: 4, flags: 4, address: 0x40, section: ".note" }],

@@ -13,7 +13,6 @@ interface SpeedscopeProfile {
   weights: number[];
 }
 
-/** Profiles as a viewer reads them: each with its samples as names. */
 function read(profile: SampleProfile) {
   const file = JSON.parse([...writeSpeedscope(profile, "memshade@1")].join(""));
   return {

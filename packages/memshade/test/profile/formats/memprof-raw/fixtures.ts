@@ -5,7 +5,6 @@ import type { RawDump } from "../../../../src/profile/model/raw-profile.ts";
 
 const repositoryRoot = path.resolve(import.meta.dirname, "../../../../../..");
 
-/** Profiles that are part of the repository. */
 export const ownFixtures = path.resolve(import.meta.dirname, "../../../fixtures/memprof");
 
 /** The larger collection next to the repository; undefined if it is missing. */
@@ -18,7 +17,6 @@ function existing(directory: string): string | undefined {
   return fs.existsSync(directory) ? directory : undefined;
 }
 
-/** Paths of all raw profiles below a directory that have a textual dump next to them. */
 export function rawProfilesBelow(directory: string): string[] {
   return fs
     .readdirSync(directory, { recursive: true, encoding: "utf8" })

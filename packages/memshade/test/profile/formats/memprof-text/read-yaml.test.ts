@@ -5,7 +5,6 @@ import { indexedProfileText } from "../../../../src/profile/formats/memprof-text
 import { readMemprofYaml } from "../../../../src/profile/formats/memprof-text/read-yaml.ts";
 import { HOT_COLD_FIELDS } from "../../../../src/profile/model/memprof/index.ts";
 
-/** Frame and count that are read from a profile in YAML. */
 function readBack(lineOffset: string, column: string, inline: string, count = "1"): string {
   const yaml = `---
 HeapProfileRecords:

@@ -60,13 +60,11 @@ function toFrames(frames: readonly KnownFrame[]): MemprofFrame[] {
   });
 }
 
-/** Frames by PC from the reference. */
 export function knownFramesAt(capture: Capture): (pc: bigint) => readonly MemprofFrame[] {
   const frames = new Map(knownPcs(capture).pcs.map((known) => [BigInt(known.pc), toFrames(known.frames)]));
   return (pc) => frames.get(pc) ?? [];
 }
 
-/** Module of a capture, for mergers. */
 export function knownModule(capture: Capture) {
   const { pcs, binaryBuildId, textVaddr, segmentStart, segmentEnd } = knownPcs(capture);
   const frames = new Map(pcs.map((known) => [Number(known.address), toFrames(known.frames)]));

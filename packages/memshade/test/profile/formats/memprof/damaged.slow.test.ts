@@ -23,7 +23,6 @@ const read = (name: string) => new Uint8Array(readFileSync(OWN + name));
 const indexed = read("c-basic.v5.v4.full.memprofdata");
 const whole = readIndexed(indexed).profile;
 
-/** Formats, each with a valid file and its reader. */
 const FORMATS: readonly [string, Uint8Array, (bytes: Uint8Array) => MemprofProfile | undefined][] = [
   ["indexed version 2", read("c-basic.v5.v2.memprofdata"), (bytes) => readIndexed(bytes).profile],
   ["indexed version 3", read("c-basic.v5.v3.memprofdata"), (bytes) => readIndexed(bytes).profile],
@@ -90,7 +89,6 @@ describe.each(FORMATS)("a damaged profile: %s", (_name, good, parse) => {
   });
 });
 
-/** Profiles of a few functions that call each other at random. */
 const anyProfile: fc.Arbitrary<MemprofProfile> = fc
   .array(
     fc.record({

@@ -80,7 +80,6 @@ function mergeRaw(bytes: Uint8Array): void {
   joinPieces(writeMerged(merger, OPTIONS).chunks);
 }
 
-/** The memshade profile of a raw one. */
 function mergedRaw(bytes: Uint8Array): Uint8Array {
   const merger = new ProfileMerger(MIB_FIELDS, true);
   new RawAdder(merger, true).add(scanRaw(bytes), [everywhere], 0);

@@ -22,7 +22,6 @@ interface Context {
   readonly other: number | undefined;
 }
 
-/** A profile: contexts, and frames that are call sites. */
 interface Input {
   readonly contexts: readonly Context[];
   readonly calls: readonly number[];

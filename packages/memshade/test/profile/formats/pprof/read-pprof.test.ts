@@ -19,7 +19,6 @@ const unpacked = (name: string) =>
   gunzipSync(readFileSync(fileURLToPath(new URL(`../../../fixtures/imports/${name}`, import.meta.url))));
 const HEAP = unpacked("small.pb.gz");
 
-/** A profile with one location for each sample. */
 function profileOf(
   types: readonly string[],
   samples: readonly (readonly (number | bigint)[])[],

@@ -35,7 +35,6 @@ export function withoutNames(module: WasmModule): WasmModule {
   };
 }
 
-/** Adds a custom section with the given content to the decoded module. */
 export function withCustomSection(module: WasmModule, name: string, content: readonly number[]): WasmModule {
   const start = module.bytes.length;
   const bytes = new Uint8Array(start + content.length);

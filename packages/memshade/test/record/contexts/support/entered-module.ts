@@ -1,6 +1,5 @@
 import { Choices } from "../../../support/random-module.ts";
 
-/** Text of a module that the host can enter in many ways, and facts about it. */
 export interface EnteredModule {
   text: string;
   /**
@@ -18,7 +17,6 @@ export interface EnteredExports extends Record<string, unknown> {
   memory: WebAssembly.Memory;
   /** Refills the fuel for function calls, so that every call terminates. */
   refuel(): void;
-  /** A function that is in no table. */
   pure(): void;
 }
 
@@ -102,7 +100,6 @@ function call(choices: Choices, all: readonly string[], table: string, how: "" |
   return `(if (i32.eqz (ref.is_null (table.get ${table} (i32.const ${slot})))) (then ${indirect}))`;
 }
 
-/** Fills some slots of a table in one of the possible ways. */
 function segment(choices: Choices, functions: readonly string[], number: number): string {
   const table = choices.of(["$t", "$u"]);
   const at = choices.below(SLOTS - functions.length + 1);

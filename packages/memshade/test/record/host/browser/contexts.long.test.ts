@@ -18,7 +18,6 @@ const makeLater = async () => {
   const { instance } = await WebAssembly.instantiate(bytes, { host: { notify() {} } });
   instance.exports.fill(1);
 };`;
-/** Result of each script without instrumentation. */
 const PLAIN = "0,7,7,0,false";
 
 const tell = (what: string): string => `fetch("/told", { method: "POST", body: ${what} })`;

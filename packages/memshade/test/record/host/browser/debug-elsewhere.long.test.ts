@@ -35,7 +35,6 @@ function pointing(bytes: Uint8Array, url: string): Uint8Array {
   ]);
 }
 
-/** Functions and lines of the allocation sites of a run. */
 function placesOf(run: Run | undefined): string[] {
   return (run?.modules[0]?.places ?? []).flatMap(({ frames }) =>
     frames.map(({ function: name, file, line }) => `${name} ${file?.replace(/^\.\//, "")}:${line}`),

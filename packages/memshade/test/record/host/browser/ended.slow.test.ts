@@ -37,7 +37,6 @@ function shortFolder(): string {
   return folder;
 }
 
-/** Process that owns a folder for its lifetime. */
 function ownerOf(folder: string): number | undefined {
   try {
     return JSON.parse(readFileSync(join(folder, "owner"), "utf8")).pid;
@@ -51,7 +50,6 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await wait(50);
 }
 
-/** A page that reports its start. */
 const SITE = { "/": '<script>fetch("/told", { method: "POST", body: "here" })</script>' };
 
 describe.skipIf(!isInstalled || !isLinux)("memshade browser that is ended", () => {

@@ -17,7 +17,6 @@ const page = (script: string): string =>
 const BYTES = assemble(LIBRARY);
 const SITE = { "/library.wasm": BYTES };
 
-/** Adds a custom section of this number of bytes to the module. */
 function padded(bytes: Uint8Array, more: number): Uint8Array {
   const size: number[] = [];
   for (let rest = more + 2; ; rest = Math.floor(rest / 128)) {
@@ -27,7 +26,6 @@ function padded(bytes: Uint8Array, more: number): Uint8Array {
   return Buffer.concat([bytes, Uint8Array.of(0, ...size, 1, "p".charCodeAt(0)), new Uint8Array(more)]);
 }
 
-/** Renderer processes of the browser that a process has started. */
 function renderersOf(memshade: number): number[] {
   const processes = readdirSync("/proc").flatMap((name) => {
     try {

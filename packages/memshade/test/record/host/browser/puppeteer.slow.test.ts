@@ -51,7 +51,6 @@ const ARGUMENTS = [
 // biome-ignore lint/suspicious/noExplicitAny: answers of the protocol
 type Answer = Record<string, any>;
 
-/** Starts memshade as a client does, and exchanges protocol messages with it. */
 function startAsClient(out: string) {
   const child = spawn(SHIM, [...ARGUMENTS, `--user-data-dir=${newFolder()}`, "--remote-debugging-pipe"], {
     stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],

@@ -45,7 +45,6 @@ async function work(tools: ToolOptions, rows: number) {
   return { info, memories };
 }
 
-/** A zeroed memory with the content of the given parts of another one. */
 function copyOf(memory: WebAssembly.Memory, parts: readonly MemoryRange[]): WebAssembly.Memory {
   const pages = memory.buffer.byteLength / 65536;
   const copy = new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });

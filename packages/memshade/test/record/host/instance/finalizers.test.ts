@@ -20,7 +20,6 @@ interface Exports {
   release(block: number): void;
 }
 
-/** A registry that collects objects when the test asks for it. */
 class FakeRegistry {
   readonly #callback: (held: unknown) => void;
 
@@ -37,7 +36,6 @@ const scope = { FinalizationRegistry: FakeRegistry as unknown as typeof Finaliza
 hookFinalizers(scope);
 const Registry = scope.FinalizationRegistry as unknown as typeof FakeRegistry;
 
-/** Blocks that the collector released, by size. */
 async function collectedBy(run: (exports: Exports) => unknown): Promise<Record<number, BlockCollection>> {
   const { bytes, info } = instrument(MODULE);
   const { instance } = await WebAssembly.instantiate(bytes as BufferSource);

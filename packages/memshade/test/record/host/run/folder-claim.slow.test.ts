@@ -49,7 +49,6 @@ const heapIn = (folder: string) => [...readFileSync(join(folder, "heap.memprofra
 /** A file that cannot be written: its path leads into a missing folder. */
 const impossible = { name: "missing/file", contents: "" };
 
-/** Identity of a process that has ended. */
 function deadProcess(): string {
   const { pid } = spawnSync(process.execPath, ["-e", ""]);
   return JSON.stringify({ pid, host: hostname(), started: "long ago" });

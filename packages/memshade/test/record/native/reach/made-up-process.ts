@@ -11,7 +11,6 @@ const NAMES = ["", "reachable", "possible", "lost", "indirect"];
 /** A process made of words at addresses, and of map lines as the kernel writes them. */
 export class MadeUpProcess implements ReadableProcess {
   readonly #pages = new Map<number, Uint8Array>();
-  /** Pages that were read. */
   readonly seen = new Set<number>();
   readonly #maps: string;
 
@@ -45,7 +44,6 @@ export class MadeUpProcess implements ReadableProcess {
       pages[page] = this.#pages.has(address + page * PAGE_BYTES) ? 1 : 0;
   }
 
-  /** Reachability of blocks, given by address and size. */
   kinds(blocks: readonly (readonly [number, number])[], more: Partial<RootSources> = {}): string[] {
     const list = new BlockList(
       Float64Array.from(blocks, ([start]) => start),

@@ -26,7 +26,6 @@ function outcome(program: string, args: readonly string[] = []): unknown {
   return { status, signal, stdout };
 }
 
-/** A program that aborts in the middle of a function. */
 function compileAborting(target: string, options: readonly string[]): void {
   const source = join(folder, "aborting.c");
   const code =
@@ -37,7 +36,6 @@ function compileAborting(target: string, options: readonly string[]): void {
   if (status !== 0) throw new Error("gcc failed");
 }
 
-/** Functions of a stack up to `main`, innermost first. */
 function stackByGdb(program: string): string[] {
   const args = ["-q", "-nx", "-batch", "-ex", "run", "-ex", "bt", program];
   const { stdout } = spawnSync("gdb", args, { encoding: "utf8" });

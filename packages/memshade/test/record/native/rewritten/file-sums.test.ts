@@ -27,7 +27,6 @@ describe("sums of files", () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** Sum that the next run finds. */
   function sumInNextRun(): string {
     const sums = new FileSums(folder);
     const sum = sums.sumOf(path);

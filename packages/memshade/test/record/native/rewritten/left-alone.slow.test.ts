@@ -29,7 +29,6 @@ describe.skipIf(!canCompile)("a program whose functions have no frames", () => {
   });
 });
 
-/** The C library that this process uses. */
 const [C_LIBRARY] = /\/\S+\/libc\.so\.6/.exec(readFileSync("/proc/self/maps", "latin1")) ?? [""];
 
 describe.skipIf(!canCompile)("a program that is linked statically", () => {

@@ -12,7 +12,6 @@ describe("samples of call paths", () => {
   let machine: Machine;
   let samples: ProcessSamples;
   const read = () => samples.file(process.shared);
-  /** Addresses of a sample's call path, innermost first. */
   const pathOf = (row: number): number[] => {
     const { stacks, samples: rows } = read();
     const path: number[] = [];

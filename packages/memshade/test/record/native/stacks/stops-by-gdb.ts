@@ -26,10 +26,8 @@ const LIBRARY = fileURLToPath(new URL("stop-at.c", import.meta.url));
 const WATCH_MS = 5;
 
 export interface StoppedProgram {
-  /** Command as typed. */
   command: readonly [string, ...string[]];
   cwd?: string;
-  /** Standard input; empty if not given. */
   input?: string;
   env?: Readonly<Record<string, string>>;
   /** Number of stops, and the mean number of allocations between two. */
@@ -41,7 +39,6 @@ export interface StoppedProgram {
 /** A frame in gdb's form: address, kind of frame, function and object. */
 export type GdbFrame = readonly [pc: number, kind: number, name: string, object: string];
 
-/** Stacks of one allocation by gdb and by memshade. */
 export interface Stop {
   gdb: readonly GdbFrame[];
   /** Return addresses of the thread's last stack, innermost first, and its `WalkEnd`. */

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { readRaw } from "../../../../src/profile/formats/memprof-raw/index.ts";
 import { runIn } from "./record.ts";
 
-/** Number of blocks of a run and their accesses, summed by block size. */
 export function accessesBySize(folder: string): Map<number, { blocks: number; accesses: number }> {
   const { contexts } = readRaw(readFileSync(join(folder, runIn(folder).files.heap!)));
   const all = new Map<number, { blocks: number; accesses: number }>();

@@ -5,7 +5,6 @@ const ESRCH = -3;
 const EEXIST = -17;
 const EFAULT = -14;
 const EINVAL = -22;
-/** Start of the range for mapped files and memory. */
 const MAPPINGS = 0x7d00_0000_0000;
 const FIRST_FILE = 3;
 
@@ -19,22 +18,18 @@ export interface FakeTimer {
   period: number;
 }
 
-/** Model of the system calls that the runtime makes. */
 export class FakeKernel {
   process = 42;
   readonly files = new Map<string, Uint8Array>();
   /** Nanoseconds of the monotonic clock. */
   clock = 10_000_000_000;
-  /** Threads that have ended. */
   readonly ended = new Set<number>();
-  /** Called when a set of signals is unblocked. */
   unblocked: (set: number) => void = () => undefined;
   /** Existing timers by number. */
   readonly timers = new Map<number, FakeTimer>();
   /** errno that the creation of a timer fails with; 0: it succeeds. */
   timerFailure = 0;
   #nextTimer = 0;
-  /** Names of the calls that were made. */
   readonly calls: string[] = [];
   threadOf: () => number = () => 1;
   /** Called when a thread waits for a word in memory, for at most `nanoseconds`. */
@@ -46,7 +41,6 @@ export class FakeKernel {
   };
   /** Largest size of a file, bytes. */
   fileLimit = 2 ** 62;
-  /** True for paths that cannot be created. */
   refuses: (path: string) => boolean = () => false;
   readonly #memory: FakeMemory;
   readonly #open: Uint8Array[] = [];

@@ -7,7 +7,6 @@ export class FakeMemory {
   /** Called for reads of unmapped memory. */
   readElse: (address: number, length: number) => Uint8Array | undefined = () => undefined;
 
-  /** Maps bytes at the start of a page. */
   map(start: number, bytes: Uint8Array): void {
     for (let at = 0; at < bytes.length; at += PAGE_BYTES) {
       const page = new Uint8Array(PAGE_BYTES);

@@ -65,7 +65,6 @@ export class FakeObjects {
     return page;
   }
 
-  /** Model of `_dl_find_object`. */
   find(address: number, result: number): number {
     const found = this.#loaded.find(({ start, end }) => address >= start && address < end);
     if (found === undefined) return -1;

@@ -130,9 +130,7 @@ export class FakeProcess {
   readonly kernel = new FakeKernel(this.memory);
   readonly hooks: RuntimeExports;
   library: FakeLibrary = {};
-  /** Call that enters a hook. */
   site: CallSite = { address: 0, place: 0, framePointer: 0 };
-  /** Thread that runs. */
   thread = FIRST_THREAD;
   /** Target and argument of the jump by which a function was left. */
   left: { to: number; argument: number } | undefined;
@@ -157,7 +155,6 @@ export class FakeProcess {
     this.open();
   }
 
-  /** State after `memory_open`. */
   open(): void {
     this.memory.store64(SLOT, BigInt(LINEAR));
     this.view.setUint32(Header.process, this.kernel.process, true);
@@ -169,7 +166,6 @@ export class FakeProcess {
     this.memory.store64(TEXT + Text.isSingleThreaded, BigInt(ALONE));
   }
 
-  /** Maps an object, and gives the process its unwind tables. */
   load(object: FakeObject, tables?: Uint8Array): void {
     const buildId = this.objects.load(object);
     if (tables !== undefined) this.kernel.files.set(`/tables/${buildId}`, tables);

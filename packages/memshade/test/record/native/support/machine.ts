@@ -9,7 +9,6 @@ import {
 import { setTablesSum } from "../../../../src/record/native/tables/tables-file.ts";
 import type { CallSite, FakeProcess } from "./fake-process.ts";
 
-/** Kind of a function's frame. */
 export type Shape = "fixed" | "saves" | "pointer" | "realigned";
 
 /** Functions of the machine: 64 bytes of code each, with one rule for the whole code. The first function is the outermost. */
@@ -46,7 +45,6 @@ function ruleOf(index: number): number {
   }
 }
 
-/** Unwind tables of the machine's code: one block. */
 function tables(): Uint8Array {
   const rules = SHAPES.map((_, index) => ruleOf(index));
   const entries = SHAPES.map((_, index) => (index << 12) | (index * FUNCTION_BYTES));
@@ -66,7 +64,6 @@ interface Activation {
   readonly place: number;
   readonly stackPointer: number;
   readonly framePointer: number;
-  /** Address that the function calls from. */
   readonly address: number;
 }
 
@@ -122,14 +119,12 @@ export class Machine {
     if (this.#active.length > 1) this.#active.pop();
   }
 
-  /** The newest function calls the allocator. */
   get site(): CallSite {
     const { stackPointer, framePointer, address } = this.#active.at(-1)!;
     this.#store(stackPointer - 8, address);
     return { address, place: stackPointer - 8, framePointer };
   }
 
-  /** The newest function is interrupted. */
   get interrupted(): { address: number; stackPointer: number; framePointer: number } {
     return this.#active.at(-1)!;
   }

@@ -17,7 +17,6 @@ const SI_TIMER = 0xffff_fffe;
 export class SampledProcess extends FakeProcess {
   /** Handlers of signals; 0: the default one. */
   readonly handlers = new Map<number, number>();
-  /** Blocked signals. */
   kept = 0n;
 
   constructor() {
@@ -91,7 +90,6 @@ export class SampledProcess extends FakeProcess {
     return Number(this.memory.load64(OLD));
   }
 
-  /** The program blocks signals. */
   keepOff(set: bigint): void {
     this.memory.store64(SET, set);
     this.hooks.pthread_sigmask(0, BigInt(SET), 0n);
@@ -111,7 +109,6 @@ export class SampledProcess extends FakeProcess {
     };
   }
 
-  /** True while the running thread is in a hook. */
   set isInHook(value: boolean) {
     this.setThreadWord(Tls.guard, value ? 1n : 0n);
   }

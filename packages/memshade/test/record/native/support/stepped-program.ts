@@ -16,7 +16,6 @@ export type SteppedEvent =
   | { kind: "begin"; first: number; last: number; owner: number }
   | { kind: "end"; first: number; last: number };
 
-/** True if programs can be single-stepped here. */
 export function canStep(folder: string): boolean {
   const tracer = join(folder, "trace-steps");
   if (spawnSync("gcc", ["-O2", TRACER, "-o", tracer]).status !== 0) return false;

@@ -20,7 +20,6 @@ function withUmask(mask: number, act: () => void): void {
   }
 }
 
-/** Kinds of damage to a file. */
 const DAMAGE: readonly [string, (path: string) => void][] = [
   ["empty", (path) => truncateSync(path, 0)],
   ["cut off", (path) => truncateSync(path, readFileSync(path).length - 4)],

@@ -12,7 +12,6 @@ const PROGRAMS = [
   "allocation/rust-collections",
 ];
 
-/** Figures of the whole heap and of each context that both tools give. */
 function figuresOf({ run, contexts }: ProfiledRun) {
   const {
     heapAccesses: _,

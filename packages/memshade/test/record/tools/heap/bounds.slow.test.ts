@@ -57,7 +57,6 @@ class Paths {
     this.profiled.call(reads ? "load" : "store", address);
   }
 
-  /** Random work: blocks of all paths, most of them short-lived. */
   work(seed: number, steps: number, mostLive: number): void {
     const choices = new Choices(seed);
     for (let i = 0; i < steps; i++) {

@@ -4,7 +4,6 @@ import { iterateOperators } from "../../../code/wasm/reference/operators.ts";
 import { wat } from "../../../support/assemble.ts";
 import { BUMP, Profiled } from "../../../support/profiled.ts";
 
-/** Code offsets of the calls in a function, in order. */
 function callOffsets(bytes: Uint8Array, name: string): number[] {
   const module = decodeModule(bytes);
   const exported = module.exports.find((entry) => entry.kind === "function" && entry.name === name);

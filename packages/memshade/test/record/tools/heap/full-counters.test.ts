@@ -12,7 +12,6 @@ const MODULE = wat(`(module (memory 2 2)
     (loop $again
       (i32.store (local.get $at) (local.get $trips))
       (br_if $again (local.tee $trips (i32.sub (local.get $trips) (i32.const 1)))))))`);
-/** Largest value of a counter. */
 const LARGEST = 0x7fffffff;
 const A = 1024;
 
@@ -29,7 +28,6 @@ function nearlyFull(exactHistogram: boolean) {
       next.value = address;
       profiled.call("allocate", size);
     },
-    /** Brings the counter of an address close to its maximum. */
     prepare(address: number) {
       counters[address >>> 3] = (LARGEST - 10) * 2;
     },

@@ -19,7 +19,6 @@ const loopModule = (...bodies: string[]) =>
       )
       .join("\n")})`);
 
-/** Ends a loop after `$n` trips. */
 const UNTIL_N = "(br_if 0 (local.tee $n (i32.sub (local.get $n) (i32.const 1))))";
 const ACCESS = "(i32.store8 (local.get $p) (local.get $n))";
 const move = (local: string, by: number) =>

@@ -26,7 +26,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("touch" as const), place }) },
 );
 
-/** Takes steps in a program and records them in a trace. */
 class Traced {
   readonly program: ScriptedHeap;
   readonly trace = new HeapTrace();
@@ -70,7 +69,6 @@ class Traced {
     return { instance: instances[0], names, overflow: snapshot.heap.overflow.contexts };
   }
 
-  /** Compares all figures with those of the trace. */
   expectEqual(): void {
     if (this.trace.allocations === 0) return;
     const { instance, names, overflow } = this.read();

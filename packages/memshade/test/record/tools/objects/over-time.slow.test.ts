@@ -10,7 +10,6 @@ const FOLDER = new URL("../../../fixtures/programs/objects/", import.meta.url);
 const moduleOf = (name: string) =>
   new Uint8Array(readFileSync(fileURLToPath(new URL(`${name}.wasm`, FOLDER))));
 
-/** Profile of a program that runs several times in one instance. */
 async function recorded(
   name: string,
   runs: readonly number[],
@@ -31,7 +30,6 @@ async function recorded(
   return readObjects(String(toolFiles.find((file) => file.name === "objects.json")!.contents)).parts[0]!;
 }
 
-/** Objects and bytes of each context, summed over intervals. */
 function sumsOf({ overTime }: ModuleObjects): Map<number, [objects: number, bytes: number]> {
   const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0);
   return new Map(

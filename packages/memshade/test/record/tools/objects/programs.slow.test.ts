@@ -18,7 +18,6 @@ const moduleOf = (name: string) =>
 
 type Exports = { run(n: number): number; made?: WebAssembly.Global };
 
-/** Result of a program, the number of objects it reports, and its profile. */
 async function profiled(name: string, n: number, objects: ObjectsOptions = {}) {
   const recorded = await profile(
     moduleOf(name),

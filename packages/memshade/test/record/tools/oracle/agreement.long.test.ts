@@ -4,7 +4,6 @@ import type { WasteOptions } from "../../../../src/record/tools/index.ts";
 import { countedLines, countedWaste, ENGINES, expectedLines, expectedWaste, moduleOf } from "./agreement.ts";
 import { programs, trappingPrograms } from "./random-program.ts";
 
-/** Number of programs of each kind. */
 const RUNS = Number(process.env.MEMSHADE_RUNS ?? 12);
 
 describe("programs of all kinds of accesses", () => {
@@ -58,7 +57,6 @@ describe("programs of all kinds of accesses", () => {
   });
 });
 
-/** Number of operations and their bytes. */
 function firstTwo(counts: string | undefined): string | undefined {
   return counts?.split(", ").slice(0, 2).join(", ");
 }

@@ -145,7 +145,6 @@ function toldBy(file: WasteFile, numbers: ReadonlyMap<number, Site>, pairs: bool
   return told;
 }
 
-/** Maps offsets in the code section to site numbers, in the order of the text. */
 function siteNumbers(bytes: Uint8Array): Map<number, number> {
   const module = decodeModule(bytes);
   const numbers = new Map<number, number>();
@@ -168,7 +167,6 @@ function siteNumbers(bytes: Uint8Array): Map<number, number> {
   return numbers;
 }
 
-/** Working set of a program by the model. */
 export function expectedLines(program: Program): Record<string, number> {
   const model = new Model(PAGE, STACK, false);
   interpret(program, model);
@@ -182,7 +180,6 @@ export function expectedLines(program: Program): Record<string, number> {
   };
 }
 
-/** Working set by the tool. */
 export function countedLines(module: Uint8Array, traps: boolean): Record<string, number> {
   const { bytes, info } = instrument(module, { tools: ["workingset"] });
   let exports: Record<string, (...operands: number[]) => void> = {};

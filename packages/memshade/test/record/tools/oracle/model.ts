@@ -1,7 +1,6 @@
 // Definition of wasted accesses and working sets, byte by byte and as directly as possible. The model shares no code with the tools: events
 // go in, counters come out.
 
-/** Number of the instruction that stores or loads. */
 export type Site = number;
 type Writer = Site | "zero" | "init";
 
@@ -316,7 +315,6 @@ function floatOf(bytes: readonly number[]): number {
   return bytes.length === 4 ? view.getFloat32(0, true) : view.getFloat64(0, true);
 }
 
-/** Counts of a site, which begin as `none`. */
 function countsOf<Counts extends object>(all: Map<Site, Counts>, site: Site, none: Counts): Counts {
   const known = all.get(site);
   if (known !== undefined) return known;

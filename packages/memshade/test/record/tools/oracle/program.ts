@@ -68,7 +68,6 @@ function constant(type: Type, value: bigint): string {
   return `(${type}.const ${BigInt.asIntN(type === "i32" ? 32 : 64, value)})`;
 }
 
-/** The first bytes of a value, little-endian. */
 export function bytesOf(value: bigint, size: number): number[] {
   const wide = BigInt.asUintN(64, value) | (BigInt.asUintN(64, ~value) << 64n);
   return Array.from({ length: size }, (_, i) => Number((wide >> BigInt(8 * i)) & 255n));
@@ -236,7 +235,6 @@ export interface Trapped {
   behind: readonly Site[];
 }
 
-/** Runs a program on a model. Returns the position of the trap, if there was one. */
 export function interpret(program: Program, model: Model): Trapped | undefined {
   const interpreter = new Interpreter(program, model);
   try {

@@ -188,7 +188,6 @@ function bodies(
 
 const FUNCTIONS = 4;
 
-/** Any program that terminates. */
 export function programs(): fc.Arbitrary<Program> {
   const kind = fc.record({
     memory64: fc.nat(4).map((n) => n === 0),

@@ -4,7 +4,6 @@ import { type Event, free, L, S, text, WasteRun } from "./events.ts";
 /** State of a block by definition: its 4-byte granules that were stored to, and those that were loaded from. */
 interface NaiveBlock {
   maker: string;
-  /** Number among the program's requests; each request is a site of its own. */
   place: number;
   size: number;
   written: Set<number>;

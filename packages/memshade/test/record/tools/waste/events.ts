@@ -60,7 +60,6 @@ export function S(name: string, address: number, size: number, value?: number): 
   };
 }
 
-/** As `S` for four 32-bit lanes. */
 export function vector(name: string, address: number, lanes: readonly number[]): Event {
   return {
     text: `(call $${name} (@.const ${address}) (v128.const i32x4 ${lanes.map((lane) => lane >>> 0).join(" ")}))`,
@@ -68,7 +67,6 @@ export function vector(name: string, address: number, lanes: readonly number[]):
   };
 }
 
-/** As `S` for one f64. */
 export function F(name: string, address: number, value: string): Event {
   return {
     text: `(call $${name} (@.const ${address}) (f64.const ${value}))`,
@@ -83,7 +81,6 @@ export function L(name: string, address: number, size: number): Event {
   };
 }
 
-/** The allocator returns `address`. */
 export function malloc(address: number, size: number): Event {
   return {
     text: `(global.set $next (@.const ${address})) (drop (call $malloc (@.const ${size})))`,
@@ -125,7 +122,6 @@ export function text(lines: string, functions: Record<string, string> = {}): Eve
 
 export interface RunOptions {
   waste?: WasteOptions;
-  /** Text fields of the module. */
   fields?: string;
   /** Addresses and sizes are i64. `@` in texts of events and fields is replaced by their type. */
   memory64?: boolean;
@@ -210,7 +206,6 @@ export class WasteRun {
 
 type RunWasteOptions = Pick<RunOptions, "traps" | "imports" | "onImport" | "typesOf">;
 
-/** Runs `_start` of a module and reads the waste. */
 export function runWaste(
   module: Uint8Array,
   waste: WasteOptions = {},

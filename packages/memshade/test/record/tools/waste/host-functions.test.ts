@@ -26,7 +26,6 @@ function stores(host: string, imports: WebAssembly.ModuleImports, fields = ""): 
   return wasted;
 }
 
-/** Dead and handed-over bytes of the first store. */
 function figuresOf(wasted: Wasted): { dead: number; handed: number } {
   const first = wasted.file().stores.find(({ ips }) => ips[0]?.function === "first");
   return { dead: first?.dead_overwritten ?? -1, handed: first?.host_assumed_read ?? -1 };

@@ -12,7 +12,6 @@ import { wat } from "../../../support/assemble.ts";
 const LOAD = "(drop (i32.load (local.get 0)))";
 const loop = (body: string) => `(loop $l ${body} (br_if $l (local.get 0)))`;
 
-/** For each load of a module, by function, whether it is inlined. */
 function inlined(functions: readonly string[], runs?: { site: number; runs: number }[]): number[][] {
   const module = decodeModule(
     wat(`(module (memory 1) ${functions.map((body, i) => `(func $f${i} (param i32) ${body})`).join("\n")})`),

@@ -146,7 +146,6 @@ describe("laws of waste", () => {
 
 const KERNELS = new URL("../../../fixtures/programs/kernels/", import.meta.url);
 
-/** A WASI program under the waste tool, in this thread. */
 function wasteOfProgram(name: string, args: readonly string[], waste: WasteOptions): WasteContents {
   const original = new Uint8Array(readFileSync(new URL(`${name}.wasm`, KERNELS)));
   const { bytes, info } = instrument(original, { tools: ["waste"], waste, name });
@@ -167,7 +166,6 @@ function wasteOfProgram(name: string, args: readonly string[], waste: WasteOptio
   return wasteReader(instance.exports, info).read(false);
 }
 
-/** Code offsets of a program's loads and stores. */
 function offsetsOf(name: string): number[] {
   const sites = findSites(decodeModule(new Uint8Array(readFileSync(new URL(`${name}.wasm`, KERNELS)))), []);
   return [...sites.offset.subarray(0, sites.length)];

@@ -29,7 +29,6 @@ const BEYOND: Readonly<Record<string, string>> = {
   init: "(memory.init $d (i64.const 0x100000010) (i32.const 0) (i32.const 4))",
 };
 
-/** Expects the same results of a module's calls with and without the tool. */
 function expectSame(module: Uint8Array, calls: readonly Call[], waste: WasteOptions): void {
   const run = (bytes: Uint8Array) => {
     const instance = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource));

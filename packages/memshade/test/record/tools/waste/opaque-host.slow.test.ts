@@ -26,7 +26,6 @@ const LOADS: Readonly<Record<number, string>> = {
   16: "v128.load",
 };
 
-/** Operations of a step, in order. */
 interface Step {
   event: Event;
   name: string;

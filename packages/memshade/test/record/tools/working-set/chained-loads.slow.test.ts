@@ -7,7 +7,6 @@ const WORDS = 4096;
 /** Content of the word at an address: another word's address. */
 const wordAt = (address: number): number => ((address * 40503 + 77) % WORDS) & ~3;
 
-/** Lines that a run marked as read. */
 function linesRead(module: Uint8Array, operands: readonly number[]): number[] {
   const { bytes, info } = instrument(module, { tools: ["workingset"] });
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource));

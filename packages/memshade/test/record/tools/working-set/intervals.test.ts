@@ -23,7 +23,6 @@ function intervalsOf(functions: string, calls: readonly number[]) {
   return { start, end, lines: counts.lines as number[], duration, values: results[0].values };
 }
 
-/** A loop over `$n` pseudo-random words with three exits and branches inside. */
 const BRANCHING = `(func (export "run") (param $n i32) (result i32) (local $x i32) (local $sum i32)
   (block $out (block $even (loop $next
     (br_if $out (i32.eqz (local.get $n)))

@@ -13,7 +13,6 @@ import { type LocalityTables, readLocality } from "../../../../src/record/tools/
 import { WorkingSetReader } from "../../../../src/record/tools/working-set/read/working-set-session.ts";
 import { wat } from "../../../support/assemble.ts";
 
-/** Locality of one call of the exported function `run`. */
 function locality(
   body: string,
   options: LocalityOptions,

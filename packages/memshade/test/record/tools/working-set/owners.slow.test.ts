@@ -150,12 +150,10 @@ describe("the fill of lines", () => {
   });
 });
 
-/** Steps of the program. */
 type Step =
   | { do: "allocate"; site: "x" | "y"; at: number; size: number }
   | { do: "free" | "touch"; at: number; size: number };
 
-/** 64 places of 32 bytes. */
 const place = fc.nat(63);
 const step: fc.Arbitrary<Step> = fc.oneof(
   {

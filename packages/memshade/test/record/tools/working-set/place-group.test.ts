@@ -36,7 +36,6 @@ function linesTouched(places: readonly Place[], kind: number, base: number): Set
 const linesMarked = (marks: readonly Mark[], kind: number, base: number): Set<number> =>
   new Set(marks.filter(({ kinds }) => kinds & kind).map(({ offset }) => lineOf(base + offset)));
 
-/** Returns a generator of random numbers below its argument. */
 function numbersFrom(first: number): (limit: number) => number {
   let seed = first;
   return (limit) => {

@@ -19,7 +19,6 @@ function program(pages: number, functions: string): Uint8Array {
 
 const SBRK = "(func $sbrk (result i32) (memory.grow (i32.const 1)))";
 
-/** Lines per region after a store to each address. */
 function touched(bytes: Uint8Array, addresses: readonly number[]) {
   const instrumented = instrument(bytes, { tools: ["workingset"], workingset: { interval: 3 } });
   const { exports } = new WebAssembly.Instance(

@@ -79,7 +79,6 @@ export const SARIF: Schema = object(["version", "runs"], {
   ),
 });
 
-/** Violations of the schema in a value, each with its path. */
 export function violations(value: unknown, schema: Schema, path = "$"): string[] {
   const { type, required = [], properties, items, allowed, pattern, least } = schema;
   const is = Array.isArray(value) ? "array" : Number.isSafeInteger(value) ? "integer" : typeof value;

@@ -11,11 +11,9 @@ export interface MadeUpOptions {
   readonly functions?: number;
   readonly intervals?: number;
   readonly seed?: number;
-  /** True for the data of a comparison. */
   readonly diff?: boolean;
 }
 
-/** Seeded random numbers in 0…1. */
 export function random(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

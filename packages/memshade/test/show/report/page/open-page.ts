@@ -12,7 +12,6 @@ export const hasChromium = existsSync(CHROMIUM);
 if (!hasChromium)
   console.warn("SKIPPED: Chromium is not installed, no report page is opened (Debian: chromium)");
 
-/** The report file for this data. */
 export async function pageOf(data: PageData): Promise<string> {
   return filled(await reportPage(), await encodePage(data));
 }
@@ -58,7 +57,6 @@ export class PageBrowser {
     );
   }
 
-  /** The report file for this encoded data. */
   textOf(data: string): string {
     return filled(this.#template, data);
   }

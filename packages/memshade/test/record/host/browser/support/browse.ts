@@ -38,9 +38,7 @@ export interface SiteOptions {
 /** A server for a site. Pages report by `fetch("/told", { method: "POST", body })`. */
 export interface Served {
   url: string;
-  /** Reports received so far. */
   told: string[];
-  /** Resolves with the next report. */
   next(): Promise<string>;
 }
 
@@ -112,7 +110,6 @@ function answer(
 }
 
 export interface Browsed extends Outcome {
-  /** The page's report. */
   told: string;
   /** Folder of the run, and the content of its `run.json`; undefined if there is none. */
   folder: string;

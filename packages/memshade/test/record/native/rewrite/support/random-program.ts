@@ -119,7 +119,6 @@ function writeTableJump(asm: Assembler, choices: Choices, tables: Label[]): void
   asm.bind(end);
 }
 
-/** An access to memory through registers. */
 function writeAccess(asm: Assembler, choices: Choices): void {
   const [base, index, value] = distinct(choices, 3);
   const vector = choices.of(VECTOR);

@@ -65,7 +65,6 @@ function recorded(intervals: readonly Touch[][], mergedAt?: number) {
 
 const keyOf = ({ contexts }: Attribution, number: number) => contexts[number].stack[0]?.function ?? HEAP;
 
-/** Shares of a line by key. */
 function sharesOf(owners: readonly number[]): [key: number, share: number][] {
   const owned = owners.filter((key) => key !== 0);
   if (owned.length === 0) return [[HEAP, 1]];

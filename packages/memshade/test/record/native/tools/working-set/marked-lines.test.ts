@@ -10,7 +10,6 @@ import { MarkedLines } from "../../../../../src/record/native/tools/working-set/
 const LINES = PIECE_BYTES / 2;
 const INTERVALS = 64;
 
-/** Seeded random numbers from 0 to below 1. */
 function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {

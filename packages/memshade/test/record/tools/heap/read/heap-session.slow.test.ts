@@ -11,7 +11,6 @@ const A = 1024;
 const B = 2048;
 const C = 4096;
 
-/** Work of all kinds on two sites. */
 function work(heap: ScriptedHeap, rounds = 10): void {
   for (let i = 0; i < rounds; i++) {
     heap.malloc(A, 20 + i, SITES[i % 4]);
@@ -55,7 +54,6 @@ describe.each<[string, InstrumentOptions]>([
   });
 });
 
-/** The profile as a reader of the file gets it. */
 const asRead = (raw: RawProfile) => readRaw(writeRaw(raw, raw.version));
 
 describe("a snapshot", () => {

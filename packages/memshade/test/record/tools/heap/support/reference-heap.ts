@@ -35,7 +35,6 @@ interface Granule {
   touched: boolean;
 }
 
-/** Expected figures of one calling context. */
 export interface ReferenceContext {
   mib: Mib | undefined;
   extras: Omit<ContextExtras, "entries" | "growth" | "capacity" | "drag" | "collected" | keyof ReachSums> & {

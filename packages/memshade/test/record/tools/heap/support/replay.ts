@@ -7,7 +7,6 @@ import { ScriptedHeap, type Site } from "./scripted-heap.ts";
 /** If counters are merged, a loop over at least this number of bytes has all its accesses counted at its last address. */
 const LONG_WALK = 528;
 
-/** Possible address of a block, and its largest size there. */
 export interface Place {
   readonly address: number;
   readonly room: number;
@@ -29,7 +28,6 @@ export class Replay {
   readonly program: ScriptedHeap;
   readonly reference: ReferenceHeap;
   readonly #sizes = new Map<number, number>();
-  /** Largest number of live blocks. */
   readonly #most: number;
   readonly #isExact: boolean;
   readonly #places: readonly Place[];

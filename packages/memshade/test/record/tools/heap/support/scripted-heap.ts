@@ -6,7 +6,6 @@ import { Profiled, type ProfiledOptions } from "../../../../support/profiled.ts"
 export const SITES = ["a", "b", "c", "d"] as const;
 export type Site = (typeof SITES)[number];
 
-/** A function per site and way of allocating: `malloc_a`, `calloc_a` … */
 function siteFunctions(site: Site): string {
   // The sum prevents the functions from being recognized as wrappers of the allocator.
   const via = (callee: string, parameters: number) => {
@@ -63,7 +62,6 @@ const OUT = 64;
 /** A program whose allocator the test controls step by step. Addresses and sizes are bytes. */
 export class ScriptedHeap {
   readonly profiled: Profiled;
-  /** The program before it was instrumented. */
   readonly bytes = PROGRAM;
 
   constructor(options: InstrumentOptions = {}, profiled: Omit<ProfiledOptions, "options"> = {}) {
@@ -95,7 +93,6 @@ export class ScriptedHeap {
     return this.#allocate(address, `posix_memalign_${site}`, OUT, 64, size);
   }
 
-  /** JavaScript itself calls the allocator. */
   mallocFromHost(address: number, size: number): number {
     return this.#allocate(address, "malloc", size);
   }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { WasiRanges } from "../../../../../src/record/tools/waste/read/wasi-ranges.ts";
 
-/** A memory with words at addresses. */
 function memoryOf(words: Record<number, number>): DataView {
   const view = new DataView(new ArrayBuffer(4096));
   for (const [address, value] of Object.entries(words)) view.setUint32(Number(address), value, true);

@@ -21,7 +21,6 @@ const tree = fc
 
 const sumOf = (column: Float64Array) => column.reduce((total, value) => total + value, 0);
 
-/** Sums of non-zero values by key. */
 function sumsBy(values: Float64Array, keyOf: (index: number) => number): Record<number, number> {
   const sums: Record<number, number> = {};
   values.forEach((value, index) => {

@@ -85,7 +85,6 @@ describe.skipIf(!hasChromium)("the graph", () => {
   const press = async (page: Page, ...keys: string[]) => {
     for (const key of keys) await page.keyboard.press(key);
   };
-  /** Rows of the table, cells joined. */
   const table = async (page: Page) => {
     await page.locator(".graph-table summary").first().click();
     const rows = page.locator(".graph-table tbody tr");
@@ -294,7 +293,6 @@ describe.skipIf(!hasChromium)("the graph", () => {
   });
 });
 
-/** Number of pixels of each colour in the first picture. */
 function colourCount(page: Page): Promise<Record<string, number>> {
   return page
     .locator(".graph-canvas")

@@ -12,7 +12,6 @@ interface Block {
   size: number;
 }
 
-/** A memory of words at their addresses. */
 function memoryOf(words: Readonly<Record<number, number>>, wordBytes = 4, bytes = 4096): ArrayBuffer {
   const view = new DataView(new ArrayBuffer(bytes));
   for (const [address, value] of Object.entries(words))
