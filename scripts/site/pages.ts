@@ -1,7 +1,8 @@
 // Makes HTML pages from the project's Markdown: all pages that docs/index.md leads to, without network access.
 import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
-import { Marked, type Tokens } from "marked";
+import { Marked, type Token, type Tokens } from "marked";
+import { type Section, searchScript } from "./search.ts";
 
 /** A file of the site, by path with slashes. */
 export interface SiteFile {
@@ -26,7 +27,8 @@ interface Page {
 }
 
 const START = "docs/index.md";
-/** Source of a picture that is written as HTML. */
+const SEARCH = "search.js";
+/** What a picture that is written as HTML shows. */
 const PICTURE = /\b(src|srcset)="([^"\s]+)"/g;
 
 /**
@@ -51,6 +53,7 @@ export function sitePages(root: string): Site {
       ...[...pictures]
         .filter((path) => existsSync(join(root, path)))
         .map((path) => ({ path: sitePath(path), contents: readFileSync(join(root, path)) })),
+      { path: SEARCH, contents: searchScript([...pages.values()].flatMap(sectionsOf)) },
       { path: "site.css", contents: readFileSync(new URL("site.css", import.meta.url)) },
     ],
     brokenLinks: [...pages.values()].flatMap((page) =>
@@ -80,7 +83,43 @@ function readPage(root: string, source: string): Page {
   return page;
 }
 
-/** Target of a page's link, below the root. */
+/** The sections of a page, as the search finds them. */
+function sectionsOf({ source, title, text }: Page): Section[] {
+  const sections: (Section & { text: string })[] = [];
+  const path = sitePath(source);
+  const page = plainText(new Marked().lexer(title));
+  for (const token of new Marked().lexer(text)) {
+    const heading = token.type === "heading" ? (token as Tokens.Heading) : undefined;
+    if (heading !== undefined || sections.length === 0) {
+      const isFirst = sections.length === 0;
+      sections.push({
+        path,
+        anchor: isFirst || heading === undefined ? "" : anchorOf(heading.text),
+        page,
+        heading: isFirst || heading === undefined ? page : plainText(heading.tokens),
+        text: "",
+      });
+    }
+    if (heading === undefined) {
+      const section = sections.at(-1)!;
+      section.text = `${section.text} ${plainText([token])}`.trim();
+    }
+  }
+  return sections;
+}
+
+/** The text of tokens without marks, links and HTML. */
+function plainText(tokens: readonly Token[]): string {
+  const words: string[] = [];
+  new Marked().walkTokens([...tokens], (token) => {
+    const isLeaf =
+      !("tokens" in token && token.tokens !== undefined) && !("items" in token) && token.type !== "table";
+    if (isLeaf && "text" in token && token.type !== "html" && token.type !== "image") words.push(token.text);
+  });
+  return words.join(" ").replaceAll(/\s+/g, " ").trim();
+}
+
+/** Where a link of a page leads, below the root. */
 function target(source: string, href: string): { path: string; anchor: string } {
   const [path, anchor = ""] = href.split("#");
   return { path: path === "" ? source : posix.join(posix.dirname(source), path), anchor };
@@ -144,9 +183,14 @@ function render(page: Page, pages: ReadonlyMap<string, Page>): string {
 <link rel="stylesheet" href="${here(page, "site.css")}">
 </head>
 <body>
-<nav aria-label="Site">${contents(page, pages)}</nav>
+<nav aria-label="Site">
+<input id="search" type="search" placeholder="Search" aria-label="Search all pages" aria-controls="hits" hidden>
+<ul id="hits" aria-live="polite"></ul>
+${contents(page, pages)}
+</nav>
 <main>
 ${page.source === START ? "" : `<p class="up"><a href="${here(page, sitePath(START))}">All pages</a></p>\n`}${body}</main>
+<script src="${here(page, SEARCH)}" data-root="${here(page, "x").slice(0, -1)}"></script>
 </body>
 </html>
 `;

@@ -1,10 +1,7 @@
 import { reasonOf } from "../ground/bytes/dispensable.ts";
 import { sayLines } from "../record/host/run/terminal-line.ts";
 
-<<<<<<< HEAD
 /** Prints the summary at the end of a run: each finding with its advice below it. */
-=======
->>>>>>> 7e6b653b38618c758027ba9e30618743d6687926
 export async function saySummary(folder: string): Promise<void> {
   // Loaded late, because the program does not need it while it runs.
   const readLines = async () => (await import("./summary.ts")).summaryLines(folder);

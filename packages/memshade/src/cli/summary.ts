@@ -23,13 +23,8 @@ import { createPaint, type Paint } from "../show/report/terminal/common/paint.ts
 import { Screen } from "../show/report/terminal/common/screen.ts";
 import { targetOf } from "./text-target.ts";
 
-<<<<<<< HEAD
 /** Columns that `say()` writes in front of a line. */
 const PREFIX_COLUMNS = "memshade: ".length;
-=======
-/** Width of a line after `memshade: `. */
-const COLUMNS = 70;
->>>>>>> 7e6b653b38618c758027ba9e30618743d6687926
 
 /**
  * Most bytes of profile and modules that are read for a summary. Reports read about 60 MiB per second, and
@@ -38,16 +33,9 @@ const COLUMNS = 70;
 const MOST_BYTES = 24 * 2 ** 20;
 
 /**
-<<<<<<< HEAD
  * Returns the summary for the end of a run, or the command that makes it where reading the profile would take long. Each finding is an
  * entry with its advice on further lines. A run without blocks, objects, stores or loads has no entries. The names and lines of native
  * programs are written beside the run, because the objects that have them may be gone later.
-=======
- * Returns the summary lines for the end of a run, or the command that shows them if reading would take long.
- * Empty if nothing was recorded that can have findings.
- * For native programs, names and lines are written beside the run: finding them takes longest, and the
- * objects may be gone later.
->>>>>>> 7e6b653b38618c758027ba9e30618743d6687926
  */
 export async function summaryLines(folder: string, target = targetOf(2)): Promise<string[]> {
   const bytes = isNative(folder) ? 0 : bytesToRead(folder);
@@ -139,7 +127,6 @@ function isHeapUnseen(tools: RecordedTools): boolean {
   return whyHeapUnknown(tools) !== undefined;
 }
 
-<<<<<<< HEAD
 /** Returns the findings of a run as lines behind `margin` columns of a terminal, each with its advice and the program's own frame. */
 export async function summaryOf(
   folder: string,
@@ -148,14 +135,6 @@ export async function summaryOf(
   paint: Paint,
 ): Promise<SummaryLine[]> {
   return linesOf(await toolsOf(folder), target, margin, paint);
-=======
-/**
- * Returns the findings of a run as lines of at most `columns` characters, each with its frame in the
- * program's own code.
- */
-export async function summaryOf(folder: string, columns: number, paint: Paint): Promise<SummaryLine[]> {
-  return linesOf(await toolsOf(folder), columns, paint);
->>>>>>> 7e6b653b38618c758027ba9e30618743d6687926
 }
 
 interface SummaryLine {

@@ -18,7 +18,7 @@ function histogramOf(entries: readonly (readonly [number, number])[]): ValueHist
   return histogram;
 }
 
-/** The curve of a recorded stream: exact, or corrected as SHARDS has it. */
+/** Returns the curve of a recorded stream: exact, or with the correction of SHARDS. */
 export function missRatioCurve(locality: LocalityRecord): MissRatioCurve {
   const { method, references, sampled, rate, cold } = locality;
   const distances = histogramOf(locality.distances);
@@ -27,11 +27,11 @@ export function missRatioCurve(locality: LocalityRecord): MissRatioCurve {
     : shardsCurve({ references, sampled, rate, cold, distances });
 }
 
-/** Smaller caches than this say nothing of a sample: it cannot tell such distances apart. */
+/** Smallest cache of a curve from samples: sampling does not resolve shorter distances. */
 const SMALLEST_SAMPLED_LINES = 64;
 const SMALLEST_SAMPLED_WINDOW = 1024;
 
-/** Cache sizes, in lines, at which a curve is known: exactly so if the method is exact. */
+/** Returns the cache sizes, in lines, at which a curve is known. */
 export function curveSizes(locality: LocalityRecord): number[] {
   const most = linesOf(locality);
   const sizes: number[] = [];
@@ -43,12 +43,12 @@ export function curveSizes(locality: LocalityRecord): number[] {
     }
 }
 
-/** Distinct lines of the run, estimated from a sample. */
+/** Returns the number of distinct lines of the run, estimated from a sample. */
 export function linesOf({ cold, rate }: LocalityRecord): number {
   return Math.round(cold / rate);
 }
 
-/** fp(T): mean number of distinct lines in windows of T references, T in powers of two. */
+/** Returns fp(T): the mean number of distinct lines in windows of T references, T in powers of two. */
 export function footprintOf(locality: LocalityRecord): { references: number; lines: number }[] {
   const { references, rate, method, cold } = locality;
   const profile = reuseProfile(locality);
@@ -58,7 +58,7 @@ export function footprintOf(locality: LocalityRecord): { references: number; lin
     method === "shards" && Math.abs(locality.lasts.reduce((sum, [, weight]) => sum + weight, 0) - cold) > 0.5;
   const points: { references: number; lines: number }[] = [];
   for (let window = method === "exact" ? 1 : SMALLEST_SAMPLED_WINDOW; window <= references; window *= 2) {
-    // Of lines that were dropped the last references are not known: the sum of reuse times stands for the windows.
+    // Last references of dropped lines are unknown, so the windows are derived from reuse times.
     const lines = isBounded
       ? Math.min(cold, model.expectedDistance(window) + model.survival(0))
       : footprint.at(window);
@@ -78,7 +78,7 @@ function reuseProfile(locality: LocalityRecord) {
   };
 }
 
-/** Curves and histograms as JSON: sizes in lines and bytes, ratios from 0 to 1. */
+/** Returns curves and histograms as JSON: sizes in lines and bytes, ratios from 0 to 1. */
 export function localityJson(locality: LocalityRecord) {
   const { method, rate } = locality;
   const curve = missRatioCurve(locality);
@@ -105,7 +105,7 @@ export function localityJson(locality: LocalityRecord) {
   };
 }
 
-/** The instructions that miss most, with estimates for the whole run. */
+/** Returns the instructions with most misses, as estimates for the whole run. */
 export function localitySites(locality: LocalityRecord) {
   const { rate, sites, sitesAtLines } = locality;
   const misses = sites.reduce((sum, site) => sum + site.misses, locality.otherSites.misses);

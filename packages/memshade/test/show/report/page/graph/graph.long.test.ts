@@ -216,7 +216,7 @@ describe.skipIf(!hasChromium)("the graph", () => {
     expect(await page.locator(".graph-notes").textContent()).toBe("found 150 B of 1000 B, 15.0 %");
     await picture(page).focus();
     await press(page, "ArrowDown");
-    expect(await spoken(page)).toContain("150 B of it found");
+    expect(await spoken(page)).toContain("150 B match the search");
     const colours = await colourCount(page);
     expect(colours["255,198,26"]).toBeGreaterThan(1000);
   });
