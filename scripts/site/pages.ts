@@ -28,7 +28,7 @@ interface Page {
 
 const START = "docs/index.md";
 const SEARCH = "search.js";
-/** What a picture that is written as HTML shows. */
+/** Source of a picture that is written as HTML. */
 const PICTURE = /\b(src|srcset)="([^"\s]+)"/g;
 
 /**
@@ -119,7 +119,7 @@ function plainText(tokens: readonly Token[]): string {
   return words.join(" ").replaceAll(/\s+/g, " ").trim();
 }
 
-/** Where a link of a page leads, below the root. */
+/** Target of a page's link, below the root. */
 function target(source: string, href: string): { path: string; anchor: string } {
   const [path, anchor = ""] = href.split("#");
   return { path: path === "" ? source : posix.join(posix.dirname(source), path), anchor };

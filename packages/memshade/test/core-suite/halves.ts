@@ -4,7 +4,7 @@ import { EXPECTED_FAILURES } from "./expected-failures.ts";
 import { readScripts, SUITE } from "./script.ts";
 import { SETTINGS } from "./settings.ts";
 
-/** By default, each script runs with every fourth setting; its neighbours run with other settings. */
+/** Each script runs with every fourth setting by default; its neighbours run with other settings. */
 const EVERYTHING = process.env.MEMSHADE_CORE_SUITE === "all";
 const STEP = EVERYTHING ? 1 : 4;
 const FORMS = EVERYTHING ? (["withAllocator", "bytes"] as const) : (["withAllocator"] as const);

@@ -18,7 +18,7 @@ if (!canRunNative)
 /** The run comes from a test suite, which has its own test. */
 const OF_A_SUITE = "playwright-tests.md";
 
-/** Guides with programs of their own, which lie beside them: C for gcc, and scripts. */
+/** Programs of guides, in files next to them: C for gcc, and scripts. */
 const PROGRAMS = ["chat.c", "words.c", "orders.py", "orders.pl"];
 const PROGRAMS_RUN = /^gcc |orders\./;
 const NEEDS: readonly (readonly [RegExp, string])[] = [
@@ -30,7 +30,7 @@ const missing = NEEDS.filter(([, program]) => spawnSync(program, ["--version"]).
 for (const [, program] of missing)
   console.warn(`SKIPPED: guides that need ${program}, which is not installed`);
 
-/** It builds a program, whose compiler may be missing. */
+/** The guide builds a program, whose compiler may be missing. */
 const BUILDS = "hints-for-the-compiler.md";
 const CATALOGUE = `${GUIDES}catalogue.cpp`;
 

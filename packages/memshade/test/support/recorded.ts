@@ -72,7 +72,7 @@ export function figuresOf({ toolFiles }: Profile): Record<string, unknown> {
   return figures;
 }
 
-/** By site, all contexts added up: operations, bytes written and read, dead by overwriting and at exit, silent operations. */
+/** Sums by site over all contexts: operations, bytes written and read, dead by overwriting and at exit, silent operations. */
 function wasteBySite(text: string): Record<string, number[]> {
   const { stores, loads } = readWaste(text);
   const sites: Record<string, number[]> = {};

@@ -4,7 +4,7 @@ import { RUNS_NATIVE } from "./native-host.ts";
 import { runSuiteScript } from "./suite.ts";
 
 /**
- * In wasm, an out-of-bounds copy or fill traps before it writes. The machine code traps at the first byte out of bounds, and not at all for
+ * An out-of-bounds copy or fill in wasm traps before it writes. The machine code traps at the first byte out of bounds, and not at all for
  * a length of 0.
  */
 const BULK_TRAPS = [

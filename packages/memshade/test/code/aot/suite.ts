@@ -114,7 +114,7 @@ function instanceOf(bytes: Uint8Array, options: CompileOptions): Instance | unde
   }
 }
 
-/** For each module, whether a function can be compiled; the registers make no difference. */
+/** Cached results by function and module; the registers make no difference. */
 const compilable = new Map<string, boolean>();
 
 function compiles(bytes: Uint8Array, name: string, options: CompileOptions): boolean {

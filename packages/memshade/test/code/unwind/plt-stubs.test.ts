@@ -75,7 +75,7 @@ describe("a stub of the procedure linkage table, without call frame information"
       const pushed = offset === 0 ? [INDEX] : [SLOT, INDEX];
       expect(walked(offset, ...pushed, RETURN_ADDRESS).at(-1)).toBe(caller(8 * pushed.length));
     }
-    // In the function called by the stub, the return address is the stub's, followed by the target address.
+    // The function called by the stub has the stub's return address, followed by the target address.
     expect(walked(0x20, PLT + entry + 12, RETURN_ADDRESS)).toEqual([
       "plt+20 context",
       "plt+3c plt",

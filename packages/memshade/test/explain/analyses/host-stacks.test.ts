@@ -160,7 +160,7 @@ describe("calls that nobody asked for their callers", () => {
     const path = [wasm("push")];
     const profile = withEstimatedCallers(
       profileOf(
-        // In the first stage all calls were sampled; this stage is no evidence for later ones.
+        // All calls were sampled in the first stage, which is no evidence for later stages.
         { path: [...path, script("start")], blocks: 30, size: 8 },
         { path: [...path, script("often")], blocks: 6, size: 8, stage: 1 },
         { path: [...path, script("seldom")], blocks: 2, size: 8, live: 1, stage: 1 },

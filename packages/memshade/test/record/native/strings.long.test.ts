@@ -19,14 +19,14 @@ const REACHED = {
   copyChanged: { written: 300, read: 300, silent: 0 },
   copyOver: { written: 300, read: 300, silent: 1 },
   fill: { written: 400, read: 0, silent: 0 },
-  // In addition to the fill of all lines.
+  // Bytes beyond the fill of all lines.
   fillBack: { written: 400 + 64 * 20_000, read: 0, silent: 0 },
   fillAgain: { written: 400, read: 0, silent: 1 },
   take: { written: 0, read: 160, silent: 0 },
   takeBack: { written: 0, read: 40, silent: 0 },
-  // In two blocks.
+  // Bytes of two blocks.
   findEnd: { written: 0, read: 12, silent: 0 },
-  // From byte 400 down to byte 80, inclusive.
+  // Bytes 400 down to 80, inclusive.
   findBack: { written: 0, read: 324, silent: 0 },
   // The blocks differ in byte 41; one byte of each was read.
   compare: { written: 0, read: 2 * 41, silent: 0 },

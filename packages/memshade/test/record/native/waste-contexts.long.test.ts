@@ -76,7 +76,7 @@ describe.skipIf(!canCompile)("stores of a native program by their contexts", () 
     const [again, library] = [join(folder, "again"), join(folder, "again.so")];
     compileProgram("waste-again.c", again);
     compileProgram("waste-again.c", library, ["-DLIBRARY", "-shared", "-fPIC"]);
-    // In its first run, the library is not rewritten yet. It must stay loaded for a while so that the recorder finds it.
+    // The first run loads the library unrewritten. The library must stay loaded for a while so that the recorder finds it.
     for (const ms of ["1000", "0"]) {
       const out = join(folder, `again-${ms}`);
       memshadeRun(folder, ["--quiet", "--tool", "waste", "--contexts", "--out", out, again, library, ms]);

@@ -108,7 +108,7 @@ describe.skipIf(!canCompile)("dead and silent stores of a native program", () =>
     const library = join(folder, "waste-late.so");
     compileProgram("waste-late.c", join(folder, "waste-late"));
     compileProgram("waste-late.c", library, ["-DLIBRARY", "-shared", "-fPIC"]);
-    // A library that no earlier run has loaded runs unrewritten; the recorder needs it loaded for a while to notice it.
+    // The first run loads the library unrewritten. The library must stay loaded for a while so that the recorder finds it.
     for (const [out, ms] of [
       ["ends-1", "1000"],
       ["ends-2", "0"],

@@ -64,7 +64,7 @@ describe.skipIf(!canCompile || !hasNamespaces)("a file that a rewritten one stan
     const script = COMMANDS.join("\n");
     const alone = spawnSync("sh", ["-c", script], { encoding: "utf8", cwd: folder });
     expect(alone.status).toBe(0);
-    // In the second run, the programs that the first run started are rewritten.
+    // The second run rewrites the programs that the first run started.
     for (let turn = 0; turn < 2; turn++) {
       const { status, stdout } = run("heap", ["sh", "-c", script]);
       expect({ status, stdout }).toEqual({ status: 0, stdout: alone.stdout });

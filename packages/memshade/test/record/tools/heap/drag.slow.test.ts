@@ -116,7 +116,7 @@ describe("drag", () => {
       program.malloc(4096, 64, "a");
       compute(program, 4096, 1000);
       passTime(program, 10);
-      // By the clock of allocations, this was the whole life of the block.
+      // The clock of allocations counts this as the whole life of the block.
       const idle = { draggedByteTime: 64 * 10, lateBlocks: 0 };
       expect(dragOf(program, "malloc_a")).toMatchObject(idle);
       program.free(4096);
