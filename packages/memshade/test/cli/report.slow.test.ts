@@ -26,7 +26,6 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** What the command prints to standard output. */
 async function memshade(...words: string[]): Promise<string> {
   const program = new Command("memshade").exitOverride();
   addReportCommand(program);
@@ -322,7 +321,7 @@ describe("what a run took", () => {
     "process took 939 MiB at its peak and 5.21 s of processor time, program and profiler together; " +
     "2.1 s of that rewrote modules and 88 ms made the profile";
 
-  /** A run of all tools, with a file of what was measured as far as there is one. */
+  /** A run of all tools, with a file of measurements if `text` is given. */
   function folderWith(text: string | undefined, names = { measured: "measured.json" }): string {
     const picture = heapPicture(DATABASE);
     const files = { heap: "heap.memprofraw", waste: "waste.json", workingset: "workingset.json", ...names };
