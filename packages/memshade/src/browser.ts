@@ -1,4 +1,4 @@
-// `memshade` in a web page: all of the library that needs no files.
+// `memshade` for web pages: all functions of the library that need no files.
 export { UserError } from "./ground/bytes/errors.ts";
 export type { Frame as SymbolizedFrame } from "./names/symbolize/frame.ts";
 export type { FileRequest } from "./names/symbolize/symbolizer.ts";

@@ -1,5 +1,5 @@
 /**
- * The library in Node: what works in a web page too, and what reads and writes files.
+ * The library for Node: all functions of the library for web pages, and those that read and write files.
  *
  * @module memshade
  */

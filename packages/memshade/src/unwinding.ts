@@ -1,5 +1,5 @@
 /**
- * The unwinder without the rest of the library, for programs that want nothing else.
+ * The unwinder alone, for programs that do not need the rest of the library.
  *
  * @module memshade/unwind
  */

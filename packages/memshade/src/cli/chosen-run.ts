@@ -9,9 +9,9 @@ import { settleRun } from "../runs/settle-run.ts";
 import { verbFor } from "./kind-of-program.ts";
 
 /**
- * The run that was named, or the newest one where runs go by default below the current folder: which one that is is said.
+ * Returns the named run, or else the newest run in the default folder, and prints which one.
  *
- * @throws UserError in one line if there is none, or a program was named
+ * @throws UserError in one line if there is no run, or a program was named
  */
 export async function chosenRun(named: string | undefined): Promise<string> {
   if (named !== undefined) return namedRun(named);
@@ -25,10 +25,10 @@ export async function chosenRun(named: string | undefined): Promise<string> {
 }
 
 /**
- * The runs of two sides that were named, several of a side with commas between them, or the two newest ones of one program, older first:
- * which ones these are is said.
+ * Returns the named runs of two sides; commas separate several runs of a side. If none is named, returns the
+ * two newest runs of one program, the older one first, and prints which ones.
  *
- * @throws UserError as `chosenRun`, and if one side alone is named
+ * @throws UserError as `chosenRun`, and if only one side is named
  */
 export async function chosenSides(
   older: string | undefined,
@@ -55,7 +55,7 @@ export async function chosenSides(
   );
 }
 
-/** A file may have a comma in its name. */
+/** Splits at commas unless the whole text names a file, because a file name may contain a comma. */
 async function namedRuns(inputs: string): Promise<string[]> {
   const names = existsSync(inputs) ? [inputs] : inputs.split(",");
   if (names.includes(""))
@@ -74,13 +74,13 @@ async function namedRun(input: string): Promise<string> {
   );
 }
 
-/** The runs below the default place, newest first. */
+/** Returns the runs in the default folder, newest first. */
 function runsByAge(): string[] {
   let names: string[] = [];
   try {
     names = readdirSync(DEFAULT_RUNS_FOLDER);
   } catch {
-    // Nothing was recorded here, or somebody else's file lies there.
+    // The folder does not exist, or a file of that name is there.
   }
   return names
     .map((name) => join(DEFAULT_RUNS_FOLDER, name))
@@ -89,6 +89,6 @@ function runsByAge(): string[] {
       time: statSync(join(folder, "run.json"), { throwIfNoEntry: false })?.mtimeMs,
     }))
     .filter((run): run is { folder: string; time: number } => run.time !== undefined)
-    .sort((one, other) => other.time - one.time || (one.folder < other.folder ? 1 : -1))
+    .sort((first, second) => second.time - first.time || (first.folder < second.folder ? 1 : -1))
     .map(({ folder }) => folder);
 }

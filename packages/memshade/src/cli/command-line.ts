@@ -31,13 +31,14 @@ function explain(error: unknown): number {
   return USER_MISTAKE;
 }
 
-/** What does the work of options that there were. */
+/** Hints for options that no longer exist. */
 const INSTEAD: Readonly<Record<string, string>> = {
   "--pgo": "--learn FILE lets a run learn from an earlier one",
   "--no-pgo": "no run learns from an earlier one unless --learn FILE is given",
   "--first-touch": "--who tells it",
   "--owners": "--who tells it",
   "--fill": "--who tells it",
+  "--locality": "it takes no value; --locality-rate 1 follows all lines",
   "--locality-size": "--locality-rate says how much is sampled",
   "--cache": "the report has the miss ratios of all sizes",
 };

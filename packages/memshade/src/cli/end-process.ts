@@ -1,6 +1,6 @@
 /**
- * Ends this process after a program has run: threads of the program may still be there. Only for commands that print
- * nothing to stdout themselves, as that might not have reached its reader yet.
+ * Ends this process after a program has run, whose threads may still exist. Only for commands that print
+ * nothing to stdout themselves, because their output might be lost.
  */
 export function endProcess(code: number): never {
   process.exit(code);

@@ -8,13 +8,13 @@ import {
 } from "../record/host/run/die-by-signal.ts";
 import { say, sayLines } from "../record/host/run/terminal-line.ts";
 
-/** Exit codes of memshade's own failures; otherwise the exit code is the program's. */
+/** Exit codes of memshade's own failures. In all other cases the exit code is the program's. */
 export const USER_MISTAKE = 2;
 const DEFECT = 70;
-/** A shell adds the number of the signal that has ended a process. */
+/** Added to a signal's number for the exit code, as shells do. */
 const SIGNAL_BASE = 128;
 
-/** Prints what went wrong, in one line unless it is a defect, and returns the exit code. */
+/** Prints an error, in one line unless it is a defect, and returns the exit code. */
 export function explainFailure(error: unknown): number {
   if (error instanceof UserError || error instanceof FormatError) {
     say(oneLine(error.message));
@@ -37,7 +37,10 @@ export function explainFailure(error: unknown): number {
   return DEFECT;
 }
 
-/** What the file system says of a path that the user has named, such as a link that leads to itself, is no defect of ours. */
+/**
+ * True for an error of the file system about a path that the user has named, such as a link to itself. It is
+ * no defect of memshade.
+ */
 function isRefusal(error: unknown): error is NodeJS.ErrnoException {
   const { syscall, path } = (error ?? {}) as NodeJS.ErrnoException;
   return error instanceof Error && syscall !== undefined && path !== undefined;

@@ -2,14 +2,13 @@ import type { Command } from "commander";
 import { UserError } from "../ground/bytes/errors.ts";
 import { type HotColdThresholds, LLVM_THRESHOLDS } from "../profile/model/memprof/hot-cold.ts";
 
-/** Limits of the hot/cold classification as options. */
 export interface HotColdFlags {
   readonly coldLifetime?: number | undefined;
   readonly coldDensity?: number | undefined;
   readonly hotDensity?: number | undefined;
 }
 
-/** Adds the options; without them LLVM's own limits count. */
+/** Adds the limits of the hot/cold classification as options. Their defaults are LLVM's limits. */
 export function addHotColdOptions(command: Command): Command {
   return command
     .option(

@@ -3,30 +3,37 @@ import { openRegular } from "../names/load/file.ts";
 
 const SCRIPT_NAME = /\.[cm]?[jt]s$/;
 
-/** Whether a file or a name in PATH is neither a WebAssembly module nor a script of Node's: a native program, if any. */
+/**
+ * True if a file or a name in PATH is neither a WebAssembly module nor a Node script, so it may be a native
+ * program.
+ */
 export function isNativeProgram(name: string): boolean {
   if (statSync(name, { throwIfNoEntry: false })?.isFile() !== true)
     return !/\/|^\.\.?$/.test(name) && !name.endsWith(".wasm") && !SCRIPT_NAME.test(name);
   return verbFor(name) === undefined;
 }
 
-/** The command that runs a file: `run` for what is a WebAssembly module or called one, `node` for a script; undefined for everything else. */
+/**
+ * Returns the command that runs a file: `run` for a WebAssembly module (by content or name), `node` for a
+ * script; otherwise undefined.
+ */
 export function verbFor(file: string): "run" | "node" | undefined {
-  // Reading a pipe would take what it holds.
+  // A read from a pipe would consume its content.
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
   if (file.endsWith(".wasm") || startOf(file) === "\0asm") return "run";
   return SCRIPT_NAME.test(file) ? "node" : undefined;
 }
 
-/** Beginnings of core dumps, minidumps and perf.data. */
 const STACK_FILES = ["\x7fELF", "MDMP", "PERF"];
-/** Most bytes that are unpacked. Of a file that would give more, fewer of the packed bytes are read. */
+/** Most bytes that are decompressed. For a larger result, fewer of the compressed bytes are read. */
 const MOST_UNPACKED = 2 ** 26;
 const FIRST_BYTES = 2 ** 8;
-/** What of a packed file is enough to see the beginning of what it holds: a block of zstd has up to 128 KiB. */
+/** Compressed bytes that surely contain the start of the file: a block of zstd has up to 128 KiB. */
 const PACKED_START = 2 ** 18;
 
-/** Whether a file holds stacks of a native program, as `memshade unwind` reads them, packed by gzip or zstd too. */
+/**
+ * True if a file holds stacks of a native program that `memshade unwind` reads; gzip and zstd are supported.
+ */
 export function hasNativeStacks(file: string): boolean {
   if (file === "-") return true;
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return false;
@@ -47,7 +54,7 @@ function unpackedStart(start: string, bytes: Uint8Array): string {
   } catch (error) {
     const isTooLarge = (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
     if (isTooLarge && bytes.length > FIRST_BYTES) return unpackedStart(start, bytes.subarray(0, FIRST_BYTES));
-    // Whoever reads it in earnest says what is the matter.
+    // The reader of the whole file reports the error.
     return "";
   }
 }
@@ -56,7 +63,7 @@ function startOf(file: string): string {
   return String.fromCharCode(...bytesOf(file, 4));
 }
 
-/** The first bytes of a file; zeros where it is shorter. */
+/** Returns the first bytes of a file; the rest is zero if the file is shorter. */
 function bytesOf(file: string, length: number): Uint8Array {
   const start = new Uint8Array(length);
   try {
@@ -67,7 +74,7 @@ function bytesOf(file: string, length: number): Uint8Array {
       closeSync(descriptor);
     }
   } catch {
-    // Whoever reads it in earnest says what is the matter.
+    // The reader of the whole file reports the error.
   }
   return start;
 }

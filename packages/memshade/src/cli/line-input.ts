@@ -8,8 +8,8 @@ const RETRY_MS = 2;
 const PENDING_CHARACTERS = 1 << 12;
 
 /**
- * Hands over the lines of standard input as they come: whoever asks in a dialogue has each answer before the next
- * question. Reading blocks, which needs none of the machinery of streams.
+ * Passes the lines of standard input to `handle` as they arrive, so that each answer comes before the next
+ * question. Uses blocking reads, which need no streams.
  */
 export function forEachInputLine(handle: (lines: readonly string[]) => void): void {
   const chunk = new Uint8Array(CHUNK_BYTES);
@@ -35,7 +35,7 @@ function readSome(chunk: Uint8Array): number {
     }
 }
 
-/** Text for standard output, put together in one place: kept until all of it is there, pieces of text cost much more. */
+/** Collects text for standard output in one buffer, because many pieces of text cost much more memory. */
 export class OutputBuffer {
   #bytes = Buffer.allocUnsafeSlow(1 << 18);
   #length = 0;
@@ -70,13 +70,14 @@ export class OutputBuffer {
 }
 
 /**
- * Prints what a command has found on standard output, in a stream. Terminals must not obey names in it (`printableOutput`).
+ * Writes text to standard output as a stream. Control characters are escaped for terminals
+ * (`printableOutput`).
  */
 export function print(text: string): void {
   process.stdout.write(printableOutput(text));
 }
 
-/** Writes text to standard output, as `print`, at once; ends the process quietly when its reader has gone. */
+/** Like `print`, but writes at once. Ends the process silently if the reader is gone. */
 export function writeOutput(text: string): void {
   writeOutputBytes(Buffer.from(printableOutput(text)));
 }
@@ -93,7 +94,6 @@ function writeOutputBytes(bytes: Uint8Array): void {
     }
 }
 
-/** The other end of a non-blocking pipe needs a moment. */
 function pause(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
 }

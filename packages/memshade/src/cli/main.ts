@@ -3,7 +3,6 @@ import { endEarly } from "../record/host/run/die-by-signal.ts";
 import { takeInherited } from "../record/host/run/inherited.ts";
 import { isSuitable } from "./node-version.ts";
 
-/** Commands that run a program. */
 const RECORDING_COMMANDS: readonly string[] = ["run", "node", "browser", "demo"];
 
 takeInherited();
@@ -16,12 +15,12 @@ if (isSuitable(process.versions.node)) {
 }
 
 async function start(): Promise<void> {
-  // Whoever runs the sources as they are wants them, not what was built before they changed. What is installed has no such files.
+  // A start from the sources must not use outdated generated files. An installed package has no such check.
   if (import.meta.url.endsWith("/src/cli/main.ts"))
     await import(new URL("../../scripts/check-generated.ts", import.meta.url).href);
   else keepCompiledCode();
 
-  // Loading `node:process` or `node:util` as a module opens the standard streams.
+  // A module import of `node:process` or `node:util` opens the standard streams.
   const { hideStandardStreams } = await import("./standard-streams.ts");
   const showStandardStreams = hideStandardStreams();
   const { main } = await import("./command-line.ts");
@@ -29,7 +28,10 @@ async function start(): Promise<void> {
   await main();
 }
 
-/** Node itself would keep its code in /tmp, under a name that anybody can take first. */
+/**
+ * Keeps the cache of compiled code in a private folder. Node's default is in /tmp, under a name that anyone
+ * can create first.
+ */
 function keepCompiledCode(): void {
   const folder = process.env.NODE_COMPILE_CACHE ?? compiledCodeFolder();
   if (folder !== undefined) process.getBuiltinModule("node:module").enableCompileCache(folder);

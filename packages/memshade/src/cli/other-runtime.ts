@@ -1,15 +1,14 @@
 import { basename } from "node:path";
 import { UserError } from "../ground/bytes/errors.ts";
 
-/** Runtimes of scripts other than Node, by the names of their programs. */
 const RUNTIMES: Readonly<Record<string, string>> = { bun: "Bun", deno: "Deno", workerd: "workerd" };
 
 const INSTEAD = "profile() and the loader record in it (docs/loader.md)";
 
 /**
- * Refuses to go on under another runtime than Node, which calls itself Node.
+ * Rejects a runtime that pretends to be Node.
  *
- * @param verb what needs Node @param unable names of those that do not do
+ * @param verb the command that needs Node @param unable names of unsupported runtimes
  * @throws UserError
  */
 export function assertNode(
@@ -17,14 +16,17 @@ export function assertNode(
   unable: readonly string[],
   versions: Readonly<Record<string, string | undefined>> = process.versions,
 ): void {
-  const found = unable.find((name) => versions[name] !== undefined);
-  if (found === undefined) return;
+  const runtime = unable.find((name) => versions[name] !== undefined);
+  if (runtime === undefined) return;
   throw new UserError(
-    `this is ${RUNTIMES[found]} ${versions[found]}, and ${verb} needs Node so far: start it by npx memshade; or ${INSTEAD}`,
+    `this is ${RUNTIMES[runtime]} ${versions[runtime]}, and ${verb} needs Node so far: start it by npx memshade; or ${INSTEAD}`,
   );
 }
 
-/** Sentence about a native program that runs scripts: it is recorded, the modules of the scripts are not. */
+/**
+ * Returns a sentence for a native program that runs scripts: the program is recorded, the scripts' modules
+ * are not.
+ */
 export function runtimeInWords(program: string): string | undefined {
   const name = RUNTIMES[basename(program)];
   if (name === undefined) return undefined;

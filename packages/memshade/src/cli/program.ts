@@ -5,16 +5,17 @@ import { MEMSHADE_VERSION } from "../profile/model/version.ts";
 import { verbFor } from "./kind-of-program.ts";
 import { endWithReader, hideStandardStreams } from "./standard-streams.ts";
 
-/** Names in the help for arguments and values that are files, folders or pages. */
+/** Names of arguments and values in the help that are files, folders or pages. */
 const NAMES: ReadonlySet<string> = new Set(
   "run old new file input in.wasm out.wasm program script.js url store dir exe path host[::guest".split(" "),
 );
 
-/** `show` fails in the words of the tool that it stands for. */
+/** Commands whose errors follow another tool's wording. */
 const WITH_WORDS_OF_OTHERS: readonly string[] = ["show"];
 
 /**
- * A name is empty where the shell knows no variable of it: whoever reads files would complain of one without a name.
+ * Rejects empty names, which come from undefined shell variables. Errors of the file system would not show
+ * the cause.
  *
  * @throws UserError for the first empty one
  */
@@ -28,8 +29,8 @@ function refuseEmptyNames(command: Command): void {
       throw new UserError(`${option.long ?? option.short} is "", which names nothing`);
 }
 
-function isEmpty(given: unknown): boolean {
-  return given === "" || (Array.isArray(given) && given.includes(""));
+function isEmpty(value: unknown): boolean {
+  return value === "" || (Array.isArray(value) && value.includes(""));
 }
 
 function valueNameOf({ flags }: Option): string {
@@ -47,12 +48,14 @@ Examples:
 
 memshade VERB --help tells more about a command.`;
 
-/** Adds a command to the program. */
 type AddCommand = (program: Command) => void;
 
 type LoadCommand = () => Promise<AddCommand>;
 
-/** The commands by what they do, in the order of the help. A start loads the asked one alone: most of the time is loading. */
+/**
+ * Commands by group, in the order of the help. Only the requested command is loaded, because loading is most
+ * of the start time.
+ */
 const GROUPS: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = {
   "Record:": {
     run: async () => (await import("./commands/run.ts")).addRunCommand,
@@ -97,12 +100,12 @@ const COMMANDS = new Map(
   ),
 );
 
-/** Commands that hand their standard streams to a program. */
+/** Commands that give their standard streams to a program. */
 const RUNNING_COMMANDS = ["run", "node", "demo"];
 
 /**
- * The command line for the arguments `args`: with the command that the first of them names, with all where it names
- * none. Its errors are thrown, as one line each.
+ * Creates the command line: with the command that `args` names, or with all commands if it names none. Errors
+ * are thrown as one line each.
  */
 export async function createProgram(args: readonly string[]): Promise<Command> {
   const program = new Command("memshade")
@@ -112,7 +115,7 @@ export async function createProgram(args: readonly string[]): Promise<Command> {
     .addHelpCommand(
       new Command("help").argument("[verb]").helpGroup("Help:").description("print the help of a command"),
     )
-    // Terms with all arguments would leave too little room for what is said of them.
+    // Arguments are left out of the terms to leave room for the descriptions.
     .configureHelp({ subcommandTerm: (command) => command.name() })
     .enablePositionalOptions()
     .exitOverride()
@@ -121,8 +124,8 @@ export async function createProgram(args: readonly string[]): Promise<Command> {
   const [verb, about] = args;
   if (verb === "help" && about !== undefined && about !== "help" && !COMMANDS.has(about))
     throw new UserError(unknownCommand(about));
-  const asked = COMMANDS.get(verb ?? "");
-  for (const { group, load } of asked === undefined ? COMMANDS.values() : [asked]) {
+  const requested = COMMANDS.get(verb ?? "");
+  for (const { group, load } of requested === undefined ? COMMANDS.values() : [requested]) {
     const add = await load();
     program.commandsGroup(group);
     add(program);
@@ -135,7 +138,6 @@ export async function createProgram(args: readonly string[]): Promise<Command> {
   return program;
 }
 
-/** What is said of a command that there is not. */
 export function unknownCommand(verb: string): string {
   const runner = verbFor(verb);
   const file = quoteForShell(verb);

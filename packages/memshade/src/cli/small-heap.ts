@@ -1,14 +1,14 @@
-/** Node's engine before 24 has other flags. */
+/** First version of Node with an engine that has these flags. */
 const FIRST_KNOWN_VERSION = 24;
 
 /**
- * Keeps the young generation at its first size, leaves out a compiler whose code would soon be replaced, and compiles one
- * function at a time: for commands that keep their data in arrays outside of the heap, where the three are a tenth of the
- * memory that they take.
+ * Reduces the engine's memory for commands whose data is in arrays outside of the heap: the young generation
+ * does not grow, one compiler is left out, and functions are compiled one at a time. These three would take a
+ * tenth of the memory.
  */
 export function keepHeapSmall(): void {
   if (Number.parseInt(process.versions.node, 10) < FIRST_KNOWN_VERSION) return;
-  // Code that was compiled before is kept for other commands too, which run without these flags.
+  // Flushed first, because the cached code is shared with commands that run without these flags.
   process.getBuiltinModule("node:module").flushCompileCache();
   const { setFlagsFromString } = process.getBuiltinModule("node:v8");
   setFlagsFromString("--no-maglev");

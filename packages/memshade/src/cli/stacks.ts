@@ -6,7 +6,7 @@ import { REPORTED_TOOLS, shelfOf } from "../runs/recorded-tools.ts";
 import type { OriginalPlaces } from "../runs/run-symbols.ts";
 import { loadSampleProfile } from "./unwind/sample-profile.ts";
 
-/** The call paths of a part that was recorded; undefined where it was not. */
+/** Returns the call paths of one recorded part; undefined if it was not recorded. */
 export function stacksOfPart(part: keyof RecordedTools, run: RecordedTools): WeightedStacks | undefined {
   if (!isMeasured(part)) {
     const sampled = shelfOf(part).samples?.(run);
@@ -20,12 +20,10 @@ function withGaps(stacks: WeightedStacks, gaps: readonly string[]): WeightedStac
   return { ...stacks, gaps: [...gaps, ...stacks.gaps] };
 }
 
-/** The call paths that tools recorded, in the order in which tools are shown. */
 export function stacksOfTools(run: RecordedTools): WeightedStacks[] {
   return REPORTED_TOOLS.flatMap((tool) => stacksOfPart(tool, run) ?? []);
 }
 
-/** The stacks of a core dump, a minidump or perf.data. */
 export async function stacksOfDump(
   file: string,
   { binaryPaths = [] }: OriginalPlaces,

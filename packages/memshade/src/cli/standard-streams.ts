@@ -5,11 +5,11 @@ import { explainFailure } from "./failures.ts";
 const STREAMS = ["stdin", "stdout", "stderr"] as const;
 
 /**
- * Hides `process.stdin`, `stdout` and `stderr`. They are opened by being looked at, also by Node's own modules, and
- * opening a pipe switches it to non-blocking mode, for every process that shares it: the profiled program would find
- * its reads and writes refused.
+ * Hides `process.stdin`, `stdout` and `stderr`. Access to these properties opens the streams, even by Node's
+ * own modules. An opened pipe becomes non-blocking for all processes that share it, so the profiled program's
+ * reads and writes would fail.
  *
- * @returns a function that brings them back.
+ * @returns a function that restores the properties
  */
 export function hideStandardStreams(): () => void {
   const hidden = STREAMS.map((name) => [name, Object.getOwnPropertyDescriptor(process, name)!] as const);
@@ -20,8 +20,8 @@ export function hideStandardStreams(): () => void {
 }
 
 /**
- * Ends this process quietly when the reader of its output has gone, as in `memshade report DIR | head`, and in a line when the
- * output cannot be written.
+ * Ends this process silently if the reader of its output is gone, as in `memshade report DIR | head`. Any
+ * other write error ends it with a message.
  */
 export function endWithReader(): void {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {

@@ -10,24 +10,30 @@ import { say } from "../record/host/run/terminal-line.ts";
 import { USER_MISTAKE } from "./failures.ts";
 import { isSuitable, OLDEST_NODE } from "./node-version.ts";
 
-/** The package `node` fetches Node by a script, which npm may refuse to run; for Linux there are packages that hold it. */
+/**
+ * Name of the package with Node. The package `node` needs an install script, which npm may block; packages
+ * for Linux contain the program.
+ */
 const PACKAGE = process.platform === "linux" ? `node-linux-${process.arch}` : "node";
 
-/** The nearest suitable Node that a package has installed for `folder` or a folder above it. */
+/** Returns the nearest suitable Node of a package in `folder` or a folder above it. */
 export function findSuitableNode(folder: string): string | undefined {
   const places = ["node_modules/.bin/node", "node_modules/node/bin/node"].map((place) => join(folder, place));
-  const found = places.find((place) => existsSync(place) && isSuitable(versionOf(place)));
-  if (found !== undefined) return found;
+  const suitable = places.find((place) => existsSync(place) && isSuitable(versionOf(place)));
+  if (suitable !== undefined) return suitable;
   return dirname(folder) === folder ? undefined : findSuitableNode(dirname(folder));
 }
 
-/** Asked of the program itself: starting one for its package's name alone could go round in circles. */
+/**
+ * Returns the version that the program reports. A package's name is no proof of its version, and a wrong one
+ * could start processes in an endless loop.
+ */
 function versionOf(node: string): string {
   const { stdout } = spawnSync(node, ["--version"], { encoding: "utf8" });
   return (stdout ?? "").trim().replace(/^v/, "");
 }
 
-/** Runs the same command line with a Node that is installed beside memshade, and ends as it does. */
+/** Runs the same command line with a Node that is installed beside memshade, and ends with its exit code. */
 export async function runWithSuitableNode(): Promise<void> {
   const node = findSuitableNode(fileURLToPath(new URL(".", import.meta.url)));
   if (node === undefined) {

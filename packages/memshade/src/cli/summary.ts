@@ -2,7 +2,7 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { FrameRules } from "../explain/analyses/frames/frame-rules.ts";
 import { reachSentence, whyHeapUnknown } from "../explain/analyses/heap.ts";
-import { findsAnything, type RecordedTools } from "../explain/analyses/recorded-tools.ts";
+import { findsAnything, noFindings, type RecordedTools } from "../explain/analyses/recorded-tools.ts";
 import type { PlaceFrame } from "../explain/findings/finding-kind.ts";
 import { LEAST_BYTES } from "../explain/findings/heap-blocks.ts";
 import { isNameless } from "../explain/findings/places.ts";
@@ -17,35 +17,41 @@ import { loadTools, recordedTools } from "../runs/recorded-tools.ts";
 import { RunNames } from "../runs/run-names.ts";
 import { runOf } from "../runs/run-of-folder.ts";
 import type { OriginalPlaces } from "../runs/run-symbols.ts";
-import { findingLines } from "../show/report/findings.ts";
+import { adviceLines, findingLines } from "../show/report/findings.ts";
+import { columnsOf, type TextTarget } from "../show/report/terminal/common/columns.ts";
 import { createPaint, type Paint } from "../show/report/terminal/common/paint.ts";
 import { Screen } from "../show/report/terminal/common/screen.ts";
+import { targetOf } from "./text-target.ts";
 
-/** Columns of a line behind `memshade: `. */
-const COLUMNS = 70;
+/** Columns that `say()` writes in front of a line. */
+const PREFIX_COLUMNS = "memshade: ".length;
 
-/** Reports read some 60 MiB in a second, profiles and modules together: nobody is kept waiting at the end of a program for more than this. */
+/**
+ * Most bytes of profile and modules that are read for a summary. Reports read about 60 MiB per second, and
+ * the end of a program should not be delayed longer.
+ */
 const MOST_BYTES = 24 * 2 ** 20;
 
 /**
- * Lines for the end of a run: what its report begins with, or where making them would take long, the command that makes them.
- * None where nothing was recorded that could be found fault with. Of native programs names and lines are written beside the run: finding
- * them takes longest, and nobody may find them later.
+ * Returns the summary for the end of a run, or the command that makes it where reading the profile would take long. Each finding is an
+ * entry with its advice on further lines. A run without blocks, objects, stores or loads has no entries. The names and lines of native
+ * programs are written beside the run, because the objects that have them may be gone later.
  */
-export async function summaryLines(folder: string): Promise<string[]> {
+export async function summaryLines(folder: string, target = targetOf(2)): Promise<string[]> {
   const bytes = isNative(folder) ? 0 : bytesToRead(folder);
   if (bytes > MOST_BYTES) return [laterLine(folder, bytes)];
   const damage = new Set<string>();
   const names = new RunNames();
   const tools = await toolsOf(folder, { names, tellDamage: (sentence) => damage.add(sentence) });
   names.write(folder);
-  return [...findingsInLines(tools, folder), ...damage];
+  return [...findingsInLines(tools, folder, target), ...damage];
 }
 
 /**
- * Writes names and lines of runs of native programs beside them. Objects that several have are opened once.
+ * Writes the names and lines of runs of native programs beside them. Objects that several runs share are
+ * opened once.
  *
- * @throws UserError where one of them cannot be read or written
+ * @throws UserError if a run cannot be read or written
  */
 export async function nameRuns(folders: readonly string[]): Promise<void> {
   const opened: OriginalPlaces["opened"] = new Map();
@@ -56,26 +62,34 @@ export async function nameRuns(folders: readonly string[]): Promise<void> {
   }
 }
 
-function findingsInLines(tools: RecordedTools, folder: string): string[] {
+function findingsInLines(tools: RecordedTools, folder: string, target: TextTarget): string[] {
   if (!findsAnything(tools)) return isHeapUnseen(tools) ? [NOTHING_KNOWN] : [];
-  const summary = linesOf(tools, COLUMNS, createPaint(false));
-  if (summary.length > 0) return [...summary.map(({ line }) => line), ...reachLines(tools)];
+  const summary = linesOf(tools, target, PREFIX_COLUMNS, createPaint(false));
+  if (summary.length > 0)
+    return [
+      ...summary.map(({ line, advice }) => [line, ...advice].join("\n")),
+      whatNext(folder, summary[0]!.kind),
+      ...reachLines(tools),
+    ];
   if (isHeapUnseen(tools)) return [NOTHING_KNOWN];
   const isUnnamed = tools.heap !== undefined && isNameless(tools.heap);
   return [
-    isUnnamed ? NAMELESS : hasSmallWaste(tools) ? SMALL_WASTE : "no findings",
+    isUnnamed ? NAMELESS : hasSmallWaste(tools) ? SMALL_WASTE : noFindings(tools),
     ...liveLines(tools, folder),
     ...reachLines(tools),
   ];
 }
 
-/** Blocks of native programs may be held to the end: a line says why that is not known. */
+/** Returns the reason why the reach of a native program's live blocks is unknown. */
 function reachLines({ heap }: RecordedTools): string[] {
   const sentence = heap !== undefined && isOfNativeProgram(heap) ? reachSentence(heap) : undefined;
   return sentence === undefined ? [] : [`${sentence[0]!.toLowerCase()}${sentence.slice(1, -1)}`];
 }
 
-/** Whether an object that stays as it is was forgotten, nobody but its owner knows: where there are no findings, a line says what is left. */
+/**
+ * Returns a line with the amount that is live at the end, for runs without findings. Only the program's
+ * author knows if such blocks were forgotten.
+ */
 function liveLines({ heap }: RecordedTools, folder: string): string[] {
   const { liveBytes = 0, liveBlocks = 0 } = heap?.description.totals ?? {};
   if (liveBytes < LEAST_BYTES) return [];
@@ -83,10 +97,15 @@ function liveLines({ heap }: RecordedTools, folder: string): string[] {
   return [`${amount} live at the end: memshade top ${runInShell(folder)} --by left`];
 }
 
-/** Whoever waits for a program should not wait for its findings: the line says what shows them. */
+/** Returns the line that replaces findings if reading them would delay the program's end. */
 function laterLine(folder: string, bytes: number): string {
   const why = `reading ${formatBytes(bytes)} of profile and modules takes a while`;
-  return `findings were not looked for (${why}): memshade report ${runInShell(folder)} tells whether there are any`;
+  return `findings were not searched (${why}); to search them: memshade report ${runInShell(folder)}`;
+}
+
+/** Returns the commands that show all of the run and explain the first finding. */
+function whatNext(folder: string, kind: string): string {
+  return `details: memshade report ${runInShell(folder)}; meaning: memshade explain ${kind}`;
 }
 
 function runInShell(folder: string): string {
@@ -97,32 +116,46 @@ const NOTHING_KNOWN = "no findings, but no allocator was found: nothing is known
 const NAMELESS = "no findings, but the code that allocates has no names: findings need names";
 const SMALL_WASTE = "nothing stands out: the report has smaller findings";
 
-/** Whether the report tells of waste that is too little for a summary. */
+/** True if the report lists waste that is too small for a summary. */
 function hasSmallWaste({ waste }: RecordedTools): boolean {
   if (waste === undefined) return false;
   return wasteFindings(waste).findings.some(({ library, isUnnamed }) => library === undefined && !isUnnamed);
 }
 
-/** Whether a heap was to be followed, and none was: no findings say nothing of it then. */
+/** True if a heap should have been recorded but was not, so that the lack of findings proves nothing. */
 function isHeapUnseen(tools: RecordedTools): boolean {
   return whyHeapUnknown(tools) !== undefined;
 }
 
-/** The findings of a run, as lines of so many columns at most, with the program's own frame of each. */
-export async function summaryOf(folder: string, columns: number, paint: Paint): Promise<SummaryLine[]> {
-  return linesOf(await toolsOf(folder), columns, paint);
+/** Returns the findings of a run as lines behind `margin` columns of a terminal, each with its advice and the program's own frame. */
+export async function summaryOf(
+  folder: string,
+  target: TextTarget,
+  margin: number,
+  paint: Paint,
+): Promise<SummaryLine[]> {
+  return linesOf(await toolsOf(folder), target, margin, paint);
 }
 
 interface SummaryLine {
-  line: string;
-  place: PlaceFrame;
+  readonly line: string;
+  readonly advice: readonly string[];
+  readonly kind: string;
+  readonly place: PlaceFrame;
 }
 
-function linesOf(tools: RecordedTools, columns: number, paint: Paint): SummaryLine[] {
+function linesOf(tools: RecordedTools, target: TextTarget, margin: number, paint: Paint): SummaryLine[] {
   const findings = runFindings(tools);
-  const screen = new Screen({ paint, width: columns, isWide: false });
-  const lines = findings.length === 0 ? [] : findingLines(screen, findings, columns);
-  return findings.map(({ place }, index) => ({ line: lines[index]!, place: place.path[0]! }));
+  if (findings.length === 0) return [];
+  const width = columnsOf(target) - margin;
+  const screen = new Screen({ paint, width, isCut: target.isTerminal, isWide: false });
+  const lines = findingLines(screen, findings, width);
+  return findings.map((finding, index) => ({
+    line: lines[index]!,
+    advice: adviceLines(finding, width),
+    kind: finding.kind,
+    place: finding.place.path[0]!,
+  }));
 }
 
 async function toolsOf(folder: string, places: OriginalPlaces = {}): Promise<RecordedTools> {
@@ -133,7 +166,7 @@ function isNative(folder: string): boolean {
   return runOf(folder)?.modules.some(({ object }) => object !== undefined) === true;
 }
 
-/** Of the files of a run, and of its modules, which have the names and lines. */
+/** Returns the bytes of a run's files and of its modules, which contain the names and lines. */
 function bytesToRead(folder: string): number {
   const files = readdirSync(folder).map((name) => join(folder, name));
   const modules = runOf(folder)?.modules.flatMap(({ path }) => path ?? []) ?? [];

@@ -13,7 +13,6 @@ import {
 } from "../record/tools/options.ts";
 import type { ToolOptions } from "../record/tools/run-options.ts";
 
-/** The options shared by all commands that record, as commander hands them over. */
 export interface ToolFlags {
   tool?: ToolName[];
   clock: "virtual" | "wall";
@@ -26,7 +25,7 @@ export interface ToolFlags {
   interval?: Interval;
   cpuTime?: boolean;
   maxIntervals?: number;
-  locality?: "exact" | "shards";
+  locality?: boolean;
   localityRate?: number;
   who?: boolean;
   pairs?: boolean;
@@ -40,7 +39,6 @@ export interface ToolFlags {
   references?: 4 | 8;
 }
 
-/** Adds the options that say what is recorded and how, grouped by tool in the help. */
 export function addToolOptions(command: Command): Command {
   command
     .optionsGroup("Options:")
@@ -53,7 +51,7 @@ export function addToolOptions(command: Command): Command {
   addWorkingSetOptions(command);
   addWasteOptions(command);
   addObjectsOptions(command);
-  return command.optionsGroup("Options:");
+  return command.hook("preAction", refuseMethod).optionsGroup("Options:");
 }
 
 function addHeapOptions(command: Command): void {
@@ -76,27 +74,23 @@ function addHeapOptions(command: Command): void {
 }
 
 function addWorkingSetOptions(command: Command): void {
-  keepPositionals(command, "--locality", LOCALITY_METHODS);
   command
     .optionsGroup("Options of the working-set tool:")
     .option(
       "--who",
       "whose the lines of each interval are: contexts that touched them first, allocation sites, bytes touched (slower); of native programs, allocation sites alone",
     )
-    .addOption(
-      new Option(
-        "--locality [method]",
-        "reuse distances and miss ratios of caches, of a sample of the lines (shards) or exact (slow)",
-      )
-        .choices(["shards", "exact"])
-        .preset("shards"),
-    )
+    .option("--locality", "reuse distances and miss ratios of caches, of a sample of the lines")
     .option(
       "--interval <length>",
       "shortest interval, as 1000000acc (accesses, repeatable; the default, but for native programs), 20ms (theirs) or 1s",
       parseInterval,
     )
-    .option("--locality-rate <part>", "part of the lines to sample (default 0.01)", parseRate)
+    .option(
+      "--locality-rate <part>",
+      "part of the lines to sample (default 0.01; 1 for all of them)",
+      parseRate,
+    )
     .option("--cpu-time", "measure intervals in processor time instead of real time")
     .option(
       "--max-intervals <n>",
@@ -149,7 +143,7 @@ function parseReferences(text: string): 4 | 8 {
   return text === "4" ? 4 : 8;
 }
 
-/** Adds `--learn`, for commands that run a program here and now. */
+/** Adds `--learn`, for commands that run a program in this process. */
 export function addLearnOption(command: Command): Command {
   return command
     .optionsGroup("Options of the waste tool:")
@@ -160,7 +154,6 @@ export function addLearnOption(command: Command): Command {
     .optionsGroup("Options:");
 }
 
-/** Adds `--host-stacks`, for commands whose modules are called by JavaScript. */
 export function addHostStacksOption(command: Command): Command {
   return command
     .optionsGroup("Options of the heap tool:")
@@ -175,32 +168,17 @@ export function addHostStacksOption(command: Command): Command {
     .optionsGroup("Options:");
 }
 
-const LOCALITY_METHODS = ["shards", "exact"];
+/** The values that `--locality` had: each would now be the program. */
+const LOCALITY_METHODS = ["exact", "shards"];
 
-/**
- * Lets an option with an optional value take only the values that it knows: `--locality program.wasm` is the option
- * without one, and a program.
- */
-function keepPositionals(command: Command, name: string, values: readonly string[]): void {
-  const parse = command.parseOptions.bind(command);
-  command.parseOptions = (args) => {
-    const given = [...args];
-    for (let i = 0; i < given.length && given[i] !== "--"; i++) {
-      const option = command.options.find(({ long, short }) => given[i] === long || given[i] === short);
-      if (given[i] === name && !values.includes(given[i + 1])) given[i] = `${name}=${values[0]}`;
-      else if (option?.required || given[i] === name) i++;
-      else if (!given[i].startsWith("-") && stopsAtPositionals(command)) break;
-    }
-    return parse(given);
-  };
+/** Refuses `--locality exact PROGRAM` unless a file `exact` exists. */
+function refuseMethod(command: Command): void {
+  const [first] = command.args;
+  if (command.opts<ToolFlags>().locality !== true || !LOCALITY_METHODS.includes(first) || existsSync(first))
+    return;
+  throw new UserError(`--locality ${first}: --locality takes no method; --locality-rate 1 follows all lines`);
 }
 
-/** Whether everything behind the first argument belongs to the program. */
-function stopsAtPositionals(command: Command): boolean {
-  return (command as unknown as { _passThroughOptions?: boolean })._passThroughOptions === true;
-}
-
-/** Options that mean nothing without their tool. */
 const FLAGS_OF_TOOLS: readonly [tool: ToolName, name: string, flags: readonly (keyof ToolFlags)[]][] = [
   ["waste", "waste tool", ["pairs", "objects", "compat", "learn"]],
   ["workingset", "working-set tool", ["interval", "cpuTime", "maxIntervals", "who", "locality"]],
@@ -217,7 +195,7 @@ function checkTools(flags: ToolFlags): void {
 
 export async function toolOptionsOf(flags: ToolFlags): Promise<ToolOptions> {
   checkTools(flags);
-  // Who runs a program in another process needs no more of the engine.
+  // Loaded on demand, because a program in another process does not need it here.
   if (flags.allocator !== undefined)
     (await import("../record/tools/index.ts")).checkAllocatorOption(flags.allocator);
   return {
@@ -242,18 +220,17 @@ export async function toolOptionsOf(flags: ToolFlags): Promise<ToolOptions> {
   };
 }
 
-/** Tools that `--contexts` is about. */
 const WITH_CONTEXTS: readonly ToolName[] = ["waste", "objects"];
 
 function objectsOptionsOf({ fields, contexts, sampleBytes, references, tool }: ToolFlags): ObjectsOptions {
   const isGiven =
     fields === false || contexts === false || sampleBytes !== undefined || references !== undefined;
-  // With no tool named, objects is chosen where it is the one that fits.
+  // If no tool is named, objects is chosen for modules that need it.
   if (isGiven && tool !== undefined && !tool.includes("objects"))
     throw new UserError(
       "--no-fields, --no-contexts, --sample-bytes and --references are options of the objects tool: add --tool objects",
     );
-  if (contexts === true && !tool?.some((one) => WITH_CONTEXTS.includes(one)))
+  if (contexts === true && !tool?.some((name) => WITH_CONTEXTS.includes(name)))
     throw new UserError(
       "--contexts is an option of the waste tool, and the default of the objects tool: add --tool waste",
     );
@@ -285,27 +262,23 @@ function attributionOptionsOf({ who }: ToolFlags): AttributionOptions | undefine
 }
 
 function localityOptionsOf({ locality, localityRate }: ToolFlags): LocalityOptions | undefined {
-  if (locality === undefined) {
-    if (localityRate !== undefined)
-      throw new UserError("--locality-rate says how to follow the locality: add --locality");
-    return undefined;
-  }
-  if (locality === "exact" && localityRate !== undefined)
-    throw new UserError("--locality exact samples nothing: it goes without --locality-rate");
-  return { method: locality, rate: localityRate };
+  if (locality !== undefined) return { rate: localityRate };
+  if (localityRate !== undefined)
+    throw new UserError("--locality-rate says how to follow the locality: add --locality");
+  return undefined;
 }
 
 const OUT_HELP =
   "folder to write; %p process id, %n number of the profile, %q{VAR} environment variable, %% per cent";
 
-/** Adds `--out` with its place holders, and `--quiet`. */
+/** Adds `--out` with its placeholders, and `--quiet`. */
 export function addOutOption(command: Command): Command {
   return command
     .option("--out <dir>", `${OUT_HELP} (default: memshade.out/<program>.%p)`)
     .option("--quiet", "say nothing at the end but what went wrong: neither the folder nor what was found");
 }
 
-/** `heap,waste` and repeated options add up. */
+/** Parses `heap,waste`; repeated options add up. */
 function collectTools(text: string, previous: readonly ToolName[] = []): ToolName[] {
   const tools = [...previous];
   for (const word of text.split(",")) {
@@ -316,7 +289,7 @@ function collectTools(text: string, previous: readonly ToolName[] = []): ToolNam
   return tools;
 }
 
-/** `--interval`: a length in accesses, or in nanoseconds of time. */
+/** Value of `--interval`: a length in accesses, or in nanoseconds. */
 interface Interval {
   unit: "accesses" | "time";
   length: number;
@@ -332,7 +305,7 @@ function parseInterval(text: string): Interval {
   return { unit: unit === "acc" ? "accesses" : "time", length };
 }
 
-/** `0.01` or `1%`, in (0, 1]. */
+/** Parses `0.01` or `1%`, in (0, 1]. */
 function parseRate(text: string): number {
   const [, digits, percent] = /^(\d*\.?\d+(?:e-\d+)?)(%?)$/.exec(text) ?? [];
   const rate = Number(digits) / (percent === "%" ? 100 : 1);
@@ -341,10 +314,10 @@ function parseRate(text: string): number {
   return rate;
 }
 
-/** Timers are served as often as the system's clock ticks, which is 1000 times a second at most. */
+/** Highest rate: timers fire at most as often as the system's clock ticks, 1000 times a second. */
 const MOST_HZ = 1000;
 
-/** `--sample`: samples per second, `97hz` or `97`. */
+/** Parses `--sample`: samples per second, `97hz` or `97`. */
 export function parseSampleRate(text: string): number {
   const [, digits] = /^(\d{1,6}(?:\.\d{1,6})?)(?:hz)?$/i.exec(text) ?? [];
   const rate = Number(digits);
@@ -353,7 +326,6 @@ export function parseSampleRate(text: string): number {
   return rate;
 }
 
-/** A whole number from 0. */
 function parseCount(text: string): number {
   const value = Number(text);
   if (text === "" || !Number.isSafeInteger(value) || value < 0)
@@ -363,7 +335,7 @@ function parseCount(text: string): number {
 
 const BYTES: Readonly<Record<string, number>> = { "": 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30 };
 
-/** `--memory-limit`: `2G`, `500MiB` or a number of bytes. */
+/** Parses `--memory-limit`: `2G`, `500MiB` or a number of bytes. */
 export function parseBytes(text: string): number {
   const [, digits, unit] = /^(\d+(?:\.\d+)?)(|[KMG])(?:i?B)?$/.exec(text) ?? [];
   const value = Math.floor(Number(digits) * BYTES[unit]);
@@ -379,7 +351,7 @@ function parsePositive(text: string): number {
   return value;
 }
 
-/** Of an option that names files and folders to look in: each must be there, or what is looked for goes missing without a word. */
+/** Returns a check that each path of an option exists. A missing path would have no effect without notice. */
 export function assertPlaces(option: string): (places: readonly string[] | undefined) => void {
   return (places = []) => {
     const missing = places.find((place) => !existsSync(place));

@@ -19,7 +19,7 @@ import { SiteNamer } from "./site-namer.ts";
 
 const NS_PER_SECOND = 1e9;
 
-/** Whether a run, by its folder or its `run.json`, has call paths by CPU time. */
+/** True if a run, given by its folder or its `run.json`, has call paths by CPU time. */
 export function hasCpu(input: string): boolean {
   return fs.existsSync(input) && isRun(input) && runAround(input)?.files.cpu !== undefined;
 }
@@ -29,9 +29,9 @@ function isRun(input: string): boolean {
 }
 
 /**
- * Reads the call paths by CPU time of a run's folder, or of its `run.json`.
+ * Reads the call paths by CPU time of a run, given by its folder or its `run.json`.
  *
- * @throws UserError in one line: nothing there, not recorded, damaged
+ * @throws UserError in one line if they are missing, were not recorded, or are damaged
  */
 export function loadCpu(input: string, { rules, ...places }: OriginalPlaces & OwnCode = {}): CpuProfile {
   if (!fs.existsSync(input)) throw new UserError(`${input}: there is no such file or directory`);
@@ -84,16 +84,16 @@ function profileOf({ hz, threads, stacks, samples }: CpuSamples, run: Run, namer
     });
   const main = threads[0]?.id ?? 0;
   for (const { id, name } of threads) builder.addThread({ pid: main, tid: id, name });
-  const known: number[] = [];
+  const stackOfNode: number[] = [];
   stacks.site.forEach((site, index) => {
     const caller = stacks.caller[index]!;
-    let stack: number = caller === NONE ? NONE : known[caller]!;
+    let stack: number = caller === NONE ? NONE : stackOfNode[caller]!;
     for (const frame of namer.frames(site)) stack = builder.stack(stack, builder.frame(frame));
-    known.push(stack);
+    stackOfNode.push(stack);
   });
   const period = NS_PER_SECOND / hz;
   samples.stack.forEach((stack, row) => {
-    const innermost = stack === NONE ? NONE : known[stack]!;
+    const innermost = stack === NONE ? NONE : stackOfNode[stack]!;
     const periods = samples.periods[row]!;
     builder.addSample(
       samples.thread[row]!,
@@ -105,7 +105,7 @@ function profileOf({ hz, threads, stacks, samples }: CpuSamples, run: Run, namer
   return builder.finish();
 }
 
-/** Has the frames say of what library they are, as those of the heap do. */
+/** Adds each frame's library, by the same rules as for the heap. */
 function withLibraries(profile: SampleProfile, rules: OwnCode["rules"]): SampleProfile {
   if (rules === undefined) return profile;
   const sourceless = new SourcelessCode(rules);

@@ -48,9 +48,7 @@ import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
 
 const DEFAULT_HEAP_FILE = "heap.memprofraw";
 
-/** A recorded run with its heap profile. */
 export interface LoadedHeap {
-  /** What the user named. */
   readonly input: string;
   readonly profile: HeapProfile;
   /** Absent for a raw file without a run.json beside it. */
@@ -58,12 +56,12 @@ export interface LoadedHeap {
 }
 
 /**
- * Reads the heap profile of a run's directory, of its `run.json`, of a MemProf file (raw, indexed, YAML or memshade), or of DHAT, pprof
- * or heaptrack.
- * A raw file that the run.json beside it names is read with that run. Lines come from the original modules, if they are found again.
+ * Reads the heap profile of a run's directory, of its `run.json`, of a MemProf file (raw, indexed, YAML or
+ * memshade), or of DHAT, pprof or heaptrack. A raw file that the run.json beside it names is read with that
+ * run. Lines come from the original modules, if they are found.
  *
- * @param places where to look for the original modules besides where they were
- * @throws UserError in one line: nothing there, not a run, damaged, no heap profile in it
+ * @param places further places of the original modules
+ * @throws UserError in one line if the input does not exist, is no run, is damaged, or has no heap profile
  */
 export async function loadHeap(
   input: string,
@@ -80,14 +78,13 @@ async function loadPlain(input: string, places: OriginalPlaces): Promise<LoadedH
   return loadFile(input, places);
 }
 
-/** @throws UserError in one line where nothing is there */
 export function statusOf(input: string): fs.Stats {
   const status = fs.statSync(input, { throwIfNoEntry: false });
   if (status === undefined) throw new UserError(`${input}: there is no such file or directory`);
   return status;
 }
 
-/** Whether a run's directory or `run.json` says that it has a heap profile; true for other files, which may be one. */
+/** True if a run's directory or `run.json` lists a heap profile. True for other files, which may be one. */
 export function hasHeap(input: string): boolean {
   const runFile = fs.statSync(input, { throwIfNoEntry: false })?.isDirectory()
     ? path.join(input, RUN_FILE)
@@ -111,9 +108,9 @@ async function loadDirectory(input: string, directory: string, places: OriginalP
 }
 
 /**
- * The heap over time of a run's directory; undefined where nobody recorded it.
+ * Reads the heap over time of a run's directory; undefined if it was not recorded.
  *
- * @throws UserError where its file is missing or damaged
+ * @throws UserError if its file is missing or damaged
  */
 export function overTimeOf(input: string, directory: string, run: Run): HeapIntervals | undefined {
   const name = run.files.heapIntervals;
@@ -155,8 +152,9 @@ async function profileOf(file: string, run: Run | undefined, places: OriginalPla
   const imported = run === undefined ? importedHeap(file, bytes, places.binaryPaths) : undefined;
   if (imported !== undefined) return imported;
   if (!isMemprofRaw(bytes)) {
-    const others = run === undefined ? ", and none of DHAT, pprof, heaptrack, jemalloc or gperftools" : "";
-    throw new UserError(`${file} is not a MemProf profile${others}${hintOf(bytes)}`);
+    const otherFormats =
+      run === undefined ? ", and none of DHAT, pprof, heaptrack, jemalloc or gperftools" : "";
+    throw new UserError(`${file} is not a MemProf profile${otherFormats}${hintOf(bytes)}`);
   }
   try {
     const raw = readRaw(bytes);
@@ -166,7 +164,7 @@ async function profileOf(file: string, run: Run | undefined, places: OriginalPla
     const profile = withEstimatedCallers(
       heapProfileFromRaw(raw, run, (modules) =>
         withLines(createRunSymbolizer(modules, run, loadDemangler()), modules, (index) =>
-          run === undefined ? undefined : symbols.of(modules[index]!, notedOf(modules[index]!)),
+          run === undefined ? undefined : symbols.symbolsOf(modules[index]!, notedOf(modules[index]!)),
         ),
       ),
     );
@@ -185,7 +183,7 @@ async function profileOf(file: string, run: Run | undefined, places: OriginalPla
   }
 }
 
-/** `run.json` has the names of allocation functions as the module has them. */
+/** Demangles the names of allocation functions, which `run.json` has as in the module. */
 function withReadableAllocator(module: ProfileModule): ProfileModule {
   const { allocator } = module;
   if (allocator === undefined) return module;
@@ -203,7 +201,7 @@ function readFile(file: string): Buffer {
   }
 }
 
-/** Runs lie one level below the output directory: someone who names that is helped on. */
+/** Suggests runs one level below a directory, because users often name the output directory. */
 function suggestRuns(directory: string): string {
   const runs = fs
     .readdirSync(directory)
@@ -226,14 +224,14 @@ class MappedPlaces {
     this.#finder = new ObjectFinder({ binaryPaths, debuginfodCaches: debuginfodCaches() });
   }
 
-  /** A sentence about objects of which it is not known whether they are those of the profile. */
+  /** Returns a sentence about objects that may not be those of the profile. */
   get sentences(): string[] {
     if (this.#unsure.size === 0) return [];
     const files = [...this.#unsure].join(", ");
     return [`The profile has no build ids: names are those of the files that are there now (${files}).`];
   }
 
-  /** The frames at an address, innermost first; undefined where nothing there has a name. */
+  /** Returns the frames at an address, innermost first; undefined if none has a name. */
   framesAt(part: MappedPart, address: bigint): readonly ResolvedFrame[] | undefined {
     const symbolizer = this.#symbolizerOf(part);
     if (symbolizer === undefined) return undefined;
@@ -269,25 +267,27 @@ class MappedPlaces {
   }
 }
 
-/** So much of a file tells what it is. */
+/** Bytes at the start of a file from which its kind is recognized. */
 const START_BYTES = 4096;
-/** What packed files may become at most: more than anybody looks through, and less than a machine has. */
+/** Most bytes of a decompressed file: more than anyone inspects, and less than a machine has. */
 const MOST_BYTES = 2 ** 32;
-/** Profiles are packed to a tenth or a thirtieth of their size; what was made to fill the memory, to a thousandth or less. */
+/**
+ * Largest accepted compression ratio. Profiles compress to a tenth or a thirtieth; files made to fill the
+ * memory, to a thousandth or less.
+ */
 const LARGEST_RATIO = 128;
 const ALWAYS_ALLOWED = 2 ** 26;
 
 type Read = (namesOf: PlaceNames) => HeapProfile;
 
-/** A format of heap profiles that other tools write. */
 interface ImportedFormat {
-  /** By the first characters of a file, by its bytes, and by what it was packed with. */
+  /** Recognizes the format by a file's first characters, its bytes, and its compression. */
   readonly is: (file: { start: string; bytes: Uint8Array; packed: Packing | undefined }) => boolean;
-  /** @param named reads a profile whose places are addresses, with the names that objects on this machine have for them */
+  /** @param named reads a profile of addresses, with names from the objects on this machine */
   readonly read: (bytes: Uint8Array, file: string, named: (read: Read) => HeapProfile) => HeapProfile;
 }
 
-/** A format is a row here; the first that fits is taken. */
+/** Formats, a row each; the first match is used. */
 const IMPORTED_FORMATS: readonly ImportedFormat[] = [
   { is: ({ start }) => isHeaptrack(start), read: readHeaptrack },
   { is: ({ start }) => isDhat(start), read: (bytes, file) => readDhat(textOf(file, bytes)) },
@@ -296,18 +296,18 @@ const IMPORTED_FORMATS: readonly ImportedFormat[] = [
     read: (bytes, _file, named) => named((namesOf) => readHeapText(bytes, namesOf)),
   },
   {
-    // Packed files of MemProf there are none.
+    // MemProf files are never compressed, so gzip means pprof.
     is: ({ bytes, packed }) => packed === "gzip" || isPprof(bytes),
     read: (bytes, _file, named) => named((namesOf) => readPprof(bytes, namesOf)),
   },
 ];
 
 /**
- * The heap profile that another tool has written: DHAT, pprof, heaptrack, or a text of jemalloc or gperftools, packed by gzip or zstd
- * where it is. Undefined for other files.
+ * Reads the heap profile of another tool: DHAT, pprof, heaptrack, or a text of jemalloc or gperftools, which
+ * may be compressed by gzip or zstd. Undefined for other files.
  *
- * @param binaryPaths where to look for the program and its libraries, which name the places of files with addresses alone
- * @throws UserError in one line for one that is damaged, of another version, or of something else than the heap
+ * @param binaryPaths places of the program and its libraries, for files with addresses only
+ * @throws UserError in one line if it is damaged, of an unsupported version, or no heap profile
  */
 export function importedHeap(
   file: string,
@@ -328,7 +328,6 @@ export function importedHeap(
   }
 }
 
-/** A profile whose places are named by objects on this machine. */
 function named(binaryPaths: readonly string[] | undefined, read: Read): HeapProfile {
   const places = new MappedPlaces(binaryPaths);
   const profile = read((part, address) => places.framesAt(part, address));
@@ -368,14 +367,13 @@ function textOf(file: string, bytes: Uint8Array): string {
   }
 }
 
-/** Files in the folder of a run that are read by themselves, if they have their names. */
+/** Files of a run's folder that can be read alone under their own names. */
 const READ_BY_NAME: ReadonlyMap<string, string> = new Map([
   [RUN_SCHEMA, RUN_FILE],
   [WASTE_SCHEMA, "waste.json"],
   [WORKING_SET_SCHEMA, "workingset.json"],
   [OBJECTS_SCHEMA, "objects.json"],
 ]);
-/** Other files there. */
 const PARTS: ReadonlyMap<string, string> = new Map([
   [CPU_SCHEMA, CPU_FILE],
   [MEASURED_SCHEMA, "measured.json"],
@@ -384,7 +382,7 @@ const PARTS: ReadonlyMap<string, string> = new Map([
   [NAMES_SCHEMA, NAMES_FILE],
 ]);
 
-/** Starts of texts of other tools, and what to do with such a file. */
+/** Starts of text files of other tools, and hints for these files. */
 const TEXTS: readonly (readonly [start: RegExp, hint: string])[] = [
   [/^PERFILE2/, "it is a recording of perf, which memshade unwind reads and exports"],
   [
@@ -404,7 +402,7 @@ const TEXTS: readonly (readonly [start: RegExp, hint: string])[] = [
 
 const V8_SNAPSHOT = "which Chromium's DevTools show (Memory, Load profile)";
 
-/** Starts of JSON of other tools, without white space. */
+/** Starts of JSON files of other tools, without white space. */
 const JSON_FILES: readonly (readonly [start: RegExp, hint: string])[] = [
   [
     /^\{"snapshot":\{"meta":/,
@@ -429,7 +427,7 @@ const JSON_FILES: readonly (readonly [start: RegExp, hint: string])[] = [
   ],
 ];
 
-/** What a file is that is no heap profile, by its content, as a clause; undefined where nothing is known of it. */
+/** Returns the kind of a file that is no heap profile, by its content, as a clause; undefined if unknown. */
 export function kindOfContent(bytes: Uint8Array): string | undefined {
   if (bytes.length === 0) return "it is empty";
   const start = new TextDecoder("latin1").decode(bytes.subarray(0, START_BYTES));

@@ -3,7 +3,7 @@ import { readableObjects } from "../names/symbolize/readable-profiles.ts";
 import { readObjects } from "../profile/model/objects.ts";
 import { ToolFile } from "./tool-file.ts";
 
-/** Garbage-collected objects, of a run's directory, its `run.json`, or an `objects.json`. */
+/** Garbage-collected objects of a run's directory, its `run.json`, or an `objects.json`. */
 export const OBJECTS_FILE = new ToolFile({
   tool: "objects",
   name: "objects.json",

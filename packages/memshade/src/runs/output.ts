@@ -6,22 +6,22 @@ import { printableOutput } from "../profile/model/printable.ts";
 import { RUN_FILE, type Run } from "../profile/model/run.ts";
 import { runOf } from "./run-of-folder.ts";
 
-/** Pieces of text are written together up to this many characters. */
+/** Characters of text that are written at once. */
 const BATCH = 2 ** 16;
 
-/** Takes the output of a command piece by piece. */
 export interface Output {
   write(piece: string | Uint8Array): void;
-  /** All is written: a file appears under its name now. */
+  /** Completes the output: a file gets its name now. */
   finish(): void;
-  /** Something failed: what was written of a file is removed. */
+  /** Removes the part of a file that was written before an error. */
   abandon(): void;
 }
 
 /**
- * Writes to standard output, or a file, which appears under its name only when it is whole.
+ * Writes to standard output, or to a file that gets its name only when it is complete.
  *
- * @param inputs files and run folders that are read for it: a recording cannot be made again
+ * @param inputs files and run folders that are read and must not be overwritten, because a recording cannot
+ * be repeated
  * @throws UserError if the file cannot be written, or is one of the inputs
  */
 export async function writeOutput(
@@ -41,7 +41,6 @@ export async function writeOutput(
   }
 }
 
-/** The same for what comes in pieces. */
 export function writePieces(
   file: string | undefined,
   pieces: Iterable<string | Uint8Array>,
@@ -56,7 +55,7 @@ export function writePieces(
   );
 }
 
-/** The file itself, all that the run around it has recorded, and the programs that ran. */
+/** Returns the file itself, all recorded files of the run around it, and the programs that ran. */
 function filesOf(input: string): string[] {
   const isFolder = fs.statSync(input, { throwIfNoEntry: false })?.isDirectory() === true;
   const folder = isFolder ? input : path.dirname(input);
@@ -67,7 +66,7 @@ function filesOf(input: string): string[] {
   return [input, ...[RUN_FILE, ...recorded].map((name) => path.join(folder, name)), ...programs];
 }
 
-/** Undefined also for what lies beside a file that is of no run. */
+/** Returns undefined, too, if the run beside the file cannot be read. */
 function readableRun(folder: string): Run | undefined {
   try {
     return runOf(folder);
@@ -76,8 +75,8 @@ function readableRun(folder: string): Run | undefined {
   }
 }
 
-function isSame(one: string, other: string): boolean {
-  const [a, b] = [one, other].map((file) => fs.statSync(file, { throwIfNoEntry: false, bigint: true }));
+function isSame(first: string, second: string): boolean {
+  const [a, b] = [first, second].map((file) => fs.statSync(file, { throwIfNoEntry: false, bigint: true }));
   return a !== undefined && b !== undefined && a.ino === b.ino && a.dev === b.dev && a.isFile();
 }
 

@@ -4,13 +4,14 @@ import type { OwnCode } from "./own-code.ts";
 import type { OriginalPlaces } from "./run-symbols.ts";
 import { type ReportedTool, SHELVES, type ToolShelf } from "./shelves.ts";
 
-/** In the order in which they are shown. */
+/** Tools in the order of reports. */
 export const REPORTED_TOOLS = Object.keys(SHELVES) as readonly ReportedTool[];
 
 /**
- * The tools that a run has profiles of; the heap for what is no run at all: a raw profile, or a mistake that its reader explains.
+ * Returns the tools that a run has profiles of. If the input is no run, returns the heap: it may be a raw
+ * profile, and the heap's reader explains errors.
  *
- * @throws UserError in one line where nothing is there
+ * @throws UserError in one line if the input does not exist
  */
 export function recordedTools(input: string): ReportedTool[] {
   const found = partsOf(input);
@@ -18,9 +19,9 @@ export function recordedTools(input: string): ReportedTool[] {
 }
 
 /**
- * Nothing else may be wrong where somebody is told that a run lacks a tool.
+ * Checks an input before a missing tool is reported, so that other errors come first.
  *
- * @throws UserError in one line where there is neither a part of that tool, nor a run or profile
+ * @throws UserError in one line if there is neither a part of that tool, nor a run or profile
  */
 export async function assertProfile(input: string, tool?: ReportedTool): Promise<void> {
   const parts = partsOf(input);
@@ -34,9 +35,9 @@ function partsOf(input: string): ReportedTool[] {
 }
 
 /**
- * What tools recorded in a run.
+ * Loads the parts of several tools.
  *
- * @throws UserError in one line where one of them did not, or its file is damaged
+ * @throws UserError in one line if a tool was not recorded, or its file is damaged
  */
 export function loadTools(
   input: string,
@@ -52,7 +53,7 @@ export function loadTools(
 }
 
 /**
- * One part of what tools recorded, and no other.
+ * Loads one part of a run.
  *
  * @throws as `loadTools`
  */
@@ -74,7 +75,6 @@ async function loadParts(
   return Object.fromEntries(loaded);
 }
 
-/** The shelf of what records a part. */
 export function shelfOf(part: keyof RecordedTools): ToolShelf {
   return Object.values(SHELVES).find(({ parts }) => parts[part] !== undefined)!;
 }

@@ -5,25 +5,26 @@ import { writeWholeFile } from "../names/load/whole-file.ts";
 import type { Frame } from "../names/symbolize/frame.ts";
 import { NAMES_FILE, NAMES_SCHEMA, type RunModule } from "../profile/model/run.ts";
 
-/** What is known of a place in an object. */
 interface NamedPlace {
-  /** Innermost first. */
+  /** Frames, innermost first. */
   frames?: readonly Frame[];
-  /** Where the function begins that the place is in, by unwind tables and by symbols. */
+  /** Start of the enclosing function, by unwind tables and by symbols. */
   start?: number | undefined;
   symbolStart?: number | undefined;
 }
 
-/** Of one object. */
 interface ObjectNames {
   readonly places: Map<number, NamedPlace>;
-  /** What was missing when it was asked, as the end of a sentence that begins with its path. */
+  /**
+   * Sentences about missing files when the names were resolved. Each is the end of a sentence that begins
+   * with the path.
+   */
   missing: readonly string[];
 }
 
 const VERSION = 1;
 
-/** A frame as it is kept: names and files are numbers of texts, −1 where there is none. */
+/** A stored frame: names and files are indices of texts, −1 for none. */
 type KeptFrame = [
   name: number,
   linkageName: number,
@@ -41,61 +42,62 @@ interface KeptNames {
   texts: string[];
   frames: KeptFrame[];
   objects: {
-    /** As in run.json. */
+    /** Start of the object, as in run.json. */
     start: string;
     missing: string[];
-    /** By address: its frames, where its function begins by unwind tables, and by symbols; null where that was not asked for. */
+    /**
+     * Address, its frames, and the start of its function by unwind tables and by symbols; null for a value
+     * that was not requested.
+     */
     places: [address: number, frames: number[] | null, start: number | null, symbolStart: number | null][];
   }[];
 }
 
 /**
- * Names and lines of the places of a native program, as they were known when its run had ended: objects are replaced by newer ones, and
- * those of containers go with them.
+ * Names and lines of a native program's places, as resolved at the end of its run. Objects may be replaced by
+ * newer ones later, and those of a container are deleted with it.
  */
 export class RunNames {
   readonly #objects = new Map<string, ObjectNames>();
 
-  /** Of the object that begins at a place of the run; undefined where nothing is known of it. */
-  of(start: string): ObjectNames | undefined {
+  /** Returns the names of the object that starts at an address of the run; undefined if there are none. */
+  namesOf(start: string): ObjectNames | undefined {
     return this.#objects.get(start);
   }
 
-  /** The same, to be added to. */
   ofNew(start: string): ObjectNames {
     const names = this.#objects.get(start) ?? { places: new Map(), missing: [] };
     this.#objects.set(start, names);
     return names;
   }
 
-  /** Adds to what is known of a place. */
   note(start: string, address: number, more: NamedPlace): void {
     const { places } = this.ofNew(start);
     places.set(address, { ...places.get(address), ...more });
   }
 
-  /** Writes them beside a run; nothing where there are none. @throws UserError if they cannot be written */
+  /** Writes the names beside a run; nothing if there are none. @throws UserError if they cannot be written */
   write(folder: string): void {
     if (this.#objects.size === 0) return;
-    const text = JSON.stringify(this.#kept());
+    const text = JSON.stringify(this.#toStored());
     writeWholeFile(path.join(folder, NAMES_FILE), (file) => file.write(`${text}\n`));
   }
 
-  #kept(): KeptNames {
+  #toStored(): KeptNames {
     const texts = new Numbers<string>();
     const frames = new Numbers<string>();
-    const numberOf = (text: string | undefined): number => (text === undefined ? -1 : texts.of(text));
+    const numberOf = (text: string | undefined): number => (text === undefined ? -1 : texts.numberOf(text));
     const frameOf = (frame: Frame): number => {
       const flags =
         (frame.inlined ? FLAG.inlined : 0) |
         (frame.handsOutMemory ? FLAG.handsOutMemory : 0) |
         (frame.approximate ? FLAG.approximate : 0);
-      const kept: KeptFrame = [
+      const stored: KeptFrame = [
         ...([frame.function, frame.linkageName, frame.file].map(numberOf) as [number, number, number]),
         ...([frame.line, frame.column, frame.startLine] as const),
         flags,
       ];
-      return frames.of(JSON.stringify(kept));
+      return frames.numberOf(JSON.stringify(stored));
     };
     const objects = [...this.#objects].map(([start, { places, missing }]) => ({
       start,
@@ -112,25 +114,30 @@ export class RunNames {
     return {
       schema: NAMES_SCHEMA,
       version: VERSION,
-      texts: texts.all,
-      frames: frames.all.map((text) => JSON.parse(text) as KeptFrame),
+      texts: texts.values,
+      frames: frames.values.map((text) => JSON.parse(text) as KeptFrame),
       objects,
     };
   }
 
-  /** What was written beside a run; undefined where that is missing, damaged or of another version: then the objects are asked. */
+  /**
+   * Reads the names beside a run; undefined if the file is missing, damaged or of another version. Names then
+   * come from the objects.
+   */
   static read(folder: string): RunNames | undefined {
     const file = path.join(folder, NAMES_FILE);
     if (!fs.existsSync(file)) return undefined;
     try {
-      const kept = JSON.parse(readRegular(file).toString()) as KeptNames;
-      return kept.schema === NAMES_SCHEMA && kept.version === VERSION ? RunNames.#of(kept) : undefined;
+      const stored = JSON.parse(readRegular(file).toString()) as KeptNames;
+      return stored.schema === NAMES_SCHEMA && stored.version === VERSION
+        ? RunNames.#fromStored(stored)
+        : undefined;
     } catch {
       return undefined;
     }
   }
 
-  static #of({ texts, frames, objects }: KeptNames): RunNames {
+  static #fromStored({ texts, frames, objects }: KeptNames): RunNames {
     const names = new RunNames();
     const textOf = (number: number): string | undefined => {
       if (number === -1) return undefined;
@@ -138,7 +145,7 @@ export class RunNames {
       if (typeof text !== "string") throw new TypeError("there is no such text");
       return text;
     };
-    const all = frames.map(([name, linkageName, file, line, column, startLine, flags]): Frame => {
+    const allFrames = frames.map(([name, linkageName, file, line, column, startLine, flags]): Frame => {
       if (![line, column, startLine, flags].every(Number.isSafeInteger))
         throw new TypeError("it is no frame");
       return {
@@ -155,7 +162,7 @@ export class RunNames {
       };
     });
     const frameOf = (number: number): Frame => {
-      const frame = all[number];
+      const frame = allFrames[number];
       if (frame === undefined) throw new TypeError("there is no such frame");
       return frame;
     };
@@ -172,33 +179,32 @@ export class RunNames {
   }
 }
 
-/** Numbers of values, in the order in which these come. */
 class Numbers<T> {
-  readonly all: T[] = [];
+  readonly values: T[] = [];
   readonly #numbers = new Map<T, number>();
 
-  of(value: T): number {
+  numberOf(value: T): number {
     let number = this.#numbers.get(value);
     if (number === undefined) {
-      number = this.all.push(value) - 1;
+      number = this.values.push(value) - 1;
       this.#numbers.set(value, number);
     }
     return number;
   }
 }
 
-/** Folders of runs, by the modules of what was read of them. */
+/** Folders of runs, by the modules read from them. */
 const folders = new WeakMap<
   readonly RunModule[],
   { folder: string; names?: RunNames | undefined; isRead?: boolean }
 >();
 
-/** Tells where a run was read from that has these modules. */
+/** Records the folder that a run's modules were read from. */
 export function cameFrom(modules: readonly RunModule[], folder: string): void {
   folders.set(modules, { folder });
 }
 
-/** The names that a run has beside it, by its modules; undefined where it has none. */
+/** Returns the names stored beside a run, given by its modules; undefined if there are none. */
 export function namesOf(modules: readonly RunModule[] | undefined): RunNames | undefined {
   const from = modules && folders.get(modules);
   if (from === undefined || modules?.some(({ object }) => object !== undefined) !== true) return undefined;

@@ -9,7 +9,7 @@ import { type Measured, type Presence, RUN_FILE, type Run } from "../profile/mod
 import { cameFrom } from "./run-names.ts";
 
 /**
- * What the `run.json` of a folder says; undefined where there is none.
+ * Reads the `run.json` of a folder; undefined if there is none.
  *
  * @throws UserError in one line if it is damaged
  */
@@ -19,7 +19,7 @@ export function runOf(folder: string): Run | undefined {
 }
 
 /**
- * What a `run.json` says, with what was measured of its process.
+ * Reads a `run.json` and the measurements of its process.
  *
  * @throws UserError in one line if it cannot be read or is damaged
  */
@@ -36,7 +36,10 @@ export function loadRun(file: string): Run {
   }
 }
 
-/** Undefined if that is missing or damaged: all other figures are as good without it. */
+/**
+ * Returns undefined if the measurements are missing or damaged, because all other figures are valid without
+ * them.
+ */
 function measuredOf(folder: string, name: string | undefined): Measured | undefined {
   if (name === undefined) return undefined;
   try {
@@ -46,17 +49,17 @@ function measuredOf(folder: string, name: string | undefined): Measured | undefi
   }
 }
 
-/** What the profiler took in the run that a folder, or a file in it, is of; undefined where that is not known. */
+/** Returns the profiler's own cost in a run, given by its folder or a file in it; undefined if unknown. */
 export function presenceOf(input: string): Presence | undefined {
   return runAround(input)?.presence;
 }
 
-/** Where the modules lay that ran in the run that a folder, or a file in it, is of. */
+/** Returns the recorded paths of a run's modules, given by its folder or a file in it. */
 export function modulePathsOf(input: string): readonly string[] {
   return runAround(input)?.modules.flatMap((module) => module.path ?? []) ?? [];
 }
 
-/** The run that a folder, or a file in it, is of; undefined where there is none. */
+/** Returns the run of a folder, or of a file in it; undefined if there is none. */
 export function runAround(input: string): Run | undefined {
   const isFolder = fs.statSync(input, { throwIfNoEntry: false })?.isDirectory() === true;
   return runOf(isFolder ? input : path.dirname(input));

@@ -31,7 +31,6 @@ import { namesOf, type RunNames } from "./run-names.ts";
 export class NamelessPlaces {
   readonly #ofObject = new Map<string, { places: number; nameless: number }>();
 
-  /** A place in the object at a path. */
   add(path: string, isNamed: boolean): void {
     const count = this.#ofObject.get(path) ?? { places: 0, nameless: 0 };
     this.#ofObject.set(path, count);
@@ -39,7 +38,10 @@ export class NamelessPlaces {
     if (!isNamed) count.nameless++;
   }
 
-  /** A sentence about the object with the most of them, where those are most of its places: what brings their names. */
+  /**
+   * Returns a sentence about the object with the most nameless places, if they are most of its places. It
+   * names a source of the missing names.
+   */
   advice(): string[] {
     const [most] = [...this.#ofObject].sort(([, a], [, b]) => b.nameless - a.nameless);
     if (most === undefined) return [];
@@ -56,41 +58,36 @@ export class NamelessPlaces {
   }
 }
 
-/** Where the original modules of a run may be looked for. */
 export interface OriginalPlaces {
-  /** Folders and files that the user named, first to be looked at. */
+  /** Folders and files from the user, which are searched first. */
   readonly binaryPaths?: readonly string[] | undefined;
-  /** Is told, in a sentence, where names and lines of a module are damaged. */
+  /** Receives a sentence if names and lines of a module are damaged. */
   readonly tellDamage?: ((sentence: string) => void) | undefined;
-  /** Is given what is found out of the places of native programs. */
   readonly names?: RunNames | undefined;
-  /** Objects that are open already, and will be for other runs. */
+  /** Opened objects, shared with other runs. */
   readonly opened?: Map<string, OpenedObject | undefined> | undefined;
 }
 
-/** The code of a module, by offsets in its code section. */
 export interface ModuleCode extends ModuleSymbols {
-  /** The instructions of the function around an offset. */
-  around(offset: number): readonly CodeInstruction[];
+  instructionsAround(offset: number): readonly CodeInstruction[];
 }
 
-/** As many bytes of a hash as stand for a module without a build id of its own. */
+/** Bytes of a hash that identify a module without a build id. */
 const HASH_BYTES = 20;
 
 /** Finds the original modules of a run, by path and build id, and their debug information. */
 export class RunSymbols {
   readonly #places: OriginalPlaces;
-  /** Sentences: which modules were not found again. */
   readonly missing: string[] = [];
 
   readonly #finder: ObjectFinder;
   readonly #nameless = new NamelessPlaces();
   readonly #objects: { symbolizer: FileSymbolizer; start: string }[] = [];
   readonly #starts = new Map<string, FunctionStarts | undefined>();
-  /** What the run has beside it, and its sentences about what was missing then. */
+  /** Names stored beside the run, and their sentences about missing files. */
   readonly #noted: RunNames | undefined;
   readonly #sentences: string[] = [];
-  /** What is to be written beside it. */
+  /** Names to be written beside the run. */
   readonly #names: RunNames | undefined;
 
   /** @param modules of the run, as they were read from it */
@@ -105,25 +102,26 @@ export class RunSymbols {
   }
 
   /**
-   * Debug information of a module; undefined, with a sentence in `missing` where that has a reason to be told.
+   * Returns the debug information of a module; undefined if there is none. `missing` gets a sentence if the
+   * reason should be reported.
    *
-   * @param noted places that the run itself has, for a module that is not found as it was
+   * @param noted places in the run itself, for a module that is not found unchanged
    */
-  of(module: ProfileModule | RunModule, noted?: readonly RunPlace[]): ModuleSymbols | undefined {
+  symbolsOf(module: ProfileModule | RunModule, noted?: readonly RunPlace[]): ModuleSymbols | undefined {
     const recorded = recordedPlaces(noted, loadDemangler());
     if (isObject(module)) return this.#ofObject(module);
     const original = this.#find(module, recorded === undefined);
     if (original === undefined) return recorded;
     const symbolizer = this.#symbolizerOf(original);
-    // Of a module without debug information nothing is known but the names that the run has, too.
+    // A module without debug information has no more than the names that the run has, too.
     const isDescribed = symbolizer.symbolizer.hasDebugInfo || original.object.externalDebugInfo !== undefined;
-    // What is missing is known once a place was asked for.
+    // The missing files are known only after the first request.
     let isTold = false;
     let isStale = false;
     return {
       frames: (offset) => {
         const found = isDescribed ? symbolizer.frames(offset) : [];
-        // Its source map, or its debug information in another file, may have gone since.
+        // The source map or a separate debug file may be missing now, so the run's own places are used.
         const frames = found.some(({ file }) => file !== undefined)
           ? found
           : (recorded?.frames(offset) ?? found);
@@ -143,27 +141,30 @@ export class RunSymbols {
   }
 
   /**
-   * Functions of an object have names where it has symbols alone. What the run has noted of a place comes first; the object is opened for
-   * places of which that has no name, and before where the user names files.
+   * Returns the symbols of a native object, by its debug information or its symbol table. Names stored beside
+   * the run come first. The object is opened for places without a name there, or at once if the user names
+   * files.
    */
   #ofObject(module: ProfileModule | RunModule): ModuleSymbols | undefined {
     const { path: file } = module;
     if (file === undefined || file === null) return undefined;
     const start = startOf(module);
-    const noted = this.#noted?.of(start);
+    const noted = this.#noted?.namesOf(start);
     const opened = lazily(() => this.#openOnce(file, module));
     if (noted === undefined && opened() === undefined) return undefined;
     const isNotedFirst = noted !== undefined && (this.#places.binaryPaths ?? []).length === 0;
-    // Files that the user names may have what was missing.
+    // Files from the user may contain the missing information.
     if (noted !== undefined && (isNotedFirst || opened() === undefined))
       this.#sentences.push(...noted.missing);
-    // Inside of the C library or that of C++, names are of little use.
+    // Nameless places in the C or C++ library are not counted, because their names are of little use.
     const isLibrary = libraryOf({ module: file }) !== undefined;
     const framesAt = (address: number): readonly Frame[] => {
-      const known = noted?.places.get(address)?.frames;
-      if (known !== undefined && isNotedFirst && hasName(known)) return known;
+      const storedFrames = noted?.places.get(address)?.frames;
+      if (storedFrames !== undefined && isNotedFirst && hasName(storedFrames)) return storedFrames;
       const found = opened()?.symbolizer.frames(address);
-      return found !== undefined && (known === undefined || hasName(found)) ? found : (known ?? []);
+      return found !== undefined && (storedFrames === undefined || hasName(found))
+        ? found
+        : (storedFrames ?? []);
     };
     return {
       frames: (address) => {
@@ -200,7 +201,7 @@ export class RunSymbols {
     return { symbolizer, functionStart: (address) => starts()(address) };
   }
 
-  /** Sentences that say what would bring names, once places have been asked for. */
+  /** Returns sentences about sources of missing names. Complete only after places were requested. */
   advice(): string[] {
     const missing = this.#objects.flatMap(({ symbolizer, start }) => {
       const sentences = missingParts(symbolizer);
@@ -219,17 +220,20 @@ export class RunSymbols {
     return loadSymbolizer({ path: file, object }, options);
   }
 
-  /** The kernel gives all processes one object that is in no file. */
+  /** Finds an object. The kernel maps one object into all processes that is in no file (vDSO). */
   #findObject(path: string, buildId: string): ReturnType<ObjectFinder["find"]> {
     const object = path.includes("/") ? undefined : kernelObject();
     if (object !== undefined && object.buildId === buildId) return { path, object };
     return this.#finder.find({ path, buildId: buildId || undefined });
   }
 
-  /** Where the function begins that a place of an object is in, also one that has no name; undefined where nobody knows. */
+  /**
+   * Returns the start of the function that contains a place of an object, even if it has no name; undefined
+   * if unknown.
+   */
   functionStart(module: RunModule, address: number): number | undefined {
     const start = startOf(module);
-    let found = this.#noted?.of(start)?.places.get(address)?.symbolStart;
+    let found = this.#noted?.namesOf(start)?.places.get(address)?.symbolStart;
     if (found === undefined) {
       let starts = this.#starts.get(start);
       if (starts === undefined) {
@@ -245,10 +249,10 @@ export class RunSymbols {
   #functionStarts(module: RunModule): FunctionStarts | undefined {
     if (module.path === undefined || module.path === null) return undefined;
     const found = this.#findObject(module.path, module.buildId);
-    return "missing" in found ? undefined : FunctionStarts.of(found.object);
+    return "missing" in found ? undefined : FunctionStarts.fromObject(found.object);
   }
 
-  /** Variables with addresses of their own; none without debug information. */
+  /** Returns variables with addresses of their own; none without debug information. */
   dataVariablesOf(module: ProfileModule | RunModule): readonly StaticVariable[] {
     const original = this.#find(module);
     if (original === undefined) return [];
@@ -256,13 +260,16 @@ export class RunSymbols {
     return symbolizer.symbolizer.hasDebugInfo ? symbolizer.dataVariables() : [];
   }
 
-  /** Instructions of a module, with the lines that they are of; undefined where it is not there as it was, or has no lines. */
+  /**
+   * Returns the instructions of a module with their lines; undefined if the module has changed or has no
+   * lines.
+   */
   codeOf(module: ProfileModule | RunModule): ModuleCode | undefined {
     const original = this.#find(module, false);
     if (original === undefined) return undefined;
     const { symbolizer, frames } = this.#symbolizerOf(original);
     if (!symbolizer.hasDebugInfo) return undefined;
-    return { frames, around: instructionReader(readRegular(original.file), loadDemangler()) };
+    return { frames, instructionsAround: instructionReader(readRegular(original.file), loadDemangler()) };
   }
 
   #find(
@@ -279,7 +286,7 @@ export class RunSymbols {
       } catch (error) {
         if (!(error instanceof UserError)) throw error;
       }
-      // A file that the user named may be of another module.
+      // A file from the user may belong to another module, so it is no problem.
       if (candidates.includes(file)) problem = `${file} has changed since the run`;
     }
     if (problem !== undefined && tellsMissing)
@@ -287,7 +294,7 @@ export class RunSymbols {
     return undefined;
   }
 
-  /** Files that the user named, whatever they are called: a module of `profile()` had no file. */
+  /** Returns files from the user under any name, because a module of `profile()` had no file. */
   #namedFiles(): string[] {
     return (this.#places.binaryPaths ?? []).filter(isFile);
   }
@@ -308,18 +315,16 @@ function isSame(file: string, object: ObjectFile, { bytes, buildId }: ProfileMod
   return hash.slice(0, 2 * HASH_BYTES) === buildId;
 }
 
-/** An object of a native program that is asked for places. */
 export interface OpenedObject {
   readonly symbolizer: FileSymbolizer;
   functionStart(address: number): number | undefined;
 }
 
-/** What tells a module from the others of its run. */
+/** Returns the address that identifies a module in its run. */
 function startOf({ start }: ProfileModule | RunModule): string {
   return `0x${BigInt(start).toString(16)}`;
 }
 
-/** Whether the function has a name that the compiler has emitted there. */
 function hasName(frames: readonly Frame[]): boolean {
   return frames.at(-1)?.function !== undefined;
 }
@@ -332,11 +337,15 @@ function lazily<T>(make: () => T): () => T {
   };
 }
 
-/** A sentence about an object whose debug information is not all there. A large program may have thousands of files of it. */
+/**
+ * Returns a sentence about an object with missing debug files. A large program may have thousands of them, so
+ * only the first is named.
+ */
 function missingParts({ path: file, missing }: FileSymbolizer): string[] {
-  const [first, ...others] = missing;
+  const [first, ...otherFiles] = missing;
   if (first === undefined) return [];
-  const more = others.length === 0 ? "" : `, nor were ${counted(others.length, "other file", "other files")}`;
+  const more =
+    otherFiles.length === 0 ? "" : `, nor were ${counted(otherFiles.length, "other file", "other files")}`;
   return [`${file} ${first}${more}: inlined functions, and some lines, are not known there.`];
 }
 
@@ -344,7 +353,6 @@ function isFile(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
-/** Whether it is an object of a native program. */
 function isObject(module: ProfileModule | RunModule): boolean {
   return "object" in module
     ? module.object !== undefined

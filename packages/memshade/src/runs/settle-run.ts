@@ -1,12 +1,12 @@
 import { existsSync } from "node:fs";
 
 /**
- * A process that is killed while its run takes the place of an earlier one leaves both beside that place for a moment: whoever
- * asks for the run then gets the one that is whole.
+ * Restores a run after a killed process. A process that is killed while it replaces a run leaves the old and
+ * the new folder beside the run's path. The complete one then gets the path.
  */
 export async function settleRun(input: string): Promise<void> {
   if (existsSync(input)) return;
-  // Seldom needed, and what writes runs takes its time to load.
+  // Loaded on demand, because it is rarely needed and loads slowly.
   const { settleMissing } = await import("../record/host/run/folder-claim.ts");
   settleMissing(input);
 }

@@ -15,21 +15,20 @@ import { loadStatics } from "./statics.ts";
 import { hasWaste, loadWaste } from "./waste.ts";
 import { WORKING_SET_FILE } from "./working-set.ts";
 
-/** A tool whose part of a run is shown. */
+/** A tool with a part of reports. */
 export type ReportedTool = RecordingTool | "cpu";
 
-/** What a tool brings so that its part of a run is found, read and shown. What its profile means is declared in explain/measures. */
+/** Functions to find, read and show a tool's part of a run. Its measures are declared in explain/measures. */
 export interface ToolShelf {
-  /** In the middle of a sentence: "the heap". */
+  /** Name within a sentence: "the heap". */
   readonly whole: string;
-  /** The option of recording that has it recorded. */
   readonly option: string;
-  /** Whether a run has it, by its folder, its `run.json` or a file of the tool. */
+  /** True if a run has it. `input`: the run's folder, its `run.json` or a file of the tool. */
   readonly isIn: (input: string) => boolean;
   /**
-   * All that the tool records, and what reads it: undefined where a run need not have it.
+   * Readers of the tool's parts; undefined for a part that a run need not have.
    *
-   * @throws UserError in one line where a run has to have it, or it is damaged
+   * @throws UserError in one line if a required part is missing, or a part is damaged
    */
   readonly parts: {
     readonly [Part in keyof RecordedTools]?: (
@@ -37,15 +36,14 @@ export interface ToolShelf {
       places: OriginalPlaces & OwnCode,
     ) => RecordedTools[Part] | Promise<RecordedTools[Part]>;
   };
-  /** Why a run may have no such part, as the end of a sentence. */
+  /** Reason why a run may not have the part, as the end of a sentence. */
   readonly absent?: string | undefined;
-  /** Its call paths, where they are samples, of which no measures are declared. */
+  /** Returns the tool's call paths if they are samples, which have no declared measures. */
   readonly samples?:
     | ((run: RecordedTools) => Pick<CpuProfile, "samples" | "notTracked"> | undefined)
     | undefined;
 }
 
-/** All tools, in the order in which they are shown. */
 export const SHELVES: Readonly<Record<ReportedTool, ToolShelf>> = {
   heap: {
     whole: HEAP_MEASURES.whole,

@@ -4,12 +4,12 @@ import type { Run, RunModule } from "../profile/model/run.ts";
 import type { SampleFrame } from "../profile/model/sample-profile.ts";
 import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
 
-/** Names of places in code, by the numbers that a run has for them. */
+/** Names places in code by their numbers in a run. */
 export class SiteNamer {
   readonly #symbols: RunSymbols;
   readonly #modules: readonly { start: number; module: RunModule; index: number }[];
-  readonly #of = new Map<number, ModuleSymbols | undefined>();
-  readonly #known = new Map<number, readonly SampleFrame[]>();
+  readonly #symbolsOfModule = new Map<number, ModuleSymbols | undefined>();
+  readonly #framesOfSite = new Map<number, readonly SampleFrame[]>();
 
   constructor({ modules }: Run, places: OriginalPlaces) {
     this.#symbols = new RunSymbols(places, modules);
@@ -22,25 +22,25 @@ export class SiteNamer {
     return this.#symbols.missing;
   }
 
-  /** Outermost first: several where functions were inlined. */
+  /** Returns the frames of a place, outermost first; several if functions were inlined. */
   frames(site: number): readonly SampleFrame[] {
-    let frames = this.#known.get(site);
+    let frames = this.#framesOfSite.get(site);
     if (frames === undefined) {
       frames = this.#name(site);
-      this.#known.set(site, frames);
+      this.#framesOfSite.set(site, frames);
     }
     return frames;
   }
 
   #name(site: number): readonly SampleFrame[] {
-    const all = this.#modules;
-    const found = all[partitionPoint(0, all.length, (at) => all[at]!.start <= site) - 1];
+    const modules = this.#modules;
+    const found = modules[partitionPoint(0, modules.length, (at) => modules[at]!.start <= site) - 1];
     if (found === undefined || site >= found.start + found.module.codeBytes)
       return [{ function: "[unknown code]" }];
     const { module, index, start } = found;
     const address = site - start + (module.object?.address ?? 0);
-    if (!this.#of.has(index)) this.#of.set(index, this.#symbols.of(module));
-    const named = this.#of.get(index)?.frames(address) ?? [];
+    if (!this.#symbolsOfModule.has(index)) this.#symbolsOfModule.set(index, this.#symbols.symbolsOf(module));
+    const named = this.#symbolsOfModule.get(index)?.frames(address) ?? [];
     const place = { address, module: index };
     const isNamed =
       named.length > 0 && named.every(({ function: name, inlined }) => inlined || name !== undefined);
@@ -59,7 +59,10 @@ export class SiteNamer {
     );
   }
 
-  /** What a function without a name is called: by where it begins. Code that was compiled at run time is all one. */
+  /**
+   * Returns a name for a function without one: its module and start. All code that was compiled at run time
+   * has one name.
+   */
   #nameless(module: RunModule, address: number): string {
     if (module.path === undefined || module.path === null) return module.name;
     const start = this.#symbols.functionStart(module, address) ?? address;

@@ -4,21 +4,20 @@ import { readRegular } from "../names/load/file.ts";
 import { mapPath, type PathMap } from "../names/symbolize/path-map.ts";
 import type { SourceReader } from "../show/report/terminal/common/source-report.ts";
 
-/** Larger files are not source that a person wrote. */
+/** Largest source file. Larger files were not written by a person. */
 const LARGEST_SOURCE = 16 * 1024 * 1024;
 
-/** Modules that may be built from source files. */
+/** Paths of modules that may be built from source files. */
 export interface ModulePlaces {
-  /** Where they lay when they were recorded. */
   readonly modules?: readonly string[];
-  /** Files and folders that the user names, where modules lie now. */
+  /** Files and folders from the user that contain the modules now. */
   readonly binaryPaths?: readonly string[] | undefined;
 }
 
 /**
- * Where a recorded source file may lie here, the likeliest place first: where it was recorded or is mapped to, as far from the module as
- * then, then what of its path is there below a module's folder, or with a folder of its own below the working directory. It may have
- * been built anywhere, on Windows too.
+ * Returns possible paths of a recorded source file on this machine, the most likely first: its recorded or
+ * mapped path; the same distance from a moved module; ends of its path below a module's folder; ends with a
+ * folder below the working directory. The recorded path may be from any system, including Windows.
  */
 export function sourceCandidates(
   file: string,
@@ -44,7 +43,7 @@ export function sourceCandidates(
   ];
 }
 
-/** Folders of modules, those that the user names first. */
+/** Returns the folders of modules, those from the user first. */
 export function moduleFolders({ modules = [], binaryPaths = [] }: ModulePlaces): string[] {
   return [...new Set([...binaryPaths.map(folderOf), ...modules.map((path) => dirname(path))])];
 }
@@ -60,12 +59,12 @@ function folderOf(place: string): string {
   return statSync(place, { throwIfNoEntry: false })?.isFile() === true ? dirname(place) : place;
 }
 
-/** Reads source files of this machine: where they were recorded or are mapped to, or else beside one of the modules. */
+/** Returns a reader of source files on this machine, by their recorded or mapped paths or beside a module. */
 export function createSourceReader(maps: readonly PathMap[], places: ModulePlaces = {}): SourceReader {
-  const known = new Map<string, readonly string[] | undefined>();
+  const linesOfFile = new Map<string, readonly string[] | undefined>();
   return (file) => {
-    if (!known.has(file)) known.set(file, firstLines(sourceCandidates(file, maps, places)));
-    return known.get(file);
+    if (!linesOfFile.has(file)) linesOfFile.set(file, firstLines(sourceCandidates(file, maps, places)));
+    return linesOfFile.get(file);
   };
 }
 

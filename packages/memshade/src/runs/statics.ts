@@ -15,26 +15,30 @@ import { runOf } from "./run-of-folder.ts";
 import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
 
 /**
- * What a run's folder, its `run.json` or its heap profile says of static data, by variable; undefined where it says nothing.
+ * Loads the static data of a run by variable, given by its folder, its `run.json` or its heap profile;
+ * undefined if there is none.
  *
- * @throws UserError in one line: missing, damaged
+ * @throws UserError in one line if its file is missing or damaged
  */
 export function loadStatics(input: string, places: OriginalPlaces = {}): StaticsReport | undefined {
   const named = loadNamedStatics(input, places);
   return named && staticsReport(named);
 }
 
-/** Tables of C++ types, among others, have the linker's names in the module. */
+/** Demangles symbols. Tables of C++ types, among others, have mangled names in the module. */
 function demangled({ symbols, ...module }: StaticsOfModule): StaticsOfModule {
   const demangle = loadDemangler();
-  return { ...module, symbols: symbols.map((one) => ({ ...one, ...named(one.name, demangle(one.name)) })) };
+  return {
+    ...module,
+    symbols: symbols.map((symbol) => ({ ...symbol, ...named(symbol.name, demangle(symbol.name)) })),
+  };
 }
 
 function named(linkageName: string, name: string): Pick<StaticSymbol, "name" | "linkageName"> {
   return name === linkageName ? { name } : { name, linkageName };
 }
 
-/** The same as it was recorded, with what debug information knows. */
+/** Loads the recorded static data with the variables of debug information. */
 export function loadNamedStatics(input: string, places: OriginalPlaces = {}): NamedStatics | undefined {
   const isFolder = fs.statSync(input, { throwIfNoEntry: false })?.isDirectory() === true;
   const folder = isFolder ? input : path.dirname(input);
@@ -46,10 +50,10 @@ export function loadNamedStatics(input: string, places: OriginalPlaces = {}): Na
   try {
     const file = readStatics(readRegular(name).toString());
     const symbols = new RunSymbols(places);
-    const known = file.modules.flatMap(({ module }) => run.modules[module] ?? []);
+    const knownModules = file.modules.flatMap(({ module }) => run.modules[module] ?? []);
     return {
       file: { ...file, modules: file.modules.map(demangled) },
-      variables: new Map(known.map((module) => [module.index, symbols.dataVariablesOf(module)])),
+      variables: new Map(knownModules.map((module) => [module.index, symbols.dataVariablesOf(module)])),
       modules: run.modules.map((module) => module.name),
     };
   } catch (error) {

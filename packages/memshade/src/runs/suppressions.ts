@@ -5,9 +5,9 @@ import { readSuppressions } from "../profile/formats/suppressions.ts";
 import type { Suppression } from "../profile/model/suppression.ts";
 
 /**
- * The suppressions in files, in the order in which they are given.
+ * Loads the suppressions of files, in the given order.
  *
- * @throws UserError for files that cannot be read, and for lines that are none
+ * @throws UserError for unreadable files and invalid lines
  */
 export function loadSuppressions(files: readonly string[] = []): Suppression[] {
   return files.flatMap((file) => readSuppressions(textOf(file), file));

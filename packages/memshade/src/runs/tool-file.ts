@@ -11,23 +11,23 @@ import type { OwnCode } from "./own-code.ts";
 import { runOf } from "./run-of-folder.ts";
 import type { OriginalPlaces } from "./run-symbols.ts";
 
-/** Larger files are not what the recorder writes. */
+/** Largest size of a file that the recorder writes. */
 const LARGEST_FILE_BYTES = 1 << 29;
 
 interface ToolFileKind<Profile> {
-  /** The tool, which `run.json` lists the file by, and the file's name in the folder of a run. */
+  /** Name of the tool, which is its key in `files` of `run.json`, and the file's name in a run's folder. */
   tool: keyof Run["files"];
   name: string;
-  /** What a run without it does not have. */
+  /** Contents of the file, for the message that a run does not have them. */
   contents: string;
   read(text: string): Profile;
   readable(profile: Profile, demangle: Demangle): Profile;
-  /** Names places of native code, of which the file has the numbers that the run knows them by. */
+  /** Names places of native code. The file has their numbers in the run. */
   nameSites?(profile: Profile, run: Run, places: OriginalPlaces): void;
   mark(profile: Profile, rules: FrameRules, modules: readonly RunModule[] | undefined): void;
 }
 
-/** A tool's file of a run. Is given by the run's directory, its `run.json`, or by itself. */
+/** A tool's file of a run, given by the run's directory, its `run.json`, or its own path. */
 export class ToolFile<Profile extends { notTracked: string[] }> {
   readonly #kind: ToolFileKind<Profile>;
 
@@ -35,13 +35,13 @@ export class ToolFile<Profile extends { notTracked: string[] }> {
     this.#kind = kind;
   }
 
-  /** Whether it is there, or the run says that it should be. */
+  /** True if the file exists, or the run lists it. */
   isIn(input: string): boolean {
     const file = this.#fileOf(input);
     return path.basename(file) === this.#kind.name && (fs.existsSync(file) || this.#isAnnounced(file));
   }
 
-  /** @throws UserError in one line: nothing there, not recorded, damaged */
+  /** @throws UserError in one line if it does not exist, was not recorded, or is damaged */
   load(input: string, { rules, ...places }: OwnCode & OriginalPlaces = {}): Profile {
     const { tool, name, contents, read, readable, mark } = this.#kind;
     const file = this.#fileOf(input);
@@ -67,7 +67,7 @@ export class ToolFile<Profile extends { notTracked: string[] }> {
     }
   }
 
-  /** Whether the run that the file would belong to was recorded with the tool. */
+  /** True if the run around the file was recorded with the tool. */
   #isAnnounced(file: string): boolean {
     const folder = path.dirname(file);
     return fs.existsSync(folder) && runOf(folder)?.files[this.#kind.tool] !== undefined;

@@ -16,11 +16,11 @@ import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
 const WASTE_FILE = "waste.json";
 
 /**
- * Reads the waste of a run's directory, its `run.json` or a `waste.json`. Places that the recording knew no line of are
- * looked up in the original modules, which also have source maps and separate debug files.
+ * Reads the waste of a run's directory, its `run.json` or a `waste.json`. Places without a recorded line are
+ * resolved in the original modules, which may also have source maps and separate debug files.
  *
  * @returns undefined for a run without the waste tool, or a profile of another kind
- * @throws UserError in one line where there is nothing, or it is damaged
+ * @throws UserError in one line if the input does not exist or is damaged
  */
 export function loadWaste(
   input: string,
@@ -49,23 +49,22 @@ export function loadWaste(
   return waste;
 }
 
-/** Whether a script has run, and not a module by itself. */
 function isOfScript(run: Run | undefined): boolean {
   return run?.command[0] !== undefined && !run.command[0].endsWith(".wasm");
 }
 
 function addLines(waste: WasteFile, modules: readonly RunModule[], places: OriginalPlaces): void {
   const symbols = new RunSymbols(places, modules);
-  const known = new Map<number, ReturnType<RunSymbols["of"]>>();
+  const symbolsOfModule = new Map<number, ReturnType<RunSymbols["symbolsOf"]>>();
   const indexOf = ({ address }: WasteIp): number => Math.floor(address / MODULE_SPAN);
-  // Of a module whose debug information was there when it was recorded, no other file knows more.
+  // A module with recorded lines had its debug information then, and no other file has more.
   const described = new Set(placesOf(waste).flatMap((ip) => (ip.file === undefined ? [] : indexOf(ip))));
   for (const ip of placesOf(waste)) {
     const index = indexOf(ip);
     const module = modules[index];
     if (described.has(index) || module === undefined || ip.address % MODULE_SPAN === 0) continue;
-    if (!known.has(index)) known.set(index, symbols.of(module));
-    const [innermost, ...outer] = known.get(index)?.frames(ip.address % MODULE_SPAN) ?? [];
+    if (!symbolsOfModule.has(index)) symbolsOfModule.set(index, symbols.symbolsOf(module));
+    const [innermost, ...outer] = symbolsOfModule.get(index)?.frames(ip.address % MODULE_SPAN) ?? [];
     if (innermost?.file === undefined || innermost.line === 0) continue;
     ip.file = innermost.file;
     ip.line = innermost.line;
@@ -84,7 +83,7 @@ function addLines(waste: WasteFile, modules: readonly RunModule[], places: Origi
   waste.notTracked.push(...symbols.missing, ...symbols.advice());
 }
 
-/** Names the modules of functions without a name, and of those whose name several modules have. */
+/** Adds the module's name to functions without a name, and to functions whose name several modules have. */
 function addModules(waste: WasteFile, modules: readonly NamedModule[]): void {
   if (modules.length < 2) return;
   const names = new Map(modules.map(({ index, name }) => [index, name]));
@@ -97,7 +96,6 @@ function addModules(waste: WasteFile, modules: readonly NamedModule[]): void {
   }
 }
 
-/** Whether the run (or the file) holds waste. */
 export function hasWaste(input: string): boolean {
   return wasteFileOf(input) !== undefined;
 }

@@ -8,7 +8,7 @@ import type { OriginalPlaces } from "./run-symbols.ts";
 import { SiteNamer } from "./site-namer.ts";
 import { ToolFile } from "./tool-file.ts";
 
-/** The working set, of a run's directory, its `run.json`, or a `workingset.json`. */
+/** The working set of a run's directory, its `run.json`, or a `workingset.json`. */
 export const WORKING_SET_FILE = new ToolFile({
   tool: "workingset",
   name: "workingset.json",
@@ -20,8 +20,8 @@ export const WORKING_SET_FILE = new ToolFile({
 });
 
 /**
- * Gives the stacks of a native program's working set functions and lines: the file has sites. Functions are numbered as they come; those
- * that are inlined have frames of their own.
+ * Replaces the sites in a native program's stacks by functions and lines. Functions are numbered in the order
+ * of their first use; inlined functions have frames of their own.
  */
 export function nameSites(profile: WorkingSetProfile, run: Run, places: OriginalPlaces): void {
   if (!run.modules.some(({ object }) => object?.kind === "elf")) return;
@@ -37,12 +37,12 @@ export function nameSites(profile: WorkingSetProfile, run: Run, places: Original
       .frames(offset)
       .toReversed()
       .map(({ function: name, module = NONE, file, line, startLine, inlined }) => {
-        const of = run.modules[module]?.name;
+        const moduleName = run.modules[module]?.name;
         return {
           function: numberOf(`${module} ${name}`),
           offset,
           name,
-          ...(of === undefined ? {} : { module: of }),
+          ...(moduleName === undefined ? {} : { module: moduleName }),
           ...(file === undefined ? {} : { file }),
           ...(line === undefined ? {} : { line }),
           ...(startLine === undefined ? {} : { startLine }),

@@ -14,35 +14,33 @@ import { SharedFrames } from "./read/raw-contexts.ts";
 import { readStoredRun, type StoreInput, storeInputs } from "./read/read-run.ts";
 import { type RunIdentity, type RunRows, rowsOfRun, runKey } from "./rows.ts";
 
-/** Rows of contexts, or of objects, that are kept until they are written: a file of some MB. */
+/** Rows of contexts, or of objects, that are collected before they are written: a file of a few MB. */
 const MOST_ROWS = 100_000;
 
 export interface AddOptions {
   readonly places: BinaryPlaces;
   readonly identity: RunIdentity;
-  /** A finding as a sentence. */
   readonly sayFinding: (finding: Finding) => string;
-  /** Runs are added although they are there. */
+  /** Add runs even if the store has them. */
   readonly force?: boolean | undefined;
   readonly progress?: ((done: number, total: number) => void) | undefined;
 }
 
 export interface AddedRuns {
   readonly added: number;
-  /** Inputs whose runs are there already. */
-  readonly known: readonly string[];
+  readonly knownInputs: readonly string[];
   readonly contexts: number;
-  /** Places that make garbage-collected objects. */
+  /** Number of sites that make garbage-collected objects. */
   readonly objectPlaces: number;
-  /** Sentences: what a store does not keep of them. */
+  /** Sentences about data that a store does not keep. */
   readonly leftOut: readonly string[];
 }
 
 /**
- * Adds runs and profiles to a store. What is there already stays as it is; nobody ever sees half of a run.
+ * Adds runs and profiles to a store. Existing runs do not change, and readers never see a part of a run.
  *
- * @param args run folders, profiles, folders with such, response files
- * @throws UserError for the first that cannot be read; runs before it may have been added
+ * @param args run folders, profiles, folders with these, response files
+ * @throws UserError for the first unreadable input; runs before it may have been added
  */
 export async function addRuns(
   store: string,
@@ -63,7 +61,7 @@ export async function addRuns(
   };
   const folder = StoreFolder.openOrMake(store);
   const present = await runsIn(folder);
-  const known: string[] = [];
+  const knownInputs: string[] = [];
   const leftOut = new Set<string>();
   let contexts = 0;
   let objectPlaces = 0;
@@ -71,7 +69,7 @@ export async function addRuns(
     options.progress?.(index, inputs.length);
     const key = runKey(digestOf(input), identity);
     if (present.has(key) && options.force !== true) {
-      known.push(input.path);
+      knownInputs.push(input.path);
       continue;
     }
     present.add(key);
@@ -87,10 +85,9 @@ export async function addRuns(
     if (batch.length >= MOST_ROWS) write(day);
   }
   for (const day of [...batches.keys()]) write(day);
-  return { added, known, contexts, objectPlaces, leftOut: [...leftOut] };
+  return { added, knownInputs, contexts, objectPlaces, leftOut: [...leftOut] };
 }
 
-/** What the files of an input say, as a hash. */
 function digestOf({ heap, folder }: StoreInput): string {
   const hash = createHash("sha256");
   const files =
@@ -105,7 +102,6 @@ function digestOf({ heap, folder }: StoreInput): string {
   return hash.digest("hex");
 }
 
-/** The keys of all runs of a store. */
 async function runsIn(store: StoreFolder): Promise<Set<bigint>> {
   const keys = new Set<bigint>();
   for (const file of store.filesOf("runs"))
@@ -120,11 +116,10 @@ async function runsIn(store: StoreFolder): Promise<Set<bigint>> {
   return keys;
 }
 
-/** The rows of several runs. */
 class Batch {
   readonly runs: bigint[] = [];
   readonly #parts: RunRows[] = [];
-  /** Rows of the largest tables. */
+  /** Number of rows of the largest tables. */
   length = 0;
 
   add(key: bigint, rows: RunRows): void {
@@ -133,15 +128,15 @@ class Batch {
     this.length += rows.metrics!.length + rows.objects!.length;
   }
 
-  /** Contexts and frames that several runs have stand there once. */
+  /** Returns the rows by table. Contexts and frames of several runs occur once. */
   rows(): RunRows {
     const names = new Set(this.#parts.flatMap((part) => Object.keys(part)));
     return Object.fromEntries(
       Array.from(names, (name) => {
-        const all = this.#parts.flatMap((part) => part[name] ?? []);
+        const rows = this.#parts.flatMap((part) => part[name] ?? []);
         const key = name === "contexts" ? "ctx" : name === "frames" ? "frame" : undefined;
-        if (key === undefined) return [name, all];
-        return [name, [...new Map(all.map((row) => [row[key], row])).values()]];
+        if (key === undefined) return [name, rows];
+        return [name, [...new Map(rows.map((row) => [row[key], row])).values()]];
       }),
     );
   }

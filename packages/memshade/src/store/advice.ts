@@ -19,18 +19,18 @@ import { onlyProject } from "./projects.ts";
 const LINE_BYTES = 64;
 
 export interface StoreAdvice {
-  /** What saves most first. */
+  /** Advice, the largest saving first. */
   readonly advice: readonly LayoutAdvice[];
   readonly frames: ReadonlyMap<bigint, PartFrame>;
   readonly runs: number;
-  /** Sentences: what the answer does not cover. */
+  /** Sentences about data that the advice does not cover. */
   readonly notes: readonly string[];
 }
 
 /**
- * What all runs together say of how data should lie.
+ * Derives advice on data layout from all runs together.
  *
- * @throws UserError where no run knows anything of it
+ * @throws UserError if no run has the necessary data
  */
 export async function adviceOf(
   database: StoreDatabase,
@@ -45,7 +45,7 @@ export async function adviceOf(
   const places = new Map<string, LayoutRow & { readonly fields: LayoutRow["fields"][number][] }>();
   for (const [run, layout, site, type, element, bytes, name, offset, size] of layouts.rows) {
     const key = `${run} ${layout}`;
-    const known = places.get(key) ?? {
+    const layoutRow = places.get(key) ?? {
       run: run as bigint,
       site: site as bigint,
       type: (type as string | null) ?? undefined,
@@ -53,9 +53,9 @@ export async function adviceOf(
       bytes: Number(bytes),
       fields: [],
     };
-    places.set(key, known);
+    places.set(key, layoutRow);
     if (offset !== null)
-      known.fields.push({
+      layoutRow.fields.push({
         name: (name as string | null) ?? undefined,
         offset: Number(offset),
         size: Number(size),
@@ -93,7 +93,7 @@ export async function adviceOf(
   const advice = [...coldFields([...places.values()]), ...usedTogether(used, intervals)].sort(
     (a, b) => b.saves - a.saves,
   );
-  const sites = advice.flatMap((one) => (one.kind === "cold-fields" ? [one.site] : one.sites));
+  const sites = advice.flatMap((item) => (item.kind === "cold-fields" ? [item.site] : item.sites));
   const runs = new Set([...[...places.values()].map(({ run }) => run), ...used.map(({ run }) => run)]).size;
   const notes = notesOf(intervals);
   return { advice, frames: await namedFrames(database, sites, rules), runs, notes };

@@ -15,7 +15,7 @@ const CLICKHOUSE_TYPES: Readonly<Record<StoreType, string>> = {
 
 const FOLDERS = { day: "project=*/day=*/", project: "project=*/", nothing: "" } as const;
 
-/** Statements that make a store's tables known to an engine, and the questions as text. */
+/** Returns statements that define a store's tables in an engine, and the prepared questions as text. */
 export function createStatements(dialect: Dialect, store: string): string {
   const tables = STORE_TABLES.map((table) => {
     const files = `${store}/${table.name}/${FOLDERS[table.by]}*.parquet`;
@@ -26,9 +26,9 @@ export function createStatements(dialect: Dialect, store: string): string {
       return `${comment}\ncreate view ${table.name} as select ${distinct}* from read_parquet(${sqlText(files)}, hive_partitioning = false)${order};`;
     }
     const columns = table.columns.map(({ name, type, isRequired, meaning }) => {
-      const known = CLICKHOUSE_TYPES[type];
-      const of = isRequired || type === "int64s" ? known : `Nullable(${known})`;
-      return `  \`${name}\` ${of} comment ${sqlText(meaning)}`;
+      const typeName = CLICKHOUSE_TYPES[type];
+      const columnType = isRequired || type === "int64s" ? typeName : `Nullable(${typeName})`;
+      return `  \`${name}\` ${columnType} comment ${sqlText(meaning)}`;
     });
     const limit = table.key === undefined ? "" : ` limit 1 by ${table.key}`;
     const view = table.key === undefined ? table.name : `${table.name}_files`;

@@ -17,7 +17,6 @@ import type { StoreFolder } from "./folder.ts";
 const PACKAGE = "@duckdb/node-api";
 const MEMORY_LIMIT = "1GB";
 
-/** How DuckDB names the types of columns. */
 export const DUCKDB_TYPES: Readonly<Record<StoreType, string>> = {
   int64: "BIGINT",
   double: "DOUBLE",
@@ -42,7 +41,6 @@ export interface Answer {
   readonly rows: readonly (readonly Cell[])[];
 }
 
-/** Asks a store questions. */
 export class StoreDatabase {
   readonly #connection: DuckDBConnection;
   readonly #temporary: string;
@@ -53,17 +51,18 @@ export class StoreDatabase {
   }
 
   /**
-   * Opens the tables of a store as views, and nothing else of the machine.
+   * Opens the tables of a store as views, without access to other files.
    *
-   * @param writes files are to be made: the rest of the machine stays open
-   * @throws UserError where DuckDB is not installed, or a file of the store is damaged
+   * @param writes allows access to other files, because files are to be written
+   * @throws UserError if DuckDB is not installed, or a file of the store is damaged
    */
   static async open(
     store: StoreFolder,
     { writes = false }: { readonly writes?: boolean } = {},
   ): Promise<StoreDatabase> {
     const { DuckDBInstance } = await loadDuckdb();
-    // Questions may read what lies in DuckDB's folder for temporary files: it must be one in which nothing else is.
+    // Users' statements can read DuckDB's folder for temporary files, so it must be a folder without other
+    // files.
     removeLeftFolders(tmpdir(), "store");
     const owned = makeOwnedFolder(tmpdir(), "store");
     process.once("exit", () => rmSync(owned, { recursive: true, force: true }));
@@ -78,7 +77,8 @@ export class StoreDatabase {
     const database = new StoreDatabase(await instance.connect(), owned);
     for (const table of STORE_TABLES) {
       const files = store.filesOf(table.name);
-      // A view whose columns are told looks at no file: a damaged one would not be told of where nothing is asked of it.
+      // A view with declared columns reads no file, so a damaged file would go unnoticed if no statement used
+      // it.
       if (files.length > 0) await database.run(`describe select * from read_parquet(${sqlText(files[0]!)})`);
       await database.run(viewOf(table, files));
     }
@@ -99,7 +99,7 @@ export class StoreDatabase {
     }
   }
 
-  /** @throws UserError with what DuckDB says of the statement */
+  /** @throws UserError with DuckDB's message about the statement */
   async ask(sql: string): Promise<Answer> {
     try {
       const reader = await this.#connection.runAndReadAll(sql);
@@ -109,16 +109,16 @@ export class StoreDatabase {
     }
   }
 
-  /** As {@link ask}, for statements of users: one that only reads. */
+  /** Like {@link ask}, for statements of users, which may only read. */
   async askOnlyReading(sql: string): Promise<Answer> {
     await this.checkOnlyReading(sql);
     return this.ask(sql);
   }
 
-  /** @throws UserError for what is not one statement that only reads */
+  /** @throws UserError unless the text is a single statement that only reads */
   async checkOnlyReading(sql: string): Promise<void> {
     const { StatementType } = await loadDuckdb();
-    // DuckDB fails without a reason where there is no statement at all.
+    // DuckDB fails without a message if there is no statement.
     if (/^[\s;]*$/.test(sql.replaceAll(/--.*|\/\*[\s\S]*?\*\//g, "")))
       throw new UserError("there is no statement in the question");
     try {
@@ -127,7 +127,7 @@ export class StoreDatabase {
       const { statementType } = await statements.prepare(0);
       if (statementType !== StatementType.SELECT) throw new UserError(ONLY_READS);
     } catch (error) {
-      // What would write is refused before its kind is known.
+      // A statement that would write fails before its type is known.
       if (!READING.test(sql)) throw new UserError(ONLY_READS);
       throw error instanceof UserError ? error : saidBy(error);
     }
@@ -142,7 +142,7 @@ export class StoreDatabase {
 const ONLY_READS = "a question only reads: it begins with select or with";
 const READING = /^(?:\s|\(|--.*|\/\*[\s\S]*?\*\/)*(?:select|with|from|values|table)\b/i;
 
-/** What DuckDB says, in one line; it names the file where one is damaged. */
+/** Returns DuckDB's message in one line; it names the damaged file, if any. */
 function saidBy(error: unknown): UserError {
   return new UserError(`DuckDB: ${(error as Error).message.split("\n")[0]}`);
 }
@@ -161,19 +161,19 @@ function viewOf({ name, columns, key, order }: StoreTable, files: readonly strin
     files.length === 0
       ? `(select ${columns.map((column) => `null::${DUCKDB_TYPES[column.type]} as ${quoted(column)}`).join(", ")} where false)`
       : readFiles(columns, files);
-  const shown = columns.map((column) => shownColumn(column)).join(", ");
-  return `create view ${name} as select ${key === undefined ? "" : `distinct on (${key}) `}${shown} from ${rows}${order === undefined ? "" : ` order by ${key}, ${order}`}`;
+  const shownColumns = columns.map((column) => shownColumn(column)).join(", ");
+  return `create view ${name} as select ${key === undefined ? "" : `distinct on (${key}) `}${shownColumns} from ${rows}${order === undefined ? "" : ` order by ${key}, ${order}`}`;
 }
 
-/** The rows of files of one table, in SQL. Columns that came after a file was written have no values there. */
+/** Returns SQL for the rows of one table's files. Columns that are newer than a file are null there. */
 export function readFiles(columns: readonly StoreColumn[], files: readonly string[]): string {
-  const known = columns.map(
+  const schemaEntries = columns.map(
     ({ name, type }) => `'${name}': {name: '${name}', type: '${DUCKDB_TYPES[type]}', default_value: null}`,
   );
-  return `read_parquet([${files.map(sqlText).join(", ")}], hive_partitioning = false, schema = map {${known.join(", ")}})`;
+  return `read_parquet([${files.map(sqlText).join(", ")}], hive_partitioning = false, schema = map {${schemaEntries.join(", ")}})`;
 }
 
-/** GUIDs are hashes of 64 bits without a sign. */
+/** Returns a column as shown to users. GUIDs are unsigned 64-bit hashes. */
 function shownColumn(column: StoreColumn): string {
   const name = quoted(column);
   if (column.name !== "guid") return `${name}::${DUCKDB_TYPES[column.type]} as ${name}`;

@@ -18,15 +18,17 @@ import type { RunRows } from "./rows.ts";
 
 const SWAP_FILE = "memshade-swap.json";
 
-/** Files, by their paths in the store: those that come, under the names that they have until then, and those that they stand for. */
+/**
+ * Files by their paths in the store: new files with their temporary names, and the files that they replace.
+ */
 interface Exchange {
   readonly come: readonly { readonly partial: string; readonly file: string }[];
   readonly go: readonly string[];
 }
 
 /**
- * Files of a store that are replaced by others. Whoever reads sees either the old ones or the new ones, also where it ended in the
- * middle: what is to be done is written down first.
+ * Replacement of a store's files by others. Readers see either the old files or the new ones, even if the
+ * replacement was interrupted, because it is written to a file first.
  */
 export class Swap {
   readonly #store: string;
@@ -37,24 +39,23 @@ export class Swap {
     this.#exchange = exchange;
   }
 
-  /** The files of a folder of a table, as they will be. */
+  /** Returns the files of a table's folder after the replacement. */
   applyTo(files: readonly string[], folder: string): string[] {
     const { come, go } = this.#exchange;
-    const gone = new Set([...go, ...come.map(({ file }) => file)].map((path) => join(this.#store, path)));
+    const replaced = new Set([...go, ...come.map(({ file }) => file)].map((path) => join(this.#store, path)));
     const added = come
       .map(({ partial, file }) => [join(this.#store, partial), join(this.#store, file)] as const)
       .filter(([, file]) => file.startsWith(`${folder}/`))
       .map(([partial, file]) => (existsSync(partial) ? partial : file));
-    return [...files.filter((file) => !gone.has(file)), ...added].sort();
+    return [...files.filter((file) => !replaced.has(file)), ...added].sort();
   }
 
-  /** Writes down what is to be done, and does it. */
+  /** Writes the replacement to a file, then does it. */
   run(): void {
     writeWholeFile(join(this.#store, SWAP_FILE), (file) => file.write(JSON.stringify(this.#exchange)));
     this.finish();
   }
 
-  /** Does what is written down, as far as it is not done. */
   finish(): void {
     const { come, go } = this.#exchange;
     const names = new Set(come.map(({ file }) => file));
@@ -66,14 +67,14 @@ export class Swap {
   }
 }
 
-/** What somebody has begun in a store, and not ended. */
+/** Returns the replacement that was begun in a store but not finished. */
 export function pendingSwap(store: string): Swap | undefined {
   const file = join(store, SWAP_FILE);
   let text: string;
   try {
     text = readFileSync(file, "utf8");
   } catch {
-    // It ended just now, as a rule there is none.
+    // No replacement is open, which is the usual case, or it has just ended.
     return undefined;
   }
   try {
@@ -86,7 +87,6 @@ export function pendingSwap(store: string): Swap | undefined {
 const MARK = "memshade-store.json";
 const ID_DIGITS = 16;
 
-/** A folder with the tables of many runs. */
 export class StoreFolder {
   readonly path: string;
 
@@ -114,7 +114,7 @@ export class StoreFolder {
     return new StoreFolder(path);
   }
 
-  /** Opens a store, or makes one in a folder that is empty or not there. @throws UserError as `open` */
+  /** Opens a store, or creates one in an empty or new folder. @throws UserError as `open` */
   static openOrMake(path: string): StoreFolder {
     if (existsSync(join(path, MARK))) return StoreFolder.open(path);
     if (existsSync(path) && listOf(path).length > 0)
@@ -125,14 +125,14 @@ export class StoreFolder {
     return new StoreFolder(path);
   }
 
-  /** The files of a table's rows, in the order of their names. */
   filesOf(table: string): string[] {
     const files = parquetBelow(join(this.path, table));
     return pendingSwap(this.path)?.applyTo(files, join(this.path, table)) ?? files;
   }
 
   /**
-   * Writes the rows of a batch: those of contexts and frames first, so that whoever sees a run finds all that belongs to it.
+   * Writes the rows of a batch. Contexts and frames come first, so that a reader who sees a run finds all its
+   * data.
    *
    * @param runs keys of its runs
    */
@@ -155,7 +155,6 @@ export class StoreFolder {
     writeWholeFile(file, (whole) => whole.write(writeTable(table, rows)));
   }
 
-  /** Where the file of a batch lies. */
   fileOf(table: string, id: string, place: { project: string; day?: string }): string {
     return join(this.path, table, ...foldersOf(tableOf(table), place), `${id}.parquet`);
   }
@@ -174,18 +173,18 @@ function parquetBelow(folder: string): string[] {
   return listOf(folder).flatMap((name) => {
     const path = join(folder, name);
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return parquetBelow(path);
-    // Those that are still being written begin with a dot.
+    // Names of unfinished files begin with a dot.
     return name.endsWith(".parquet") && !name.startsWith(".") ? [path] : [];
   });
 }
 
-/** Names of folders as Hive and all its heirs have them. */
+/** Returns the names of a batch's folders, in the partition syntax of Hive. */
 function foldersOf({ by }: StoreTable, { project, day }: { project: string; day?: string }): string[] {
   const folders = [`project=${encodeURIComponent(project).replaceAll("*", "%2A")}`, `day=${day}`];
   return by === "day" ? folders : by === "project" ? folders.slice(0, 1) : [];
 }
 
-/** The name of a batch: the same for the same runs. */
+/** Returns the name of a batch, which depends on its runs only. */
 export function batchId(runs: readonly bigint[]): string {
   const keys = runs.map((key) => BigInt.asUintN(64, key).toString(16).padStart(16, "0")).sort();
   return Buffer.from(sha256(new TextEncoder().encode(keys.join(" "))))

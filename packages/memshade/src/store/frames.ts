@@ -3,13 +3,13 @@ import type { PartFrame } from "../explain/fleet/trend.ts";
 import { loadDemangler } from "../names/load/demangler.ts";
 import type { StoreDatabase } from "./database.ts";
 
-/** Names and places of frames by their keys, for people. */
+/** Returns readable names and source locations of frames by their keys. */
 export async function namedFrames(
   database: StoreDatabase,
-  wanted: readonly bigint[],
+  wantedFrames: readonly bigint[],
   rules: FrameRules,
 ): Promise<Map<bigint, PartFrame>> {
-  const keys = [...new Set(wanted)];
+  const keys = [...new Set(wantedFrames)];
   if (keys.length === 0) return new Map();
   const { rows } = await database.ask(
     `select f.frame, f.function_name, f.file_name, f.line, f.line_offset, f."column", f.inline, f.guid, f."offset"
@@ -19,19 +19,19 @@ export async function namedFrames(
   return new Map(
     rows.map(([frame, name, file, line, offset, column, inline, guid, place]) => {
       const readable = name === null ? `GUID 0x${(guid as bigint).toString(16)}` : demangle(name as string);
-      const known = Number(line ?? 0);
-      const of = { function: readable, file: (file as string | null) ?? undefined };
+      const knownLine = Number(line ?? 0);
+      const source = { function: readable, file: (file as string | null) ?? undefined };
       return [
         frame as bigint,
         {
           name: readable,
-          file: of.file,
-          line: known,
-          startLine: known === 0 ? 0 : known - (Number(offset) | 0),
+          file: source.file,
+          line: knownLine,
+          startLine: knownLine === 0 ? 0 : knownLine - (Number(offset) | 0),
           column: Number(column),
           offset: place === null ? 0 : Number(place),
           inlined: inline as boolean,
-          library: rules.libraryOf(of),
+          library: rules.libraryOf(source),
         },
       ] as const;
     }),

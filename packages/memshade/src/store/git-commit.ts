@@ -2,27 +2,27 @@ import { spawnSync } from "node:child_process";
 
 export interface KnownCommit {
   readonly id: string;
-  /** Milliseconds since 1970; undefined where git does not know the commit. */
+  /** Milliseconds since 1970; undefined if git does not have the commit. */
   readonly time: number | undefined;
 }
 
-/** Variables in which CI services name the commit that is built: those of GitHub and of GitLab. */
+/** Variables in which CI services (GitHub, GitLab) name the built commit. */
 const VARIABLES = ["GITHUB_SHA", "CI_COMMIT_SHA"];
 
-/** The commit that was named, or that is built here; undefined outside of a repository. */
+/** Returns the named commit, or the one built here; undefined outside of a repository. */
 export function commitOf(named: string | undefined, environment: NodeJS.ProcessEnv): KnownCommit | undefined {
-  const given =
+  const commit =
     named ?? VARIABLES.map((name) => environment[name]).find((value) => value !== undefined && value !== "");
-  const found = git([
+  const answer = git([
     "log",
     "-1",
     "--format=%H %ct",
-    given === undefined ? "HEAD" : `${given}^{commit}`,
+    commit === undefined ? "HEAD" : `${commit}^{commit}`,
     "--",
   ]);
-  const [id, seconds] = found?.split(" ") ?? [];
+  const [id, seconds] = answer?.split(" ") ?? [];
   if (id !== undefined && seconds !== undefined) return { id, time: Number(seconds) * 1000 };
-  return given === undefined ? undefined : { id: given, time: undefined };
+  return commit === undefined ? undefined : { id: commit, time: undefined };
 }
 
 function git(args: readonly string[]): string | undefined {

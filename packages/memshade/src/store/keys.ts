@@ -1,25 +1,27 @@
 import { hash } from "node:crypto";
 import type { MemprofFrame } from "../profile/model/memprof/index.ts";
 
-/** What a frame's key is made of: what LLVM knows of it. */
+/** Parts of a frame's key, as in LLVM's profiles. */
 type KeyedFrame = Pick<MemprofFrame, "guid" | "lineOffset" | "column" | "inline">;
 
-/** The first 8 bytes, little-endian, of SHA-256 over a text, as a signed number: all engines have such. */
+/**
+ * Returns the first 8 bytes of a text's SHA-256, little-endian, as a signed number, which every engine
+ * supports.
+ */
 export function keyOf(text: string): bigint {
   return hash("sha256", text, "buffer").readBigInt64LE(0);
 }
 
-/** Survives rebuilds, and lines that are added outside of the function. */
+/** Returns a frame's key. It survives rebuilds, and lines that are added outside of the function. */
 export function frameKey(frame: KeyedFrame): bigint {
   return keyOf(frameText(frame));
 }
 
-/** What a frame's key is made of, as text. */
 export function frameText({ guid, lineOffset, column, inline }: KeyedFrame): string {
   return `${guid} ${lineOffset} ${column} ${inline ? 1 : 0}`;
 }
 
-/** Of the innermost frame of a context. */
+/** Returns the key of a site, from the innermost frame of a context. */
 export function siteKey({ guid, lineOffset, column }: KeyedFrame): bigint {
   return keyOf(`${guid} ${lineOffset} ${column}`);
 }
@@ -29,34 +31,36 @@ export function contextKey(frames: readonly bigint[]): bigint {
   return keyOf(frames.join(" "));
 }
 
-/** Survives lines that move inside of functions too. */
+/** Returns the key of a call path that survives lines that move inside functions, too. */
 export function functionsKey(guids: readonly bigint[]): bigint {
   return keyOf(guids.join(" "));
 }
 
 export interface ContextKeys {
-  /** Innermost first. */
+  /** Keys, innermost frame first. */
   readonly frames: readonly bigint[];
   readonly ctx: bigint;
   readonly functions: bigint;
   readonly site: bigint;
 }
 
-/** Keys of the frames and contexts of many runs: as runs of one program have the same, each is made once. */
+/**
+ * Keys of the frames and contexts of many runs. Runs of one program share them, so each key is computed once.
+ */
 export class StoreKeys {
   readonly #frames = new WeakMap<KeyedFrame, { readonly key: bigint; readonly text: string }>();
   readonly #contexts = new Map<string, ContextKeys>();
   readonly #paths = new WeakMap<readonly KeyedFrame[], ContextKeys>();
 
   frame(frame: KeyedFrame): bigint {
-    return this.#known(frame).key;
+    return this.#cachedKey(frame).key;
   }
 
   /** @param path innermost frame first; at least one */
   context(path: readonly KeyedFrame[]): ContextKeys {
     const seen = this.#paths.get(path);
     if (seen !== undefined) return seen;
-    const text = path.map((frame) => this.#known(frame).text).join(" ");
+    const text = path.map((frame) => this.#cachedKey(frame).text).join(" ");
     let keys = this.#contexts.get(text);
     if (keys === undefined) {
       const frames = path.map((frame) => this.frame(frame));
@@ -68,13 +72,13 @@ export class StoreKeys {
     return keys;
   }
 
-  #known(frame: KeyedFrame): { readonly key: bigint; readonly text: string } {
-    let known = this.#frames.get(frame);
-    if (known === undefined) {
+  #cachedKey(frame: KeyedFrame): { readonly key: bigint; readonly text: string } {
+    let cached = this.#frames.get(frame);
+    if (cached === undefined) {
       const key = frameKey(frame);
-      known = { key, text: String(key) };
-      this.#frames.set(frame, known);
+      cached = { key, text: String(key) };
+      this.#frames.set(frame, cached);
     }
-    return known;
+    return cached;
   }
 }

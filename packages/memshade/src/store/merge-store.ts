@@ -32,10 +32,10 @@ import { batchId, pendingSwap, type StoreFolder, Swap } from "./folder.ts";
 import { callSitesOf, type StoredFrame } from "./stored-run.ts";
 
 export interface MergeStoreOptions {
-  /** A condition on the columns of `runs`; absent: all. */
+  /** Condition on the columns of `runs`; absent: all runs. */
   readonly where?: string | undefined;
   readonly schema: readonly MibField[];
-  /** Contexts that are cold by their sums stay so only if they are in so large a part of their runs; absent: by their sums alone. */
+  /** Least share of runs in which a context must be cold to stay cold; absent: the sums alone decide. */
   readonly coldIn?: number | undefined;
   readonly thresholds?: HotColdThresholds | undefined;
 }
@@ -43,34 +43,34 @@ export interface MergeStoreOptions {
 export interface MergedStore {
   readonly tables: ProfileMerger;
   readonly runs: number;
-  /** Contexts that are not cold any more. */
+  /** Number of contexts that are no longer cold. */
   readonly warmed: number;
-  /** Contexts without a frame that has debug information. */
+  /** Number of contexts without a frame that has debug information. */
   readonly dropped: number;
 }
 
-/** Fewer runs say nothing of what is cold in most of them. */
+/** Fewest runs from which a share of cold runs is derived. */
 const LEAST_RUNS = 10;
 
 /**
- * One profile of many runs, as merging their files would make it.
+ * Merges many runs into one profile, as a merge of their files would.
  *
- * @throws UserError if no run fits
+ * @throws UserError if no run matches
  */
 export async function mergeStore(database: StoreDatabase, options: MergeStoreOptions): Promise<MergedStore> {
   const { where, schema } = options;
   const chosen = `select run, project, build, started, fields_known, derived_calls, static_data from runs where ${where ?? "true"}`;
   await database.checkOnlyReading(chosen);
   await database.run(`create temporary table chosen as ${chosen}`);
-  const [[runs, known] = []] = (
+  const [[runs, knownFields] = []] = (
     await database.ask("select count(*), bit_and(fields_known) from chosen where fields_known <> 0")
   ).rows;
   if (Number(runs) === 0)
     throw new UserError(
       where === undefined ? "there is no heap in this store" : `no run with a heap fits --where ${where}`,
     );
-  const fields = schema.filter(({ tag }) => ((known as bigint) >> BigInt(tag - 1)) & 1n);
-  // Of histograms nothing is in a store, not even their size.
+  const fields = schema.filter(({ tag }) => ((knownFields as bigint) >> BigInt(tag - 1)) & 1n);
+  // A store has no histograms, not even their sizes.
   const stored = fields.filter((field) => STORED_FIELDS.includes(field));
   await refusePartOfSums(database);
   const thresholds = options.thresholds ?? LLVM_THRESHOLDS;
@@ -112,7 +112,7 @@ export async function mergeStore(database: StoreDatabase, options: MergeStoreOpt
   return { tables, runs: Number(runs), warmed, dropped };
 }
 
-/** How a field of many processes becomes one. The last one is that of the run that started last. */
+/** Returns SQL that merges a field of many processes. For rule `last`, the run that started last decides. */
 function mergedField(field: MibField): string {
   const column = columnOfField(field.name);
   const rule = ruleOf(field);
@@ -120,7 +120,7 @@ function mergedField(field: MibField): string {
   return rule === "sum" ? `sum(${column}::hugeint)` : `${rule}(${column})`;
 }
 
-/** Sums of a build are of all its runs. */
+/** Rejects a choice of a part of a build's runs whose figures are left only as sums of all of them. */
 async function refusePartOfSums(database: StoreDatabase): Promise<void> {
   const { rows } = await database.ask(
     `select l.build from rolled as l where l.run not in (select run from chosen)
@@ -132,14 +132,14 @@ async function refusePartOfSums(database: StoreDatabase): Promise<void> {
     );
 }
 
-/** 1 where a context is cold in a run, by itself. */
+/** Returns SQL that is 1 if a context is cold in a single run. */
 function coldIn({ coldDensity, coldLifetimeSeconds }: HotColdThresholds): string {
   return `case when m.alloc_count > 0
     and m.total_lifetime_access_density / m.alloc_count / 100.0 < ${coldDensity}
     and m.total_lifetime / m.alloc_count >= ${coldLifetimeSeconds * 1000} then 1 else 0 end`;
 }
 
-/** Makes a context that is cold by its sums, and in too few of its runs, as warm as the limit; true if it was. */
+/** Raises a context that is cold by its sums, but in too few runs, just above the limit. True if it did. */
 function keepWarm(
   values: Map<string, bigint>,
   [coldIn, runs]: readonly Cell[],
@@ -169,7 +169,7 @@ function addContext(
   builder.record(path[0]!.guid).addAllocSite(stackOf(builder, path), block);
 }
 
-/** Sums of 32-bit fields wrap as they do where files are merged. */
+/** Wraps sums of 32-bit fields, as a merge of files does. */
 function wrapped({ bytes }: MibField, value: bigint): bigint {
   return BigInt.asUintN(bytes * 8, value);
 }
@@ -178,7 +178,7 @@ function stackOf(builder: ProfileBuilder, path: readonly MemprofFrame[]): number
   return builder.stackOf(path.map((frame) => builder.frames.intern(frame)));
 }
 
-/** Call sites: those that follow from contexts, and those of runs that have others. */
+/** Adds call sites: those that follow from contexts, and those of runs with others. */
 async function addCalls(
   database: StoreDatabase,
   builder: ProfileBuilder,
@@ -212,13 +212,13 @@ async function addCalls(
       (callees as readonly bigint[]).map((callee) => BigInt.asUintN(64, callee)),
     );
   }
-  const others = await database.ask(
+  const otherFunctions = await database.ask(
     "select distinct o.ctx, o.guid from other_functions as o join chosen as r on r.run = o.run order by o.ctx, o.guid",
   );
-  if (others.rows.length > 0) addOtherFunctions(builder, others.rows, frames);
+  if (otherFunctions.rows.length > 0) addOtherFunctions(builder, otherFunctions.rows, frames);
 }
 
-/** Contexts that are recorded in further functions, as YAML can have it. */
+/** Adds contexts to further functions, which YAML profiles can have. */
 function addOtherFunctions(
   builder: ProfileBuilder,
   rows: readonly (readonly Cell[])[],
@@ -271,7 +271,10 @@ interface AccessRow {
   readonly places: readonly { readonly file: string; readonly line: number }[];
 }
 
-/** Adds what the chosen runs know of accesses to static data: what profiles list, and what is hot by all counts together. */
+/**
+ * Adds the chosen runs' accesses to static data: the lists of profiles, and symbols that are hot by all
+ * counts together.
+ */
 async function addDataAccesses(database: StoreDatabase, tables: ProfileMerger): Promise<void> {
   const { rows } = await database.ask(
     `select r.run, a.position, a.symbol, a."hash", a.access_count, a.cold, a.counted, p.file_name, p.line
@@ -281,23 +284,23 @@ async function addDataAccesses(database: StoreDatabase, tables: ProfileMerger): 
   );
   const runs = new Map<Cell, Map<Cell, AccessRow & { readonly places: AccessRow["places"][number][] }>>();
   for (const [run, position, symbol, hash, count, cold, counted, file, line] of rows) {
-    const known = runs.get(run!) ?? new Map();
-    runs.set(run!, known);
+    const accessesOfRun = runs.get(run!) ?? new Map();
+    runs.set(run!, accessesOfRun);
     if (position === null) continue;
-    const row = known.get(position!) ?? {
+    const row = accessesOfRun.get(position!) ?? {
       symbol: symbol === null ? BigInt.asUintN(64, hash as bigint) : (symbol as string),
       count: BigInt.asUintN(64, (count ?? 0n) as bigint),
       isCold: cold as boolean,
       isCounted: counted as boolean,
       places: [],
     };
-    known.set(position!, row);
+    accessesOfRun.set(position!, row);
     if (file !== null) row.places.push({ file: file as string, line: Number(line) });
   }
   const uses: [string, SymbolUse][] = [];
   let isCounted = false;
-  for (const known of runs.values()) {
-    const accesses = [...known.values()];
+  for (const accessesOfRun of runs.values()) {
+    const accesses = [...accessesOfRun.values()];
     if (accesses.some((row) => row.isCounted)) {
       isCounted = true;
       uses.push(...accesses.map(useOf));
@@ -323,23 +326,23 @@ function addListed(tables: ProfileMerger, accesses: readonly AccessRow[]): void 
   });
 }
 
-/** Files become no larger by being joined: engines read parts of this size at a time. */
+/** Size of joined files, bytes. Engines read parts of this size, so larger files have no advantage. */
 const JOINED_BYTES = 128 << 20;
 const DAY_MS = 86_400_000;
-/** Tables whose rows of old runs go. */
+/** Tables whose rows of old runs are deleted. */
 const ROLLED_TABLES = ["metrics", "series", "workingset"];
 
 interface Compacted {
-  /** Files of all tables. */
   readonly before: number;
   readonly after: number;
-  /** Runs that are sums by build now. */
+  /** Number of runs that were replaced by sums per build. */
   readonly rolledUp: number;
 }
 
 /**
- * Joins small files. With `olderThan`, runs from before so many days are left as sums by build.
+ * Joins small files. With `olderThan`, older runs are replaced by sums per build.
  *
+ * @param olderThan days
  * @param now milliseconds since 1970
  */
 export async function compactStore(
@@ -374,7 +377,7 @@ function countFiles(store: StoreFolder): number {
   return STORE_TABLES.reduce((sum, { name }) => sum + store.filesOf(name).length, 0);
 }
 
-/** Files of one folder, as many together as make a file of the size that engines like; single ones stay. */
+/** Groups files of one folder up to the target size. A group has two files at least. */
 function joinable(files: readonly string[]): string[][] {
   const groups: string[][] = [];
   let group: string[] = [];
@@ -399,7 +402,7 @@ function nameOf(files: readonly string[]): string {
     .slice(0, 16);
 }
 
-/** Sums up all runs from before a day that have rows of their own, and takes these away. */
+/** Replaces runs from before a day by sums per build, if they have rows of their own. */
 async function rollUp(store: StoreFolder, day: string): Promise<number> {
   const database = await StoreDatabase.open(store, { writes: true });
   await database.run(
@@ -432,8 +435,8 @@ async function rollUp(store: StoreFolder, day: string): Promise<number> {
 }
 
 /**
- * Lists of powers of two, added up by build and context; empty where one of the runs has none, as it is not known there. A run has all
- * blocks of a context in the last number.
+ * Returns SQL that adds up lists of powers of two by build and context. The list is empty if it is unknown
+ * for one of the runs. All blocks of a context in a run are in the list's last number.
  */
 function summedPowers(name: string, project: string): string {
   return `${name}_sums as (

@@ -2,9 +2,9 @@ import { UserError } from "../ground/bytes/errors.ts";
 import type { StoreDatabase } from "./database.ts";
 
 /**
- * The project of a store that has one.
+ * Returns the only project of a store.
  *
- * @throws UserError if it has none, or several
+ * @throws UserError if there is none, or several
  */
 export async function onlyProject(database: StoreDatabase): Promise<string> {
   const { rows } = await database.ask("select distinct project as project from runs order by project");

@@ -18,13 +18,12 @@ const FIELD_COLUMNS = STORED_FIELDS.map((field) => ({
   name: field.name,
   column: columnOfField(field.name),
 }));
-/** With all columns from the start: rows that grow column by column are copied again and again. */
+/** Row with all columns: an object that grows column by column would be copied again and again. */
 const METRICS_ROW: StoreRow = Object.fromEntries(
   tableOf("metrics").columns.map(({ name }) => [name, undefined]),
 );
 const OWN_COLUMNS = OWN_FIELDS.map((name) => ({ name, column: columnOfField(name) }));
 
-/** What a run is known by besides its content. */
 export interface RunIdentity {
   readonly project: string;
   readonly build: string;
@@ -38,19 +37,19 @@ export interface RunIdentity {
   readonly added: number;
 }
 
-/** The rows of one run, by table. */
 export type RunRows = Readonly<Record<string, readonly StoreRow[]>>;
 
-/** The key of a run: of its content, and of all that tells it from other runs with the same content. */
+/**
+ * Returns the key of a run: a hash of its content and of all properties that distinguish it from other runs.
+ */
 export function runKey(
   digest: string,
   { project, build, commit = "", host = "", labels }: RunIdentity,
 ): bigint {
-  const all = Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
-  return keyOf(JSON.stringify([digest, project, build, commit, host, all]));
+  const sortedLabels = Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
+  return keyOf(JSON.stringify([digest, project, build, commit, host, sortedLabels]));
 }
 
-/** The rows that a run becomes. */
 export function rowsOfRun(
   run: StoredRun,
   key: bigint,
@@ -59,20 +58,22 @@ export function rowsOfRun(
 ): RunRows {
   const frames = new FrameRows(keys);
   const place = { run: key, project: identity.project, day: dayOf(run.started) };
-  const known = new Set(run.fields);
-  const columns = FIELD_COLUMNS.filter(({ field }) => known.has(field));
+  const knownFields = new Set(run.fields);
+  const columns = FIELD_COLUMNS.filter(({ field }) => knownFields.has(field));
   const contexts: StoreRow[] = [];
   const metrics: StoreRow[] = [];
   const otherFunctions: StoreRow[] = [];
   for (const { frames: path, mib, own, otherFunctions: others = [] } of run.contexts) {
     for (const frame of path) frames.add(frame);
-    const { ctx, site, functions, frames: of } = keys.context(path);
-    contexts.push({ ctx, ctx_functions: functions, site, frames: of });
+    const { ctx, site, functions, frames: frameKeys } = keys.context(path);
+    contexts.push({ ctx, ctx_functions: functions, site, frames: frameKeys });
     const row: Record<string, StoreRow[string]> = { ...METRICS_ROW, ...place, ctx, site };
     for (const { name, column } of columns) row[column] = mib[name];
     for (const { name, column } of OWN_COLUMNS) row[column] = own?.[name];
-    row.size_log2 = known.has(SIZE) ? powersOf(mib.allocCount, mib.minSize, mib.maxSize) : [];
-    row.lifetime_log2 = known.has(LIFETIME) ? powersOf(mib.allocCount, mib.minLifetime, mib.maxLifetime) : [];
+    row.size_log2 = knownFields.has(SIZE) ? powersOf(mib.allocCount, mib.minSize, mib.maxSize) : [];
+    row.lifetime_log2 = knownFields.has(LIFETIME)
+      ? powersOf(mib.allocCount, mib.minLifetime, mib.maxLifetime)
+      : [];
     metrics.push(row);
     for (const guid of others) otherFunctions.push({ ...place, ctx, guid });
   }
@@ -216,7 +217,7 @@ function runRow(run: StoredRun, key: bigint, identity: RunIdentity): StoreRow {
 class FrameRows {
   readonly rows: StoreRow[] = [];
   readonly #keys: StoreKeys;
-  readonly #known = new Set<bigint>();
+  readonly #knownFrames = new Set<bigint>();
 
   constructor(keys: StoreKeys) {
     this.#keys = keys;
@@ -224,8 +225,8 @@ class FrameRows {
 
   add(frame: StoredFrame): bigint {
     const key = this.#keys.frame(frame);
-    if (this.#known.has(key)) return key;
-    this.#known.add(key);
+    if (this.#knownFrames.has(key)) return key;
+    this.#knownFrames.add(key);
     this.rows.push({
       frame: key,
       guid: frame.guid,
@@ -243,10 +244,10 @@ class FrameRows {
 }
 
 /**
- * Blocks by powers of two: those with 0, with 1, with 2 and 3, with 4 to 7, … Empty where the smallest and the largest are of different
- * powers, as nobody counted how many blocks are of which.
+ * Returns the number of blocks by powers of two: size 0, 1, 2 to 3, 4 to 7, … Empty if the smallest and the
+ * largest block are of different powers: the counts per power are unknown then.
  *
- * For example: 5 blocks of 24 to 31 bytes are [0, 0, 0, 0, 0, 5]
+ * Example: 5 blocks of 24 to 31 bytes are [0, 0, 0, 0, 0, 5].
  *
  * @param least 32 bits, as MemProf has sizes and lifetimes
  */

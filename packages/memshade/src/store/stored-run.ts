@@ -3,17 +3,17 @@ import type { MemprofFrame } from "../profile/model/memprof/index.ts";
 import type { Mib } from "../profile/model/mib.ts";
 import type { MibField } from "../profile/model/mib-fields.ts";
 
-/** A frame; `place` where it has no debug information, and LLVM would not see it. */
+/** A frame. `place` is set if it has no debug information, so that LLVM would leave it out. */
 export interface StoredFrame extends MemprofFrame {
   readonly place?: { readonly buildId: string; readonly offset: number } | undefined;
 }
 
-/** A call path to an allocation, innermost frame first, with what is known of its blocks. */
+/** A call path to an allocation, innermost frame first, with the figures of its blocks. */
 export interface StoredContext {
   readonly frames: readonly StoredFrame[];
   readonly mib: Mib;
   readonly own?: Readonly<Partial<Record<OwnField, number>>> | undefined;
-  /** Functions that it is recorded in besides those of its innermost call. */
+  /** Functions in which it is recorded besides those of its innermost call. */
   readonly otherFunctions?: readonly bigint[] | undefined;
 }
 
@@ -31,32 +31,30 @@ export interface StoredWaste {
   readonly count: number;
 }
 
-/** How much a run has of a measure, or a place of it. */
+/** Amount of a measure in a run, or at one of its sites. */
 export interface StoredAmount {
-  /** Its word. */
   readonly measure: string;
-  /** Undefined: the run as a whole. */
+  /** Undefined for the whole run. */
   readonly place?: StoredFrame | undefined;
   readonly amount: number;
 }
 
-/** Garbage-collected objects of one type that one place makes. */
+/** Garbage-collected objects of one type from one site. */
 export interface StoredObjects {
   readonly place: StoredFrame;
   readonly type: string;
   readonly objects: number;
   readonly bytes: number;
-  /** Bytes; undefined where nothing was sampled. */
+  /** Bytes; undefined if nothing was sampled. */
   readonly inUse?: number | undefined;
 }
 
-/** A place that allocates records, and the fields of them that nobody read. */
+/** A site that allocates records, and their fields that were never read. */
 export interface StoredLayout {
   readonly place: StoredFrame;
   readonly type?: string | undefined;
-  /** Bytes of a record. */
   readonly element: number;
-  /** Of all blocks. */
+  /** Bytes of all blocks. */
   readonly bytes: number;
   readonly fields: readonly {
     readonly offset: number;
@@ -69,41 +67,40 @@ export interface StoredLayout {
 export interface StoredWorkingSet {
   readonly start: number;
   readonly accesses: number;
-  /** In whole lines. */
+  /** Bytes of whole lines. */
   readonly bytes: number;
   readonly touchedBytes?: number | undefined;
   readonly owners: readonly { readonly place: StoredFrame; readonly lines: number }[];
 }
 
-/** One thing that a report of the run tells. */
 export interface StoredFinding {
   readonly rule: string;
   readonly place: StoredFrame;
-  /** What goes if it is mended; undefined where that is no number of bytes. */
+  /** Bytes that are saved if it is fixed; undefined for another unit. */
   readonly bytes?: number | undefined;
-  /** The same as a part, 0…1. */
+  /** Saved share, 0…1. */
   readonly part: number;
   readonly text: string;
 }
 
-/** How static data of one name was accessed. */
+/** Accesses to static data of one name. */
 export interface StoredDataAccess {
-  /** Its name, or the hash of a string literal. */
+  /** Name, or the hash of a string literal. */
   readonly symbol: string | bigint;
-  /** Undefined where a profile lists it as cold. */
+  /** Undefined if a profile lists it as cold. */
   readonly accesses?: number | bigint | undefined;
   readonly isCold: boolean;
-  /** In a run of memshade: what is hot follows from all runs together. */
+  /** True in a run of memshade: all runs together decide if it is hot. */
   readonly isCounted: boolean;
   readonly places: readonly { readonly file: string; readonly line: number }[];
 }
 
-/** What was read of a run, before it has keys. Absent figures are not known. */
+/** Data of a run before keys are added. Absent figures are unknown. */
 export interface StoredRun {
   readonly program: string;
   /** Milliseconds since 1970. */
   readonly started: number;
-  /** The unit of lifetimes. */
+  /** Unit of lifetimes. */
   readonly clock: string;
   readonly toolVersion: string;
   readonly isSampled: boolean;
@@ -120,9 +117,9 @@ export interface StoredRun {
     readonly objectsInUse?: number | undefined;
   };
   readonly fields: readonly MibField[];
-  /** Each path once. */
+  /** Contexts, each path once. */
   readonly contexts: readonly StoredContext[];
-  /** Absent where they are those that the contexts pass through. */
+  /** Absent if they follow from the contexts. */
   readonly callSites?: readonly StoredCallSite[] | undefined;
   readonly modules: readonly { readonly buildId: string; readonly name?: string | undefined }[];
   readonly series: readonly {
@@ -134,16 +131,16 @@ export interface StoredRun {
   readonly waste: readonly StoredWaste[];
   readonly amounts: readonly StoredAmount[];
   readonly findings: readonly StoredFinding[];
-  /** In the order of the profile; absent where nobody counted accesses to static data. */
+  /** Accesses in the order of the profile; absent if they were not counted. */
   readonly dataAccesses?: readonly StoredDataAccess[] | undefined;
   readonly objects: readonly StoredObjects[];
   readonly layouts: readonly StoredLayout[];
   readonly workingSet: readonly StoredWorkingSet[];
-  /** Sentences: what of it a store does not keep. */
+  /** Sentences about data that a store does not keep. */
   readonly leftOut: readonly string[];
 }
 
-/** The frames of each call of a path: those that are inlined into one another, innermost first. */
+/** Returns the frames of each call of a path: a function with those inlined into it, innermost first. */
 export function callsOf(frames: readonly StoredFrame[]): StoredFrame[][] {
   const calls: StoredFrame[][] = [];
   let call: StoredFrame[] = [];
@@ -157,7 +154,10 @@ export function callsOf(frames: readonly StoredFrame[]): StoredFrame[][] {
   return call.length === 0 ? calls : [...calls, call];
 }
 
-/** The call sites that LLVM makes of a path to an allocation: none of the allocating function itself. */
+/**
+ * Returns the call sites that LLVM derives from a path to an allocation. The allocating function itself has
+ * none.
+ */
 export function callSitesOf(frames: readonly StoredFrame[]): StoredCallSite[] {
   return callsOf(frames).flatMap((call, depth) =>
     call.slice(depth === 0 ? 1 : 0).map(({ guid }) => ({ guid, frames: call, callees: [] })),

@@ -23,28 +23,27 @@ import { namedFrames } from "./frames.ts";
 import { onlyProject } from "./projects.ts";
 
 export interface TrendOptions {
-  /** Absent: the only one there is. */
+  /** Absent: the store's only project. */
   readonly project?: string | undefined;
   readonly measure: FleetMeasure;
-  /** Newest builds that are looked at. */
   readonly last: number;
   readonly limits: readonly StepLimit[];
   readonly rules?: FrameRules | undefined;
 }
 
 /**
- * What became of a measure from build to build, and which parts of the program made it.
+ * Returns the changes of a measure from build to build, and the parts of the program that caused them.
  *
- * @throws UserError if nothing is known of it
+ * @throws UserError if there is no data
  */
 export async function trendOf(database: StoreDatabase, options: TrendOptions): Promise<Trend> {
   const project = options.project ?? (await onlyProject(database));
   const trend = await followed(database, project, options.measure, options);
   const failed: FailedStep[] = [];
   for (const limit of options.limits) {
-    const of =
+    const limitTrend =
       limit.measure === options.measure ? trend : await followed(database, project, limit.measure, options);
-    failed.push(...failedSteps(of, limit));
+    failed.push(...failedSteps(limitTrend, limit));
   }
   return { ...trend, failed };
 }
@@ -57,15 +56,15 @@ async function followed(
 ): Promise<Trend> {
   const { rows } = await database.ask(totalsByBuild(measure, project));
   if (rows.length === 0) throw new UserError(`there are no runs of a project ${project} in this store`);
-  const all = rows.map(buildOf);
-  const known = all.filter(({ samples }) => samples.count > 0);
-  if (known.length === 0)
+  const allBuilds = rows.map(buildOf);
+  const knownBuilds = allBuilds.filter(({ samples }) => samples.count > 0);
+  if (knownBuilds.length === 0)
     throw new UserError(`no run of ${project} knows its ${measure.title}: --by bytes is known of all heaps`);
-  const builds = known.slice(-last);
+  const builds = knownBuilds.slice(-last);
   const notes: string[] = [];
-  if (known.length < all.length)
+  if (knownBuilds.length < allBuilds.length)
     notes.push(
-      `${counted(all.length - known.length, "build has", "builds have")} no run that knows the ${measure.title}.`,
+      `${counted(allBuilds.length - knownBuilds.length, "build has", "builds have")} no run that knows the ${measure.title}.`,
     );
   if (builds.some(({ isSampled }) => isSampled))
     notes.push("Some callers in JavaScript are estimates: totals are exact, the parts of a step may be off.");
@@ -97,13 +96,13 @@ async function followed(
 function buildOf(
   row: readonly Cell[],
 ): BuildTotals & { readonly isOfWallClock: boolean; readonly isSampled: boolean } {
-  const [build, commit, commitTime, added, , known, total, squares, wall, sampled] = row;
+  const [build, commit, commitTime, added, , runsWithValue, total, squares, wall, sampled] = row;
   return {
     build: build as string,
     commit: (commit as string | null) ?? undefined,
     time: ((commitTime ?? added) as Date).getTime(),
     isCommitKnown: commitTime !== null,
-    samples: { count: Number(known), sum: Number(total ?? 0), squares: Number(squares ?? 0) },
+    samples: { count: Number(runsWithValue), sum: Number(total ?? 0), squares: Number(squares ?? 0) },
     isOfWallClock: Number(wall) === 1,
     isSampled: Number(sampled) === 1,
   };
@@ -137,14 +136,14 @@ async function partsOf(
     samples.map(({ key }) => key),
   );
   const frames = await namedFrames(database, [...paths.values()].flat(), rules);
-  return samples.map(({ key, samples: of }) => ({
+  return samples.map(({ key, samples: partSamples }) => ({
     key,
     frames: (paths.get(key) ?? []).map((frame) => frames.get(frame) ?? { name: "unknown" }),
-    samples: of,
+    samples: partSamples,
   }));
 }
 
-/** The keys of the frames of parts, innermost first. */
+/** Returns the keys of the frames of parts, innermost first. */
 async function framesOf(
   database: StoreDatabase,
   measure: FleetMeasure,

@@ -19,33 +19,38 @@ import { failedLimits, undecidedLimits } from "../show/report/limits/checked.ts"
 import { limitSentence, outcomeInWords } from "../show/report/limits/words.ts";
 
 /**
- * Limits by their measures, as `memshade check --list` has them: `{ peak: "8 MiB", left: 0, "dead[file=src/tile.c]": "5%" }`.
- * An amount is the most that is allowed, unless the text begins with another relation, as in `"<8MiB"`; with + or - in front it
- * counts from a baseline.
+ * Limits by their measures, as in `memshade check --list`: `{ peak: "8 MiB", left: 0,
+ * "dead[file=src/tile.c]": "5%" }`. An amount is the largest allowed value, unless its text begins with
+ * another relation, as in `"<8MiB"`. With + or - in front, it is relative to a baseline.
  */
 export type MemoryLimits = Readonly<Record<string, string | number>>;
 
 export interface ExpectMemoryOptions {
-  /** The run that limits with + and - count from. */
+  /** Run to which limits with + and - are relative. */
   readonly baseline?: GivenRun | undefined;
-  /** Files with leaks that do not count, as memcheck and LeakSanitizer have them. */
+  /** Files with leaks that are ignored, in the format of memcheck or LeakSanitizer. */
   readonly suppressions?: readonly string[] | undefined;
-  /** Globs of source files or functions that are the program's own, or a library: who names a place. */
+  /**
+   * Globs of source files or functions that belong to the program or to a library. They decide which frame
+   * names a site.
+   */
   readonly own?: readonly string[] | undefined;
   readonly library?: readonly string[] | undefined;
 }
 
 export interface MemoryExpectation {
-  /** @throws AssertionError naming measure, value, limit and line; UserError for limits that cannot be decided */
+  /**
+   * @throws AssertionError with measure, value, limit and line; UserError for limits that cannot be decided
+   */
   toStayBelow(limits: MemoryLimits): Promise<void>;
-  /** The limits and suppressions of a budget file (docs/ci.md). @throws as `toStayBelow` */
+  /** Checks the limits of a budget file (docs/ci.md), with its suppressions. @throws as `toStayBelow` */
   toMeetBudget(file: string): Promise<void>;
 }
 
 /**
- * Expects something of a run's memory behaviour. Counts repeat to the byte, so that limits can be exact.
+ * Checks the memory behavior of a run. Counts repeat to the byte, so limits can be exact.
  *
- * @param run the folder of a run or a file that `memshade report` reads, or what `profile()` gave
+ * @param run folder of a run, a file that `memshade report` reads, or the result of `profile()`
  *
  * @example
  * ```ts
@@ -53,7 +58,7 @@ export interface MemoryExpectation {
  * import { profile } from "memshade";
  * import { expectMemory } from "memshade/testing";
  *
- * // It has the functions malloc and free; a program has it from a file.
+ * // The module exports malloc and free; a program reads its module from a file.
  * const module = Buffer.from(
  *   "AGFzbQEAAAABCgJgAX8Bf2ABfwADAwIAAQUDAQABBgcBfwFBgAgLBxoDBm1l" +
  *     "bW9yeQIABm1hbGxvYwAABGZyZWUAAQoQAgsAIwAjACAAaiQACwIACw==",
@@ -79,7 +84,7 @@ export function expectMemory(run: GivenRun, options: ExpectMemoryOptions = {}): 
   };
 }
 
-/** Programs without types may give anything. */
+/** Checks the type, because callers without types may pass any value. */
 function pairsOf(limits: unknown): [string, string | number][] {
   if (typeof limits !== "object" || limits === null || Array.isArray(limits))
     throw new UserError('limits should be an object, such as { peak: "8 MiB", left: 0 }');
@@ -127,12 +132,12 @@ export async function expectLimits(
   });
 }
 
-/** A run that is given by its path, or by what `profile()` or `dump()` gave. */
+/** A run given by its path, or the result of `profile()` or `dump()`. */
 export type GivenRun = string | RecordedFiles;
 
 /**
- * Gives `use` the folders of runs, and those of their modules, which have the names and lines. Folders of profiles in memory are
- * there for as long as that takes.
+ * Calls `use` with the folders of runs, and with folders of their modules, which contain names and lines.
+ * Folders of profiles in memory are deleted afterwards.
  */
 async function withFolders<T>(
   runs: readonly GivenRun[],
@@ -157,7 +162,7 @@ async function withFolders<T>(
     return await use(folders, modules);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    // Nobody has named these folders, and they are gone when somebody reads of them.
+    // Replaces these folders in the message, because the user has not named them and they are deleted.
     const told = runs.reduce<string>(
       (text, run, index) => text.replaceAll(folders[index]!, nameOfRun(run)),
       error.message,
@@ -168,14 +173,14 @@ async function withFolders<T>(
   }
 }
 
-/** Programs without types may give anything. */
+/** Checks the type, because callers without types may pass any value. */
 function assertRun(run: GivenRun | undefined): void {
   if (typeof run === "string" || (run as Partial<RecordedFiles> | undefined)?.run?.files !== undefined)
     return;
   throw new UserError("a run should be given by its folder or file, or by what profile() gave");
 }
 
-/** How a run is called in messages. */
+/** Returns the name of a run in messages. */
 function nameOfRun(run: GivenRun): string {
   return typeof run === "string" ? run : `the profile of ${run.run.program}`;
 }
@@ -184,21 +189,21 @@ const WARM_UP = 3;
 const ROUNDS = 10;
 
 export interface ExpectNoLeakOptions {
-  /** Rounds that are not looked at: caches fill, tables grow. Default: 3 */
+  /** Rounds before the measurement: caches fill, tables grow. Default: 3 */
   readonly warmUp?: number | undefined;
-  /** Rounds behind which nothing more may be live. Default: 10 */
+  /** Rounds after which no more may be live than before. Default: 10 */
   readonly rounds?: number | undefined;
-  /** Bytes that may be live behind all rounds, more than before. Default: 0 */
+  /** Bytes that may be live after all rounds in addition to those before. Default: 0 */
   readonly allow?: number | undefined;
-  /** Files with leaks that do not count, as memcheck and LeakSanitizer have them. */
+  /** Files with leaks that are ignored, in the format of memcheck or LeakSanitizer. */
   readonly suppressions?: readonly string[] | undefined;
 }
 
 /**
- * Runs something again and again, and expects that it leaves no more live bytes behind than there were after it had warmed up.
- * It works where something is recorded: in the callback of `profile()`, and under `memshade node`.
+ * Runs `round` repeatedly, and checks that no more bytes are live after all rounds than after the warm-up.
+ * Works only while a program is recorded: in the callback of `profile()`, and under `memshade node`.
  *
- * @throws AssertionError with the bytes and the line that has left most; UserError where nothing is recorded
+ * @throws AssertionError with the bytes and the line of the largest leak; UserError if nothing is recorded
  *
  * @example
  * ```ts
@@ -206,7 +211,7 @@ export interface ExpectNoLeakOptions {
  * import { profile } from "memshade";
  * import { expectNoLeak } from "memshade/testing";
  *
- * // It has the functions malloc and free; a program has it from a file.
+ * // The module exports malloc and free; a program reads its module from a file.
  * const module = Buffer.from(
  *   "AGFzbQEAAAABCgJgAX8Bf2ABfwADAwIAAQUDAQABBgcBfwFBgAgLBxoDBm1l" +
  *     "bW9yeQIABm1hbGxvYwAABGZyZWUAAQoQAgsAIwAjACAAaiQACwIACw==",

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { linesOrReason } from "../../src/cli/end-summary.ts";
 import { FormatError, UserError } from "../../src/ground/bytes/errors.ts";
 
-/** What is said where the summary ends with an error. */
+/** Text of the end summary if an error prevents it. */
 const saidOf = (error: unknown) => linesOrReason(() => Promise.reject(error));
 
 beforeEach(() => {
@@ -16,7 +16,7 @@ describe("the summary at the end of a run", () => {
   it("ends in a line where it has a defect, and the program's exit code stays", async () => {
     const [line, ...others] = await saidOf(new TypeError("segments is not iterable"));
     expect(line).toMatch(
-      /^no findings are told here: internal error: TypeError: segments is not iterable at /,
+      /^findings could not be searched: internal error: TypeError: segments is not iterable at /,
     );
     expect(line).not.toContain("\n");
     expect(others).toEqual([]);
@@ -24,13 +24,13 @@ describe("the summary at the end of a run", () => {
 
   it("ends in a line where a file is damaged", async () => {
     expect(await saidOf(new FormatError("truncated", 8, "section", "it ends early"))).toEqual([
-      "no findings are told here: section at offset 0x8: it ends early",
+      "findings could not be searched: section at offset 0x8: it ends early",
     ]);
   });
 
   it("says what its report would say where a run cannot be read", async () => {
     expect(await saidOf(new UserError("run: no profile"))).toEqual([
-      "no findings are told here: run: no profile",
+      "findings could not be searched: run: no profile",
     ]);
   });
 

@@ -14,7 +14,6 @@ beforeAll(() => {
   writeFileSync(join(cwd, "app.js"), "console.log(1);");
 });
 
-/** What a command that ends with exit code 2 says. */
 async function mistake(words: readonly string[], place = cwd, input = ""): Promise<string> {
   const { stdout, stderr, code } = await memshade(words, { cwd: place, input });
   expect({ words, stdout, code }).toEqual({ words, stdout: "", code: 2 });
@@ -25,7 +24,7 @@ async function mistake(words: readonly string[], place = cwd, input = ""): Promi
 describe("who names no run", () => {
   const place = newFolder();
 
-  /** Records a program below the default place, `age` hours ago. */
+  /** Records a program below the default folder, `age` hours ago. */
   async function record(name: string, age: number, program: string, ...args: string[]): Promise<string> {
     const out = join("memshade.out", name);
     const { code } = await memshade(["run", "--out", out, join(cwd, program), ...args], { cwd: place });
@@ -111,10 +110,20 @@ describe("options behind the program", () => {
   it.each([
     [["pair.wasm", "--tool", "waste"], warning("--tool", "memshade run --tool waste pair.wasm")],
     [
-      ["hashmap.wasm", "90", "--tool=workingset", "--locality", "exact", "--who", "--rows", "5"],
+      [
+        "hashmap.wasm",
+        "90",
+        "--tool=workingset",
+        "--locality",
+        "--locality-rate",
+        "1",
+        "--who",
+        "--rows",
+        "5",
+      ],
       warning(
-        "--tool, --locality, --who",
-        "memshade run --tool=workingset --locality exact --who hashmap.wasm",
+        "--tool, --locality, --locality-rate, --who",
+        "memshade run --tool=workingset --locality --locality-rate 1 --who hashmap.wasm",
       ),
     ],
     [["pair.wasm", "--help", "--", "--tool"], ""],
@@ -156,10 +165,11 @@ wasi.start(new WebAssembly.Instance(module, wasi.getImportObject()));`,
   ])("%s shows what its report begins with", async (verb, file) => {
     const { stderr } = await memshade([verb, "--out", "end", file], { cwd });
     const [, said] = stderr.split(written);
-    const lines = said!.trimEnd().split("\n");
+    const lines = said!.replace(/^memshade: details: .*\n/m, "").replaceAll("memshade: ", "");
     const { stdout } = await memshade(["report", "end"], { cwd });
-    const summary = /\nSummary\n((?: {2}.*\n)+)/.exec(stdout)?.[1] ?? "  no findings\n";
-    expect(lines.map((line) => line.replace("memshade: ", "  "))).toEqual(summary.trimEnd().split("\n"));
+    const summary = /\nSummary\n((?: {2}.*\n)+)/.exec(stdout)?.[1] ?? "";
+    expect(lines.split(/\s+/)).toEqual(summary.trimStart().split(/\s+/));
+    expect(said).toContain("memshade: details: memshade report end; meaning: memshade explain leak\n");
     const quiet = await memshade([verb, "--quiet", "--out", "end", file], { cwd });
     expect(quiet.stderr).not.toContain("memshade:");
   });
@@ -175,12 +185,14 @@ wasi.start(new WebAssembly.Instance(module, wasi.getImportObject()));`,
     const { stdout, stderr } = await memshade(["run", "--out", "end", copy], { cwd, input });
     expect(stdout).toBe(`${input}${"x".repeat(40_000)}`);
     expect(stderr).toMatch(/never-read +48\.8 KiB {2}1 block of lose /);
-    expect(stderr.match(/never-read|unused/g)).toEqual(["never-read"]);
+    expect(stderr.match(/^memshade: (never-read|unused)/gm)).toEqual(["memshade: never-read"]);
   });
 
   it("says so where there are none", async () => {
     const { stderr } = await memshade(["run", "--out", "end", "bulk.wasm"], { cwd });
-    expect(stderr).toBe(`${written}memshade: no findings\n`);
+    expect(stderr).toBe(
+      `${written}memshade: no findings among blocks; --tool waste looks at stores and loads\n`,
+    );
   });
 });
 

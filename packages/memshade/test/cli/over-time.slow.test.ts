@@ -7,7 +7,10 @@ import { MAIN } from "../command.ts";
 import { wat } from "../support/assemble.ts";
 import { BUMP } from "../support/profiled.ts";
 
-/** Loads 40 blocks of 1,000 bytes, which it writes and reads at once, keeps or loses and never uses again, and works with small ones. */
+/**
+ * Allocates 40 blocks of 1,000 bytes, writes and reads each at once, keeps or loses it, and never uses it again; then works with small
+ * blocks.
+ */
 const program = (keep: string) =>
   wat(`(module
   (memory (export "memory") 8)
@@ -40,7 +43,9 @@ describe("a program that keeps what it does not use", () => {
   it("has its heap over time drawn, its phases named, and a finding", () => {
     expect(run.status).toBe(0);
     const { stdout } = memshade("report", "run");
-    expect(stdout).toMatch(/^ {2}drag +39\.1 KiB {2}40 blocks of load .* are idle the last \d+ %$/m);
+    expect(stdout).toMatch(
+      /^ {2}drag +39\.1 KiB {2}40 blocks of load .* are idle for the last \d+ % of their life$/m,
+    );
     expect(stdout).toMatch(/^Over time +\d+ intervals of 4 allocations$/m);
     expect(stdout).toMatch(/in load$/m);
     expect(stdout).toMatch(/in work \(99\.\d %\)$/m);

@@ -7,9 +7,10 @@ import { heapPicture, writePicture } from "../heap-picture.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "memshade-test-summary-"));
 
+const NO_FINDINGS = "no findings among blocks; --tool waste looks at stores and loads";
+
 const LEAKS = "main > parse  100 x 1000  peak 100  live 100";
 
-/** A run whose module has so many bytes. */
 function runWith(name: string, moduleBytes: number, picture = LEAKS): string {
   const { run, raw } = heapPicture(picture);
   const module = path.join(folder, `${name}.wasm`);
@@ -22,23 +23,26 @@ function runWith(name: string, moduleBytes: number, picture = LEAKS): string {
 
 describe("the findings at the end of a run", () => {
   it("are told of a small one", async () => {
-    expect(await summaryLines(runWith("small", 1000))).toEqual([expect.stringMatching(/^leak .* of parse/)]);
+    expect(await summaryLines(runWith("small", 1000))).toEqual([
+      expect.stringMatching(/^leak .* of parse.*\n {2}→ Release the blocks/),
+      expect.stringMatching(/^details: memshade report \S+small; meaning: memshade explain leak$/),
+    ]);
   });
 
   it("are told to be none with what is live all the same, which may be an object that was forgotten", async () => {
     const linesOf = (blocks: string) => summaryLines(runWith("one", 1000, `main > open  ${blocks}`));
     expect(await linesOf("9 x 3000  life 99  access 9  peak 1  live 1")).toEqual([
-      "no findings",
+      NO_FINDINGS,
       expect.stringMatching(/^2\.93 KiB in 1 block is live at the end: memshade top \S+one --by left$/),
     ]);
-    expect(await linesOf("9 x 1000  life 99  access 9  peak 1  live 1")).toEqual(["no findings"]);
+    expect(await linesOf("9 x 1000  life 99  access 9  peak 1  live 1")).toEqual([NO_FINDINGS]);
   });
 
   it("never go without a word: of a large one the line says that there may be some, and has the command that shows them", async () => {
     const run = runWith("large one", 25 * 2 ** 20);
     const [line, ...others] = await summaryLines(run);
     expect(line).toMatch(
-      /^findings were not looked for \(reading 25\.0 MiB of profile and modules takes a while\): memshade report '.*large one' tells whether there are any$/,
+      /^findings were not searched \(reading 25\.0 MiB of profile and modules takes a while\); to search them: memshade report '.*large one'$/,
     );
     expect(others).toEqual([]);
   });

@@ -42,9 +42,9 @@ describe("the names of a run of a native program", () => {
     names.ofNew("0x1000").missing = ["/src/a refers to a.dwo, which was not found."];
     names.write(folder);
     const read = RunNames.read(folder)!;
-    expect(read.of("0x1000")).toEqual(names.of("0x1000"));
-    expect([...read.of("0x1000")!.places.keys()]).toEqual([8, 64]);
-    expect(read.of("0x2000")).toBeUndefined();
+    expect(read.namesOf("0x1000")).toEqual(names.namesOf("0x1000"));
+    expect([...read.namesOf("0x1000")!.places.keys()]).toEqual([8, 64]);
+    expect(read.namesOf("0x2000")).toBeUndefined();
     const before = readFileSync(file);
     read.write(folder);
     expect(readFileSync(file)).toEqual(before);

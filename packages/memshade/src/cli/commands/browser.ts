@@ -91,7 +91,6 @@ export function addBrowserCommand(program: Command): void {
     });
 }
 
-/** @throws UserError for what cannot be measured in pages */
 function pageTools(tools: ToolOptions): ToolOptions {
   const { unit } = tools.workingset ?? {};
   if (unit !== undefined && unit !== "accesses")
@@ -99,7 +98,6 @@ function pageTools(tools: ToolOptions): ToolOptions {
   return tools;
 }
 
-/** @throws UserError for what names no origin */
 function originOf(text: string): string {
   try {
     return new URL(text).origin;
@@ -108,11 +106,11 @@ function originOf(text: string): string {
   }
 }
 
-/** What was found, and where to see more. */
+/** Prints the summary of a run, and writes and names its report page. */
 async function saySummaryAndPage(folder: string): Promise<void> {
   await saySummary(folder);
   try {
-    // Nothing of it is needed while the page runs.
+    // Loaded late, because the page does not need it while it runs.
     const { writeReportPage } = await import("../../runs/page/run-page.ts");
     say(`page with all of it: ${pathToFileURL(await writeReportPage(folder)).href}`);
   } catch (error) {

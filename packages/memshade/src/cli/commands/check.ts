@@ -38,7 +38,7 @@ import {
 const FORMATS = ["text", "json", "sarif", "junit", "github"] as const;
 type Format = (typeof FORMATS)[number];
 
-/** A limit failed; none did, and of some it is not known whether they hold. */
+/** Exit codes: a limit failed; no limit failed but some are undecided. */
 const LIMIT_FAILED = 1;
 const LIMIT_UNDECIDED = 3;
 const COLUMNS = 80;
@@ -78,7 +78,6 @@ too much, is undecided.
 Exit code: 0 if all limits hold, 1 if one fails, 2 for a mistake, 3 if none
 fails and one is undecided.`;
 
-/** Adds `memshade check` to the program. Its action throws UserError for mistakes of the user. */
 export function addCheckCommand(program: Command): void {
   const command = program
     .command("check")
@@ -114,9 +113,9 @@ export function addCheckCommand(program: Command): void {
 }
 
 async function runCheck(named: string | undefined, options: CheckOptions): Promise<void> {
-  const given = await givenLimits(options);
+  const limits = await givenLimits(options);
   const run = await chosenRun(named);
-  const report = await checkRun(run, given, {
+  const report = await checkRun(run, limits, {
     rules: frameRules(options),
     binaryPaths: options.binaryPath,
     pathMaps: options.pathMap,
@@ -148,7 +147,7 @@ async function givenLimits({
   suppressions,
 }: CheckOptions): Promise<GivenLimits> {
   const budgets = await Promise.all(budget.map(loadBudget));
-  const limits = [...budgets.flatMap((one) => one.limits), ...limit];
+  const limits = [...budgets.flatMap((loadedBudget) => loadedBudget.limits), ...limit];
   if (limits.length === 0)
     throw new UserError(
       'no limits were given: --limit "peak<8MiB" gives one, --budget FILE many; --list says what can be limited',
@@ -159,7 +158,7 @@ async function givenLimits({
     );
   return {
     limits,
-    baseline: baseline ?? budgets.findLast((one) => one.baseline !== undefined)?.baseline,
+    baseline: baseline ?? budgets.findLast((loadedBudget) => loadedBudget.baseline !== undefined)?.baseline,
     leaks: [...loadSuppressions(suppressions), ...budgets.flatMap(({ leaks }) => leaks)],
     places: budgets.flatMap(({ places }) => places),
   };
@@ -186,7 +185,6 @@ function paintFor({ color, output }: CheckOptions, { isTerminal, environment }: 
   return createPaint(wantsColors(color, isTerminal && output === undefined, environment));
 }
 
-/** Appends to the summary of the job, where there is one. */
 function writeSummary(report: CheckedRunReport): void {
   const file = process.env.GITHUB_STEP_SUMMARY;
   if (file === undefined || file === "") return;
@@ -214,7 +212,7 @@ function measureList(options: CheckOptions): string {
   return listMeasures(paintFor(options, standardOutput()));
 }
 
-/** Units that a meaning has to begin with, or that stand in front of it. */
+/** Units that are printed before a meaning, unless the meaning begins with them. */
 const COUNTED: ReadonlySet<LimitMeasure["unit"]> = new Set([
   "blocks",
   "accesses",
@@ -226,7 +224,6 @@ const COUNTED: ReadonlySet<LimitMeasure["unit"]> = new Set([
   "intervals",
 ]);
 
-/** The table of measures, those of a tool together. */
 function listMeasures(paint: Paint): string {
   const width = Math.max(...LIMIT_MEASURES.map(({ id }) => id.length)) + 4;
   const lines = (Object.keys(OF_TOOL) as LimitMeasure["tool"][]).flatMap((tool) => {

@@ -9,13 +9,13 @@ import { fromHere } from "../../record/host/run/terminal-line.ts";
 import { runWasi } from "../../record/host/wasi/run-wasi.ts";
 import type { ToolOptions } from "../../record/tools/run-options.ts";
 import { type ColorChoice, createPaint, wantsColors } from "../../show/report/terminal/common/paint.ts";
-import { cutMiddle } from "../../show/report/terminal/common/text.ts";
 import { endProcess } from "../end-process.ts";
 import { writeOutput } from "../line-input.ts";
 import { assertNode } from "../other-runtime.ts";
+import { targetOf } from "../text-target.ts";
 import { addShared } from "./report-options.ts";
 
-/** All that there is to see: the program is small. */
+/** All options, because the program is small. */
 const TOOLS: ToolOptions = {
   tools: ["heap", "waste", "workingset"],
   exactHistogram: true,
@@ -23,10 +23,10 @@ const TOOLS: ToolOptions = {
   workingset: {
     interval: 20_000,
     attribution: { firstTouch: true, owners: true, fill: true },
-    locality: { method: "exact" },
+    locality: { rate: 1 },
   },
 };
-const COLUMNS = 78;
+const MARGIN = "  ";
 const OUT = join(DEFAULT_RUNS_FOLDER, "demo");
 
 const EXAMPLES = `
@@ -34,7 +34,6 @@ Its program is a small service in C with five things in it that are not as they
 should be; the source lies beside the module, in the folder demo of the package.
 The run is in ${OUT}: memshade report shows all of it.`;
 
-/** Adds `memshade demo` to the program. */
 export function addDemoCommand(program: Command): void {
   const command = program
     .command("demo")
@@ -61,7 +60,10 @@ export function addDemoCommand(program: Command): void {
     });
 }
 
-/** The folder with the program, which lies beside the sources of memshade and beside what is built of them. */
+/**
+ * Returns the folder of the demo program. It is in the package's root, above both the sources and the built
+ * files.
+ */
 function demoFolder(): string {
   const here = dirname(fileURLToPath(import.meta.url));
   for (let folder = here; ; folder = dirname(folder)) {
@@ -75,10 +77,11 @@ async function showFindings(run: string, folder: string, color: ColorChoice): Pr
   const { writeReportPage } = await import("../../runs/page/run-page.ts");
   const paint = createPaint(wantsColors(color, isatty(1), process.env));
   const lines = ["", paint.heading(`Summary of ${fromHere(join(folder, "shop.c"), process.cwd())}`)];
-  for (const { line, place } of await summaryOf(run, COLUMNS, paint)) {
-    lines.push(`  ${line}`);
+  for (const { line, advice, place } of await summaryOf(run, targetOf(1), MARGIN.length, paint)) {
+    lines.push(MARGIN + line);
     const source = sourceLine(folder, place);
-    if (source !== undefined) lines.push(paint.faint(cutMiddle(`      ${source}`, COLUMNS)));
+    if (source !== undefined) lines.push(paint.faint(`${MARGIN}    ${source}`));
+    lines.push(...advice.map((text) => MARGIN + text));
   }
   lines.push(
     "",
@@ -88,11 +91,11 @@ async function showFindings(run: string, folder: string, color: ColorChoice): Pr
     "All of it as one page, to be opened in a browser:",
     pathToFileURL(await writeReportPage(run)).href,
   );
-  // The stream would be opened for a program that has had it for itself.
+  // Writes directly, because opening the stream changes a pipe that the program used.
   writeOutput(`${lines.join("\n")}\n`);
 }
 
-/** `42 │ struct order *order = malloc(sizeof *order);` */
+/** Returns a line of source, such as `42 │ struct order *order = malloc(sizeof *order);` */
 function sourceLine(
   folder: string,
   { file, line }: { readonly file?: string | undefined; readonly line?: number | undefined },

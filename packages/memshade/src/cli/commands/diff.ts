@@ -24,7 +24,6 @@ import {
 } from "./report-options.ts";
 
 const USUAL_ROWS = 20;
-/** A limit was exceeded. */
 const LIMIT_EXCEEDED = 1;
 
 const EXAMPLES = `
@@ -49,7 +48,6 @@ that both have. Callers in JavaScript count only where all runs have them. Of
 several runs a side, ~ marks what is within their spread. With --fail-on the
 exit code is 1 if a total grew by more.`;
 
-/** Adds `memshade diff` to the program. Its action throws UserError for mistakes of the user. */
 export function addDiffCommand(program: Command): void {
   const command = program
     .command("diff")
@@ -83,13 +81,13 @@ export function addDiffCommand(program: Command): void {
       if (html !== undefined && inputs.old.length + inputs.new.length > 2)
         throw new UserError("--html compares one run with another: name one of each side");
       const plain = { ...options, color: "never", wide: false, lines: undefined } as const;
-      const shown = html === undefined ? options : plain;
-      const { text, exceeded, compared: both } = await runDiff(inputs, shown, standardOutput());
+      const diffOptions = html === undefined ? options : plain;
+      const { text, exceeded, compared: comparison } = await runDiff(inputs, diffOptions, standardOutput());
       if (html === undefined) print(text);
       else {
         const file = pagePath(html, inputs.new[0]!, "diff");
         await writePage(
-          pageOfDiff(both, { sources: options.htmlSources, binaryPaths: options.binaryPath }),
+          pageOfDiff(comparison, { sources: options.htmlSources, binaryPaths: options.binaryPath }),
           text,
           {
             file,

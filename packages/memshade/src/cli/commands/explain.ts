@@ -8,7 +8,6 @@ import { print } from "../line-input.ts";
 
 const COLUMNS = 80;
 const INDENT = "  ";
-/** Of the project. */
 const PAGES = "docs/";
 
 const EXAMPLES = `
@@ -17,7 +16,6 @@ Examples:
   memshade explain churn
   memshade explain "own code"`;
 
-/** Adds `memshade explain` to the program. Its action throws UserError for unknown words. */
 export function addExplainCommand(program: Command): void {
   program
     .command("explain")
@@ -35,13 +33,12 @@ function listWords(): string {
   return `${words.join("\n").replaceAll("\u00a0", " ")}\n`;
 }
 
-/** @throws UserError in one line for a word that is not in the glossary */
-function explain(asked: string): string {
-  const entry = glossaryEntry(asked);
+function explain(word: string): string {
+  const entry = glossaryEntry(word);
   if (entry !== undefined) return entryText(entry);
-  const near = nearestWords(asked);
+  const near = nearestWords(word);
   const perhaps = near.length === 0 ? "" : `: perhaps ${near.join(", ")}`;
-  throw new UserError(`"${asked}" is no word of the glossary${perhaps}; memshade explain lists all words`);
+  throw new UserError(`"${word}" is no word of the glossary${perhaps}; memshade explain lists all words`);
 }
 
 function entryText({ word, also, text, advice, more }: GlossaryEntry): string {

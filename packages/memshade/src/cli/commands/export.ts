@@ -36,7 +36,6 @@ Examples:
 
 docs/exporting.md says which viewer is good for what, and what a format loses.`;
 
-/** Adds `memshade export` to the program. Its action throws UserError for mistakes of the user. */
 export function addExportCommand(program: Command): void {
   const cpu = weightsOf("cpu").map(({ key }) => key);
   const keys = [...measuresByTool(isAdditive, "export"), `cpu: ${cpu.join(", ")}`];

@@ -58,15 +58,15 @@ export function addInstrumentCommand(program: Command): void {
       const { refused } = info.allocator;
       const seeksBlocks = info.tools.some((tool) => BLOCK_TOOLS.includes(tool));
       const refusals = seeksBlocks && refused !== undefined ? [refused] : [];
-      // Why there are no blocks may be why there is nothing else.
+      // A set, because several tools may give the same reason.
       for (const sentence of new Set([...refusals, ...sentencesOfModule(info)])) say(sentence);
     });
 }
 
-function isSameFile(path: string, other: string): boolean {
+function isSameFile(first: string, second: string): boolean {
   try {
-    const [one, two] = [statSync(path), statSync(other)];
-    return one.dev === two.dev && one.ino === two.ino;
+    const [firstStatus, secondStatus] = [statSync(first), statSync(second)];
+    return firstStatus.dev === secondStatus.dev && firstStatus.ino === secondStatus.ino;
   } catch {
     return false;
   }

@@ -3,8 +3,9 @@ import { quoteForShell } from "../../profile/model/shell-words.ts";
 import { say } from "../../record/host/run/terminal-line.ts";
 
 /**
- * Says which options of memshade stand behind the program and so went to it, and what to type for memshade to get them. Whoever
- * writes `--` in front of the program knows, and so does who has given memshade the same option.
+ * Warns of options after the program's name that memshade has too, because they went to the program. Prints
+ * the command line that gives them to memshade. No warning if `--` stands before the program, or if memshade
+ * got the same option.
  */
 export function warnOfOptionsBehind(command: Command, program: string, args: readonly string[]): void {
   const { rawArgs } = command.parent as unknown as { rawArgs: readonly string[] };

@@ -1,3 +1,3 @@
-// What is for web pages shares a file of the package.
+// Entry of the built file with the commands for web pages.
 export { addBrowserCommand } from "./browser.ts";
 export { addInstrumentCommand } from "./instrument.ts";

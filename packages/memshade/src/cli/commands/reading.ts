@@ -1,4 +1,4 @@
-// The commands that read what was recorded: loaded at once, since they share nearly all that they load.
+// Entry of the built file with the commands that read runs. They share nearly all the code that they load.
 
 export { addWastePrintCommand } from "../report/waste-print.ts";
 export { addDiffCommand } from "./diff.ts";

@@ -7,11 +7,11 @@ import { UserError } from "../../ground/bytes/errors.ts";
 import { type PathMap, parsePathMap } from "../../names/symbolize/path-map.ts";
 import type { OwnCode } from "../../runs/own-code.ts";
 import { REPORTED_TOOLS } from "../../runs/recorded-tools.ts";
-import { REPORT_COLUMNS } from "../../runs/report/report-parts.ts";
 import type { OriginalPlaces } from "../../runs/run-symbols.ts";
 import type { ReportedTool } from "../../runs/shelves.ts";
 import { loadSuppressions } from "../../runs/suppressions.ts";
 import type { SourcesKept } from "../../show/report/page/data/sources.ts";
+import { columnsOf } from "../../show/report/terminal/common/columns.ts";
 import { type ColorChoice, createPaint, wantsColors } from "../../show/report/terminal/common/paint.ts";
 import { type ScreenOptions, USUAL_CALLER_LINES } from "../../show/report/terminal/common/screen.ts";
 import { collect } from "../collect.ts";
@@ -20,41 +20,35 @@ import { addOptions, type OptionDescription } from "./add-options.ts";
 
 const COLOR_CHOICES: readonly ColorChoice[] = ["auto", "always", "never"];
 
-/** Where a report goes to. */
 export interface Terminal {
   readonly isTerminal: boolean;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Of a terminal. */
   readonly columns?: number | undefined;
-  /** Sentences that an earlier part of the same report has said. */
+  /** Sentences that an earlier part of the same report has printed. */
   readonly said?: Set<string>;
 }
 
-/** Options of reports, as they were given. */
 export interface ScreenFlags extends FrameFlags {
   readonly color: ColorChoice;
   readonly wide?: boolean | undefined;
   readonly lines?: number | undefined;
 }
 
-/** Whose code is whose, as it was given. */
+/** Options that classify frames as the program's own or a library's. */
 export interface FrameFlags {
   readonly allFrames?: boolean | undefined;
   readonly own?: readonly string[] | undefined;
   readonly library?: readonly string[] | undefined;
 }
 
-/** What is read of runs, and how, as it was given. */
 export interface ReadFlags extends FrameFlags {
   readonly binaryPath?: readonly string[] | undefined;
   readonly suppressions?: readonly string[] | undefined;
 }
 
-/** What of a run is named as one that a command takes. */
 export const RUN_ARGUMENT =
   "directory of a run, a MemProf file (raw, indexed, YAML, memshade), a heap profile of DHAT, pprof, heaptrack, jemalloc or gperftools";
 
-/** Options that several commands have, each the same everywhere. */
 const SHARED_OPTIONS = {
   rows: {
     flags: "-n, --rows <N>",
@@ -118,11 +112,9 @@ const SHARED_OPTIONS = {
   },
 } satisfies Record<string, OptionDescription>;
 
-/** Options of all that reads runs. */
 export const READ_OPTIONS = ["allFrames", "own", "library", "suppressions"] as const;
 export const PAGE_OPTIONS = ["html", "open", "htmlSources"] as const;
 
-/** Adds options that several commands have, in the order in which they are named. */
 export function addShared(command: Command, ...names: readonly (keyof typeof SHARED_OPTIONS)[]): Command {
   addOptions(
     command,
@@ -135,14 +127,13 @@ export function collectPathMap(text: string, previous: readonly PathMap[] = []):
   return [...previous, parsePathMap(text)];
 }
 
-/** `--tool`, of commands that show one tool or all of them. */
+/** Returns the option `--tool` of commands that show one tool or all of them. */
 export function toolOption(otherwise: string): Option {
   return new Option("--tool <tool>", `heap, waste, workingset, objects or cpu${otherwise}`).argParser(
     (text) => parseChoice<ReportedTool>("--tool", REPORTED_TOOLS, text),
   );
 }
 
-/** How runs are loaded with the options. */
 export function readOptions(flags: ReadFlags): OriginalPlaces & OwnCode {
   return {
     binaryPaths: flags.binaryPath,
@@ -151,7 +142,7 @@ export function readOptions(flags: ReadFlags): OriginalPlaces & OwnCode {
   };
 }
 
-/** @throws UserError for rules that are given and not to be used */
+/** @throws UserError for rules that `--all-frames` would ignore */
 export function frameRules({ allFrames = false, own, library }: FrameFlags): FrameRules | undefined {
   if (!allFrames) return new FrameRules({ own, library });
   if (own !== undefined || library !== undefined)
@@ -167,33 +158,41 @@ export function screenOptions(
   if (lines !== undefined && !wide)
     throw new UserError("--lines says how much --wide shows: give both of them");
   const paint = createPaint(wantsColors(color, terminal.isTerminal, terminal.environment));
-  return { paint, width: REPORT_COLUMNS, isWide: wide, allFrames, callerLines: lines, said: terminal.said };
+  return {
+    paint,
+    width: columnsOf(terminal),
+    isCut: terminal.isTerminal,
+    isWide: wide,
+    allFrames,
+    callerLines: lines,
+    said: terminal.said,
+  };
 }
 
-/** The value of `-n`. */
 export function parseRows(text: string): number {
   return parsePositive("-n", "rows", text);
 }
 
-export function parsePositive(option: string, what: string, text: string): number {
+export function parsePositive(option: string, unit: string, text: string): number {
   const number = Number(text);
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(number) || number === 0)
-    throw new UserError(`${option} takes a number of ${what} from 1, not "${text}"`);
+    throw new UserError(`${option} takes a number of ${unit} from 1, not "${text}"`);
   return number;
 }
 
 export function parseChoice<T extends string>(option: string, choices: readonly T[], text: string): T {
-  const found = choices.find((choice) => choice === text);
-  if (found === undefined) throw new UserError(`${option} takes one of ${choices.join(", ")}, not "${text}"`);
-  return found;
+  const choice = choices.find((choice) => choice === text);
+  if (choice === undefined)
+    throw new UserError(`${option} takes one of ${choices.join(", ")}, not "${text}"`);
+  return choice;
 }
 
-/** Words of a view for the help: a text for each tool, its measures first and their aliases in brackets. */
+/** Returns the measures of a view for the help: a text per tool, with aliases in parentheses. */
 export function measuresByTool(isOffered: (measure: Measure) => boolean, view: MeasureView): string[] {
   return MEASURED_TOOLS.map((tool) => {
     const measures = measuresOfTool(tool).filter(isOffered);
-    const others = measures.flatMap((measure) => wordsOf(measure, view).slice(1));
-    const also = others.length === 0 ? "" : ` (or ${others.join(", ")})`;
+    const aliases = measures.flatMap((measure) => wordsOf(measure, view).slice(1));
+    const also = aliases.length === 0 ? "" : ` (or ${aliases.join(", ")})`;
     return `${TOOLS[tool].name}: ${measures.map(({ id }) => id).join(", ")}${also}`;
   });
 }

@@ -69,7 +69,6 @@ Examples:
                                          of jemalloc, or of gperftools
   memshade report heaptrack.app.4711.zst`;
 
-/** Adds `memshade report` to the program. Its action throws UserError for mistakes of the user. */
 export function addReportCommand(program: Command): void {
   const command = program
     .command("report")
@@ -96,15 +95,14 @@ export function addReportCommand(program: Command): void {
     .optionsGroup("Options of the heap:");
   addHotColdOptions(command)
     .addHelpText("after", EXAMPLES)
-    .action(async (named: string | undefined, given: ReportOptions) => {
-      const behind = named === undefined ? runBehindHtml(given.html) : undefined;
-      const options = behind === undefined ? given : { ...given, html: true as const };
+    .action(async (named: string | undefined, flags: ReportOptions) => {
+      const behind = named === undefined ? runBehindHtml(flags.html) : undefined;
+      const options = behind === undefined ? flags : { ...flags, html: true as const };
       const input = await chosenRun(named ?? behind);
       for await (const text of runReport(input, options, standardOutput())) print(text);
     });
 }
 
-/** The text that `memshade report` prints, in pieces. */
 async function* runReport(
   input: string,
   options: ReportOptions,
@@ -125,23 +123,23 @@ async function* runReport(
     return;
   }
   const isReport = options.csv !== true && options.compat === undefined;
-  const all = isReport ? runFindings(loaded, Number.POSITIVE_INFINITY) : [];
-  const findings = isReport && findsAnything(loaded) ? all.slice(0, MOST_FINDINGS) : undefined;
-  const told = { rows: options.rows, thresholds: thresholdsOf(options) };
+  const allFindings = isReport ? runFindings(loaded, Number.POSITIVE_INFINITY) : [];
+  const findings = isReport && findsAnything(loaded) ? allFindings.slice(0, MOST_FINDINGS) : undefined;
+  const rowOptions = { rows: options.rows, thresholds: thresholdsOf(options) };
   if (html !== undefined) {
-    const page = pageOf(loaded, input, all, {
+    const page = pageOf(loaded, input, allFindings, {
       sources: options.htmlSources,
       pathMaps: options.pathMap,
       binaryPaths: options.binaryPath,
     });
     const file = pagePath(html, input);
-    const text = plainText(loaded, input, { ...told, allFrames: options.allFrames }, findings);
+    const text = plainText(loaded, input, { ...rowOptions, allFrames: options.allFrames }, findings);
     await writePage(page, text, { file, inputs: [input], open: options.open });
     return;
   }
   const isOneDocument = options.json === true && tools.length > 1;
   const screen = screenOptions(options, { ...terminal, said: new Set() });
-  const parts = reportParts(loaded, input, { ...told, screen, json, csv, compat });
+  const parts = reportParts(loaded, input, { ...rowOptions, screen, json, csv, compat });
   if (isOneDocument) {
     const texts = parts.map(({ tool, print }) => [tool, JSON.parse([...print(undefined)].join(""))]);
     yield runReportJson(input, findings ?? [], Object.fromEntries(texts));
@@ -150,13 +148,13 @@ async function* runReport(
   yield* joined(parts, findings);
 }
 
-/** What several tools recorded in one run, as one document: docs/report-json.md. */
+/** Returns the reports of several tools as one JSON document (docs/report-json.md). */
 function runReportJson(input: string, findings: Shown, tools: Readonly<Record<string, unknown>>): string {
   const summary = findings && findingsJson(findings);
   return `${JSON.stringify({ schema: "memshade-run-report", version: 1, input, summary, tools }, null, 2)}\n`;
 }
 
-/** The source lines of each tool that was recorded, one after the other; as JSON in one document. */
+/** Yields the source lines of each recorded tool, one after the other; as JSON in one document. */
 function* runSourceReport(
   recorded: RecordedTools,
   input: string,
@@ -177,9 +175,8 @@ function* runSourceReport(
   const { rows } = options;
   if (options.json !== true) {
     const screen = screenOptions(options, terminal);
-    const width = Math.max(screen.width, terminal.columns ?? 0);
     for (const [index, table] of tables.entries())
-      yield (index === 0 ? "" : "\n") + sourceReport(table, read, { ...screen, width, rows });
+      yield (index === 0 ? "" : "\n") + sourceReport(table, read, { ...screen, rows });
     return;
   }
   const documents = tables.map((table) => sourceLinesJson(table, read, { input, rows }));

@@ -145,7 +145,6 @@ export function addRunCommand(program: Command): void {
     });
 }
 
-/** What native programs can be recorded with. */
 const OF_NATIVE: readonly string[] = [
   "out",
   "quiet",
@@ -164,18 +163,22 @@ const OF_NATIVE: readonly string[] = [
   "compat",
   "contexts",
 ];
-/** A tool whose code is inserted into native programs. */
+/** A tool that inserts code into native programs. */
 interface InsertedByName {
   readonly name: NativeToolName;
-  /** Options that not all of them have. */
+  /** Supported options that other tools do not have. */
   readonly takes: readonly string[];
-  /** Options that runs with it do not have. */
+  /** Options that are rejected with this tool. */
   readonly refuses: readonly string[];
-  /** Nor do they have what `alloc` records. */
+  /** True if it cannot be combined with `alloc`. */
   readonly isAlone?: true;
+  /** True if options of intervals are about it. */
+  readonly hasIntervals?: true;
+  /** True if it records blocks only together with `alloc`. */
+  readonly isWithoutBlocks?: true;
 }
 
-/** `alloc` is recorded without any. */
+/** Rules for `alloc`, which inserts no code. */
 const ALLOC: Omit<InsertedByName, "name"> = { takes: [], refuses: [] };
 const INSERTED: Readonly<Partial<Record<ToolName, InsertedByName>>> = {
   heap: { name: "heap", takes: ["includeStack"], refuses: [] },
@@ -185,39 +188,41 @@ const INSERTED: Readonly<Partial<Record<ToolName, InsertedByName>>> = {
     refuses: ["traceChildren", "mmap", "sample", "clock", "reach"],
     isAlone: true,
   },
-  workingset: { name: "working-set", takes: [], refuses: [] },
+  workingset: { name: "working-set", takes: [], refuses: [], hasIntervals: true, isWithoutBlocks: true },
 };
 const OF_NATIVE_TOOLS = [...Object.keys(INSERTED), "alloc"];
 
-/** What is about blocks, which runs with `--tool workingset` alone do not have. */
+/** Options about blocks, which runs with `--tool workingset` alone do not record. */
 const OF_BLOCKS: readonly string[] = ["mmap", "clock", "reach"];
 
 function areBlocksRecorded({ tool = [] }: RunFlags): boolean {
-  return !tool.includes("workingset") || tool.includes("alloc");
+  return tool.length === 0 || tool.some((name) => INSERTED[name]?.isWithoutBlocks !== true);
 }
 
-/** The tool whose code is inserted: one that was asked for by name. */
 function nativeToolOf(flags: RunFlags): NativeRun["tool"] {
   const { tool = [], includeStack, compat, contexts, who: isOwned } = flags;
-  const names = tool.flatMap((one) => INSERTED[one]?.name ?? []);
+  const names = tool.flatMap((name) => INSERTED[name]?.name ?? []);
   return names.length === 0
     ? undefined
     : { name: names[0], options: { includeStack, compat, contexts, isOwned, isCounting: isCounting(flags) } };
 }
 
-/** Whether intervals are measured by accesses. */
-function isCounting({ tool = [], interval }: RunFlags): boolean {
-  return tool.includes("workingset") && interval?.unit === "accesses";
+function hasIntervals({ tool = [] }: RunFlags): boolean {
+  return tool.some((name) => INSERTED[name]?.hasIntervals);
+}
+
+function isCounting(flags: RunFlags): boolean {
+  return hasIntervals(flags) && flags.interval?.unit === "accesses";
 }
 
 const NATIVE_INTERVAL_NS = 20e6;
 const MOST_INTERVALS = 512;
 
-/** @throws UserError where intervals cannot be measured so */
+/** @throws UserError for options of intervals that do not fit */
 function nativeIntervalsOf(flags: RunFlags): NativeRun["intervals"] {
-  const { tool = [], interval, maxIntervals, cpuTime, who } = flags;
+  const { interval, maxIntervals, cpuTime, who } = flags;
   const isAsked = interval !== undefined || maxIntervals !== undefined || cpuTime === true || who === true;
-  if (!tool.includes("workingset")) {
+  if (!hasIntervals(flags)) {
     if (isAsked)
       throw new UserError(
         "--interval, --max-intervals, --cpu-time and --who are about working sets: add --tool workingset",
@@ -237,7 +242,6 @@ function nativeIntervalsOf(flags: RunFlags): NativeRun["intervals"] {
   };
 }
 
-/** @throws UserError for options that mean nothing to a WebAssembly program */
 function refuseForWasm({ traceChildren, mmap, sample, memoryLimit, reach }: RunFlags): void {
   if (reach === false)
     throw new UserError(
@@ -256,7 +260,6 @@ function refuseForWasm({ traceChildren, mmap, sample, memoryLimit, reach }: RunF
     );
 }
 
-/** @throws UserError for options that mean nothing, or nothing yet, to a native program */
 function refuseForNative(command: Command): void {
   const given = command.options.filter(
     (option) => command.getOptionValueSource(option.attributeName()) === "cli",
@@ -288,7 +291,7 @@ function refuseForNative(command: Command): void {
   const unfollowed = given.find((option) => refuses.includes(option.attributeName()));
   if (unfollowed !== undefined)
     throw new UserError(`${unfollowed.long}: native programs have no such thing with --tool ${named[0]} yet`);
-  if (isAlone === true && tools.includes("alloc"))
+  if (isAlone === true && tools.length > 1)
     throw new UserError(
       `--tool alloc,${named[0]}: blocks of native programs are not recorded with --tool ${named[0]}`,
     );
@@ -299,15 +302,15 @@ function refuseForNative(command: Command): void {
     throw new UserError(`${ofBlocks.long} is about blocks: add them with --tool alloc,workingset`);
 }
 
-/** `NAME=VALUE`, or `NAME` for the value that memshade itself was given. */
+/** Parses `NAME=VALUE`, or `NAME` for its value in memshade's own environment. */
 function environmentOf(settings: readonly string[]): Record<string, string> {
   const environment: Record<string, string> = {};
-  const given = programEnvironment();
+  const inherited = programEnvironment();
   for (const setting of settings) {
     const equals = setting.indexOf("=");
     if (equals === 0 || setting === "") throw new UserError(`--env ${setting}: a name is missing`);
     if (equals > 0) environment[setting.slice(0, equals)] = setting.slice(equals + 1);
-    else if (given[setting] !== undefined) environment[setting] = given[setting];
+    else if (inherited[setting] !== undefined) environment[setting] = inherited[setting];
   }
   return environment;
 }

@@ -39,7 +39,7 @@ export function addShowCommand(program: Command): void {
 function runShow(file: string, binaries: readonly string[]): void {
   keepHeapSmall();
   try {
-    // Streams would keep all of it in memory for a reader that takes its time.
+    // Written directly: a stream would hold all of it in memory if the reader is slow.
     const output = new OutputBuffer();
     for (const text of showProfile(file, binaries)) output.add(text);
     output.flush();

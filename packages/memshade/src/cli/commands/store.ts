@@ -41,7 +41,6 @@ and sql need DuckDB beside memshade: npm install @duckdb/node-api
 
 memshade store VERB --help tells more about one of them.`;
 
-/** Adds `memshade store` to the program. Its actions throw UserError for mistakes of the user. */
 export function addStoreCommand(program: Command): void {
   const store = program
     .command("store")

@@ -18,7 +18,6 @@ Examples:
 Options and output are those of llvm-symbolizer; docs/symbolize.md says where
 the answers differ.`;
 
-/** Adds `memshade symbolize` to the program. Its action throws UserError for mistakes of the user. */
 export function addSymbolizeCommand(program: Command): void {
   const command = program
     .command("symbolize")

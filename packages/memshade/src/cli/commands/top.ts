@@ -16,6 +16,7 @@ import { rankMeasure } from "../../explain/measures/ranking.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { knowsField } from "../../profile/model/known-fields.ts";
 import { assertProfile, loadPart, recordedTools } from "../../runs/recorded-tools.ts";
+import { SHELVES } from "../../runs/shelves.ts";
 import { pairsJson, topJson } from "../../show/report/json/top.ts";
 import type { ColorChoice } from "../../show/report/terminal/common/paint.ts";
 import { pairTable, topTable } from "../../show/report/terminal/common/top-table.ts";
@@ -37,7 +38,7 @@ import {
 
 const USUAL_ROWS = 20;
 
-/** Tables of pairs by the word that shows them. */
+/** Tables of pairs, by their words for `--by`. */
 const PAIRS: Readonly<Record<string, { readonly table: PairTable; readonly title: string }>> = {
   "dead-pairs": { table: "dead", title: "Dead stores and what ended them" },
   "silent-pairs": { table: "silent", title: "Silent stores and who stored before" },
@@ -45,7 +46,7 @@ const PAIRS: Readonly<Record<string, { readonly table: PairTable; readonly title
 };
 
 export interface TopOptions extends ReadFlags {
-  /** Left out, it is the first measure that the run has. */
+  /** Default: the first measure that the run has. */
   readonly by?: string | undefined;
   readonly group: GroupBy;
   readonly rows: number;
@@ -83,7 +84,6 @@ Examples:
   memshade top memshade.out/app.4711 --by object-bytes
       who makes garbage-collected objects (--tool objects)`;
 
-/** Adds `memshade top` to the program. Its action throws UserError for mistakes of the user. */
 export function addTopCommand(program: Command): void {
   const keys = [...measuresByTool(() => true, "top"), `pairs: ${Object.keys(PAIRS).join(", ")}`].join("; ");
   const command = program
@@ -110,7 +110,6 @@ function parseKey(text: string): string {
   return text;
 }
 
-/** The text that `memshade top` prints. */
 export async function runTop(input: string, options: TopOptions, terminal: Terminal): Promise<string> {
   const { by, group, rows, reverse = false, json } = options;
   if (by !== undefined && Object.hasOwn(PAIRS, by)) return topPairs(input, by, options, terminal);
@@ -141,7 +140,7 @@ async function lackingTool(word: string, input: string): Promise<UserError> {
   return lacking(word, input);
 }
 
-/** Error that says what a run needs for a ranking, and what it has instead. */
+/** Returns an error with the requirements of a ranking and the measures that the run has instead. */
 function lacking(word: string, input: string, profiles?: MeasuredProfiles): UserError {
   const { tool, needs, needsForPlaces } = measureOfTop(Object.hasOwn(PAIRS, word) ? "dead" : word);
   const needed =
@@ -158,7 +157,7 @@ function lacking(word: string, input: string, profiles?: MeasuredProfiles): User
   return new UserError(`--by ${word} needs ${needed}: ${input} ${has}${hint}`);
 }
 
-/** Whether it is a profile of MemProf that merging has left without accesses. */
+/** True if it is a MemProf profile that lost its accesses when it was merged. */
 function isMerged(input: string, { heap }: MeasuredProfiles = {}): boolean {
   return (
     heap !== undefined &&
@@ -171,7 +170,7 @@ function isMerged(input: string, { heap }: MeasuredProfiles = {}): boolean {
 async function topPairs(input: string, by: string, options: TopOptions, terminal: Terminal): Promise<string> {
   const { table, title } = PAIRS[by]!;
   const { rows, json, reverse } = options;
-  if (!recordedTools(input).includes("waste")) throw await lackingTool(by, input);
+  if (!SHELVES.waste.isIn(input)) throw await lackingTool(by, input);
   const { waste } = await loadPart(input, "waste", readOptions(options));
   if (waste!.pairs === undefined)
     throw new UserError(

@@ -35,7 +35,7 @@ import {
 } from "./report-options.ts";
 
 const GROUPINGS: readonly StackGrouping[] = ["site", "function"];
-/** In percent; JSON has everything unless something else is asked for. */
+/** Percent of the total. JSON has everything by default. */
 const USUAL_LEAST = 0.5;
 
 const KEYS_BY_TOOL = [
@@ -72,7 +72,6 @@ Examples:
 TOTAL is of a place with all that it called, OWN of the place itself with the
 libraries that it called. The totals of its branches and OWN add up to TOTAL.`;
 
-/** Adds `memshade tree` to the program. Its action throws UserError for mistakes of the user. */
 export function addTreeCommand(program: Command): void {
   const command = program
     .command("tree")
@@ -107,7 +106,6 @@ export function addTreeCommand(program: Command): void {
     });
 }
 
-/** The text that `memshade tree` prints. */
 export async function runTree(input: string, options: TreeOptions, terminal: Terminal): Promise<string> {
   const { json, group, depth, invert: isInverted = false } = options;
   const stacks = await chosenStacks(input, options);
@@ -150,10 +148,11 @@ async function chosenStacks(input: string, options: TreeOptions): Promise<Weight
   return stacks;
 }
 
-/** The tool of samples that a word is of: the one that was named, or the one that has such a weight. */
+/** Returns the sampling tool of a word: the named tool, or one that has such a weight. */
 function toolOfSamples(word: string, tool: ReportedTool | undefined): ReportedTool | undefined {
   return REPORTED_TOOLS.find(
-    (one) => !isMeasured(one) && (one === tool || weightsOf(one).some(({ key }) => key === word)),
+    (candidate) =>
+      !isMeasured(candidate) && (candidate === tool || weightsOf(candidate).some(({ key }) => key === word)),
   );
 }
 
@@ -163,10 +162,10 @@ function chosenMetric(input: string, { tool, metrics }: WeightedStacks, { by }: 
     throw new UserError(`${input} has nothing that call paths could be weighed by`);
   }
   const key = tool === "samples" ? by : findMeasure(by, "tree", tool)?.id;
-  const metric = metrics.find((one) => one.key === key);
+  const metric = metrics.find((candidate) => candidate.key === key);
   if (metric !== undefined) return metric;
   throw new UserError(
-    `--by ${by} is not known of ${input}: it has ${metrics.map((one) => one.key).join(", ")}`,
+    `--by ${by} is not known of ${input}: it has ${metrics.map((candidate) => candidate.key).join(", ")}`,
   );
 }
 

@@ -15,7 +15,6 @@ Examples:
   memshade unwind perf.data --html --open     as pictures: graph, sites, source
   memshade unwind --stats /usr/lib/libfoo.so  its call frame information`;
 
-/** Adds `memshade unwind` to the program. Its action throws UserError for mistakes of the user. */
 export function addUnwindCommand(program: Command): void {
   const command = program
     .command("unwind")

@@ -40,7 +40,6 @@ finding to its source line and on to its call tree, / searches, n and N go on, s
 weighs by another figure, t shows another tool, i turns the tree around, f shows
 the findings, ? says more, q quits.`;
 
-/** Adds `memshade view` to the program. Its action throws UserError for mistakes of the user. */
 export function addViewCommand(program: Command): void {
   const command = program
     .command("view")
@@ -62,7 +61,6 @@ export function addViewCommand(program: Command): void {
     });
 }
 
-/** @throws UserError where nobody can press keys or see screens */
 function checkTerminal(named: string | undefined): void {
   if (process.stdin.isTTY && process.stdout.isTTY && process.env.TERM !== "dumb") return;
   const run = named === undefined ? "" : ` ${quoteForShell(named)}`;

@@ -42,11 +42,11 @@ import { diffTable } from "../../show/report/terminal/heap/diff-table.ts";
 import { type ReadFlags, readOptions, screenOptions, type Terminal } from "../commands/report-options.ts";
 import type { HtmlFlags } from "../report/html-options.ts";
 
-/** Samples vary from run to run by themselves. */
+/** Samples are not compared, because they vary from run to run. */
 const COMPARED_TOOLS = REPORTED_TOOLS.filter(isMeasured);
 
 export interface DiffOptions extends ReadFlags, HtmlFlags {
-  /** Without it, the first measure of the tool that all runs know. */
+  /** Default: the first measure of the tool that all runs have. */
   readonly by?: Measure | undefined;
   readonly tool?: ReportedTool | undefined;
   readonly group: GroupBy;
@@ -58,7 +58,7 @@ export interface DiffOptions extends ReadFlags, HtmlFlags {
   readonly failOn?: readonly GrowthLimit[] | undefined;
 }
 
-/** What was compared: the text that is printed, and what limits are about. */
+/** Result of a comparison: the printed text, and the changes that limits apply to. */
 interface Comparison {
   readonly text: string;
   readonly changes: readonly {
@@ -73,29 +73,30 @@ export interface Compared {
   readonly inputs: DiffInputs;
   readonly old: readonly RecordedTools[];
   readonly new: readonly RecordedTools[];
-  /** Sentences: what cannot be compared. */
   readonly gaps: readonly string[];
-  /** All of each run, and what came or went of those that all runs of a side have. */
+  /** Findings that all runs of a side have in common. */
   readonly found: { readonly old: readonly Finding[]; readonly new: readonly Finding[] };
   readonly findings: FindingDiff;
   readonly renamed: RenamedFunctions;
 }
 
-/** The text that `memshade diff` prints, and a sentence for each limit that is exceeded. */
+/** Compares runs. Returns the text of `memshade diff`, and a sentence for each exceeded limit. */
 export async function runDiff(
   inputs: DiffInputs,
   options: DiffOptions,
   terminal: Terminal,
 ): Promise<{ readonly text: string; readonly exceeded: readonly string[]; readonly compared: Compared }> {
   const limits = options.failOn ?? [];
-  const all = [...inputs.old, ...inputs.new];
-  for (const input of all)
+  const allInputs = [...inputs.old, ...inputs.new];
+  for (const input of allInputs)
     if (!existsSync(input)) throw new UserError(`${input}: there is no such file or directory`);
-  const { tool: asked } = options;
-  if (asked !== undefined && !isMeasured(asked))
-    throw new UserError(`--tool ${asked} is not compared: samples differ between any two runs`);
-  const common = COMPARED_TOOLS.filter((tool) => all.every((input) => recordedTools(input).includes(tool)));
-  const tools = comparedTools(all, common, { by: options.by, tool: asked });
+  const { tool: requestedTool } = options;
+  if (requestedTool !== undefined && !isMeasured(requestedTool))
+    throw new UserError(`--tool ${requestedTool} is not compared: samples differ between any two runs`);
+  const common = COMPARED_TOOLS.filter((tool) =>
+    allInputs.every((input) => recordedTools(input).includes(tool)),
+  );
+  const tools = comparedTools(allInputs, common, { by: options.by, tool: requestedTool });
   const places = readOptions(options);
   const load = async (side: readonly string[]): Promise<RecordedTools[]> => {
     const loaded: RecordedTools[] = [];
@@ -112,7 +113,7 @@ export async function runDiff(
     commonFindings(side.map((run) => runFindings(run, Number.POSITIVE_INFINITY)));
   const comparable = comparableFindings([...old!, ...now!]);
   const found = { old: findingsOf(old!), new: findingsOf(now!) };
-  const [before, after] = [found.old, found.new].map((all) => comparableOf(all, comparable));
+  const [before, after] = [found.old, found.new].map((findings) => comparableOf(findings, comparable));
   const gaps = [...(areAlike ? [] : [WITHOUT_HOST]), ...(NOT_COMPARED[comparable] ?? [])];
   const pathsOf = (side: readonly RecordedTools[]) => side.flatMap(codePaths);
   const renamed = renamedFunctions(pathsOf(old!), pathsOf(now!));
@@ -125,11 +126,11 @@ export async function runDiff(
     findings: diffFindings(before!, after!, renamed),
     renamed,
   };
-  const told = { ...options, screen: screenOptions(options, { ...terminal, said: new Set() }) };
+  const comparisonOptions = { ...options, screen: screenOptions(options, { ...terminal, said: new Set() }) };
   const compare = (by: Measure, isWhole: boolean) =>
-    (OWN_COMPARISONS[by.tool] ?? comparePlaces)(compared, by, told, isWhole);
+    (OWN_COMPARISONS[by.tool] ?? comparePlaces)(compared, by, comparisonOptions, isWhole);
   const runs = [...old!, ...now!];
-  const shown = new Map<MeasuredTool, Comparison>(
+  const comparisons = new Map<MeasuredTool, Comparison>(
     tools.map((tool, index) => {
       const isWhole = options.json ? tools.length === 1 : index === tools.length - 1;
       const by = options.by ?? usualMeasure(tool, runs);
@@ -139,62 +140,61 @@ export async function runDiff(
   const exceeded = limits.flatMap((limit) => {
     const { tool } = limit.measure;
     const comparison =
-      shown.get(tool) ??
-      (common.includes(recordedWith(tool)) ? compare(limit.measure, false) : [...shown.values()][0]!);
+      comparisons.get(tool) ??
+      (common.includes(recordedWith(tool)) ? compare(limit.measure, false) : [...comparisons.values()][0]!);
     return sentenceOf(comparison, limit);
   });
-  const texts = [...shown].map(([tool, { text }]) => [tool, text] as const);
+  const texts = [...comparisons].map(([tool, { text }]) => [tool, text] as const);
   const text =
     options.json && tools.length > 1
       ? runDiffJson(
           inputs,
           compared.findings,
-          Object.fromEntries(texts.map(([tool, one]) => [tool, JSON.parse(one)])),
+          Object.fromEntries(texts.map(([tool, toolText]) => [tool, JSON.parse(toolText)])),
         )
-      : texts.map(([, one]) => one).join("\n");
+      : texts.map(([, toolText]) => toolText).join("\n");
   return { text, exceeded, compared };
 }
 
-/** @throws UserError where one of the runs has not what is to be compared */
+/** @throws UserError if a run lacks a tool that is to be compared */
 function comparedTools(
-  all: readonly string[],
+  inputs: readonly string[],
   common: readonly RecordingTool[],
   { tool, by }: { readonly tool?: RecordingTool | undefined; readonly by?: Measure | undefined },
 ): readonly RecordingTool[] {
   const ofMeasure = by && recordedWith(by.tool);
   if (tool !== undefined && ofMeasure !== undefined && ofMeasure !== tool)
     throw new UserError(`--by ${by!.id} is of --tool ${ofMeasure}, not of ${tool}`);
-  const wanted = tool ?? ofMeasure;
-  if (wanted === undefined && common.length > 0) return common;
-  if (wanted !== undefined && common.includes(wanted)) return [wanted];
+  const wantedTool = tool ?? ofMeasure;
+  if (wantedTool === undefined && common.length > 0) return common;
+  if (wantedTool !== undefined && common.includes(wantedTool)) return [wantedTool];
   const has = (input: string) =>
     `${input} has ${recordedTools(input)
       .map((name) => SHELVES[name].whole)
       .join(", ")}`;
-  const count = all.length === 2 ? ["the two", "both"] : ["the runs", "all"];
-  const what =
-    wanted === undefined
+  const count = inputs.length === 2 ? ["the two", "both"] : ["the runs", "all"];
+  const reason =
+    wantedTool === undefined
       ? `${count[0]} have no tool in common`
-      : `${count[1]} need ${SHELVES[wanted].whole}, of --tool ${wanted}`;
-  throw new UserError(`nothing to compare: ${what}; ${[...new Set(all)].map(has).join(", ")}`);
+      : `${count[1]} need ${SHELVES[wantedTool].whole}, of --tool ${wantedTool}`;
+  throw new UserError(`nothing to compare: ${reason}; ${[...new Set(inputs)].map(has).join(", ")}`);
 }
 
-/** The first measure of a tool that all runs know. */
 function usualMeasure(tool: RecordingTool, runs: readonly RecordedTools[]): Measure {
   const [first] = measuresOfTool(tool);
-  return measuresOfTool(tool).find((one) => runs.every((run) => isKnown(one, run))) ?? first!;
+  return measuresOfTool(tool).find((candidate) => runs.every((run) => isKnown(candidate, run))) ?? first!;
 }
 
 type Told = DiffOptions & { readonly screen: ScreenOptions };
 
-/** @param isWhole whether the findings of all tools stand there too */
+/** @param isWhole true if the findings of all tools are included */
 function compareHeaps(
-  { inputs, old, new: now, gaps, findings: all, renamed }: Compared,
+  { inputs, old, new: now, gaps, findings: allFindings, renamed }: Compared,
   by: Measure,
   { group, rows, json, screen }: Told,
   isWhole: boolean,
 ): Comparison {
-  const findings = isWhole ? all : undefined;
+  const findings = isWhole ? allFindings : undefined;
   const heapsOf = (side: readonly RecordedTools[]) => side.map(({ heap }) => heap!);
   const diff = diffHeaps(heapsOf(old), heapsOf(now), group, renamed);
   const shared = { inputs, by: by.id, rows, findings, gaps };
@@ -212,10 +212,9 @@ function compareHeaps(
   };
 }
 
-/** Tools whose comparison has more to tell than places: ratios, among others. */
+/** Tools with a comparison of their own, which includes ratios besides sites. */
 const OWN_COMPARISONS: Readonly<Partial<Record<MeasuredTool, typeof comparePlaces>>> = { heap: compareHeaps };
 
-/** Whether a comparison can be by a measure. */
 export function isCompared({ tool, combine }: Measure): boolean {
   return OWN_COMPARISONS[tool] !== undefined || typeof combine === "string";
 }
@@ -238,12 +237,12 @@ function withoutCallersInHost(run: RecordedTools, rules: FrameRules | undefined)
 }
 
 function comparePlaces(
-  { inputs, old, new: now, findings: all, renamed }: Compared,
+  { inputs, old, new: now, findings: allFindings, renamed }: Compared,
   by: Measure,
   { group, rows, json, screen }: Told,
   isWhole: boolean,
 ): Comparison {
-  const findings = isWhole ? all : undefined;
+  const findings = isWhole ? allFindings : undefined;
   const runs = [...old, ...now];
   const { tool } = by;
   if (runs.some((run) => run[tool] === undefined)) throw new UserError(unknownIn(by));
@@ -252,7 +251,7 @@ function comparePlaces(
     ...new Set(side.flatMap((run) => gapsOfTool(tool, run))),
   ];
   const diff = diffPlaces(tables.slice(0, old.length), tables.slice(old.length), renamed);
-  const change = diff.changes.find((one) => one.measure.id === by.id);
+  const change = diff.changes.find((candidate) => candidate.measure.id === by.id);
   if (change === undefined) throw new UserError(unknownIn(by));
   const shared = { inputs, rows, findings };
   const text = json
@@ -265,11 +264,14 @@ function comparePlaces(
       });
   return {
     text,
-    changes: diff.changes.map((each) => ({ ...each, format: amountFormat(measure(each.measure.id).unit) })),
+    changes: diff.changes.map((placeChange) => ({
+      ...placeChange,
+      format: amountFormat(measure(placeChange.measure.id).unit),
+    })),
   };
 }
 
-/** A measure that the two runs do not both know, or not in the same meaning. */
+/** Returns the message for a measure that a run lacks or that has another meaning there. */
 function unknownIn({ id }: Measure): string {
   return `--by ${id} cannot be compared: the two runs were recorded with other options, or one without it`;
 }

@@ -37,13 +37,12 @@ export interface ExportOptions {
   readonly suppressions?: readonly string[] | undefined;
 }
 
-/** What is written, and the middle of the name that its file has if none is given. */
+/** Contents of a file, and the middle part of its default name. */
 interface Exported {
   readonly pieces: Iterable<string | Uint8Array>;
   readonly part: string;
 }
 
-/** What `memshade export` does. */
 export async function runExport(input: string, options: ExportOptions): Promise<void> {
   const { format, out } = options;
   const { isBinary, isOverTime, extension, opened } = EXPORT_FORMATS[format];
@@ -55,8 +54,8 @@ export async function runExport(input: string, options: ExportOptions): Promise<
   const file = out === "-" || (out === undefined && !isTerminal) ? undefined : (out ?? usual);
   await writePieces(file, pieces, [input]);
   if (file !== undefined) {
-    const shown = quoteForShell(file);
-    say(`written to ${shown}; to see it: ${opened.replaceAll("FILE", shown)}`);
+    const quotedFile = quoteForShell(file);
+    say(`written to ${quotedFile}; to see it: ${opened.replaceAll("FILE", quotedFile)}`);
   }
 }
 
@@ -65,22 +64,22 @@ async function stacks(input: string, options: ExportOptions): Promise<Exported> 
   const tool = options.tool ?? firstTool(input);
   const { by } = options;
   await assertProfile(input, tool);
-  const asked = by !== undefined && isMeasured(tool) ? findMeasure(by, "export", tool) : undefined;
-  const part = asked !== undefined && recordedWith(asked.tool) === tool ? asked.tool : tool;
+  const measure = by !== undefined && isMeasured(tool) ? findMeasure(by, "export", tool) : undefined;
+  const part = measure !== undefined && recordedWith(measure.tool) === tool ? measure.tool : tool;
   const recorded = await loadExported(input, part, options);
   const { profile, ...rest } = exportedTool(recorded);
   const exported = { ...rest, profile: withMappedPaths(profile, options.pathMap ?? []) };
-  const shown = chooseWeight(format, recorded, exported, { by, option: "--by", input });
-  const weight = exported.weights[shown]!;
+  const weightIndex = chooseWeight(format, recorded, exported, { by, option: "--by", input });
+  const weight = exported.weights[weightIndex]!;
   const isSingle =
     EXPORT_FORMATS[format].hasOneWeight || (format === "dhat" && toolExport(tool).dhat === undefined);
   return {
-    pieces: writeStacks(format, recorded, exported, shown),
+    pieces: writeStacks(format, recorded, exported, weightIndex),
     part: isSingle ? weight.key : tool,
   };
 }
 
-/** What is written where nobody says of which tool: the heap, where there is one. */
+/** Returns the default tool: the heap, if the run has one. */
 function firstTool(input: string): ReportedTool {
   return recordedTools(input)[0] ?? "heap";
 }
@@ -93,7 +92,7 @@ function withMappedPaths(profile: SampleProfile, maps: readonly PathMap[]): Samp
   return { ...profile, frames };
 }
 
-/** Tables and counters: of the tool that was named, or of all that have a time. */
+/** Returns tables and counters over time, of the named tool or of all that have them. */
 async function overTime(input: string, options: ExportOptions): Promise<Exported> {
   const { format, tool, by, pathMap } = options;
   if (by !== undefined || (pathMap !== undefined && format !== "csv"))
@@ -105,19 +104,21 @@ async function overTime(input: string, options: ExportOptions): Promise<Exported
   const recorded = tool === undefined ? recordedTools(input).filter(isOverTime) : [tool];
   const tools = recorded.length === 0 ? (["workingset"] as const) : recorded;
   const profiles: ToolProfile[] = [];
-  for (const one of format === "csv" ? tools.slice(-1) : tools) {
-    const loaded = await loadExported(input, one, options);
+  for (const toolName of format === "csv" ? tools.slice(-1) : tools) {
+    const loaded = await loadExported(input, toolName, options);
     requireOverTime(loaded, input, `--format ${format}`);
     profiles.push(loaded);
   }
   if (format !== "csv") return { pieces: writeTrace(basename(resolve(input)), profiles), part: tool ?? "" };
-  const [shown, other] = [tools.at(-1)!, tools[0]!];
+  const [shownTool, otherTool] = [tools.at(-1)!, tools[0]!];
   if (tools.length > 1)
-    say(`the table of ${SHELVES[shown].whole}: --tool ${other} writes that of ${SHELVES[other].whole}`);
-  return { pieces: writeCsv(profiles[0]!), part: shown };
+    say(
+      `the table of ${SHELVES[shownTool].whole}: --tool ${otherTool} writes that of ${SHELVES[otherTool].whole}`,
+    );
+  return { pieces: writeCsv(profiles[0]!), part: shownTool };
 }
 
-/** @throws UserError in one line where a tool did not record it, or its file is damaged */
+/** @throws UserError in one line if the tool was not recorded, or its file is damaged */
 async function loadExported(
   input: string,
   part: ToolProfile["tool"],

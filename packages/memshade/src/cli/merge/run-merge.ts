@@ -73,28 +73,27 @@ export interface MergeFlags extends HotColdFlags {
   classify?: boolean;
 }
 
-/** What `memshade merge` does. */
-export async function runMerge(args: readonly string[], asked: MergeFlags): Promise<void> {
+export async function runMerge(args: readonly string[], givenFlags: MergeFlags): Promise<void> {
   keepHeapSmall();
   let isSomeSkipped = false;
   const skip = (message: string) => {
     isSomeSkipped = true;
     saySkipped(message);
   };
-  const found = expandInputs(args, asked.skipBad === true ? skip : undefined).filter(
+  const expanded = expandInputs(args, givenFlags.skipBad === true ? skip : undefined).filter(
     ({ path, isMissing }) => {
       if (isMissing !== true) return true;
       const message = `${dirname(path)} has no heap profile: it was recorded without the heap tool`;
-      if (asked.skipBad !== true) throw new UserError(message);
+      if (givenFlags.skipBad !== true) throw new UserError(message);
       skip(message);
       return false;
     },
   );
-  const inputs = found.map((input) => explained(input.path, () => withContentOfPipe(input)));
+  const inputs = expanded.map((input) => explained(input.path, () => withContentOfPipe(input)));
   if (inputs.length === 0) throw new UserError(NOTHING_READ);
-  refuseLosses(inputs, asked);
-  // What is left of several is not one that was given alone.
-  const flags = isSomeSkipped ? { ...asked, combine: true } : asked;
+  refuseLosses(inputs, givenFlags);
+  // The rest of several inputs is not treated like a single input.
+  const flags = isSomeSkipped ? { ...givenFlags, combine: true } : givenFlags;
   const virtual = inputs.filter(({ hasVirtualClock }) => hasVirtualClock === true).length;
   if (virtual > 0)
     say(
@@ -106,19 +105,21 @@ export async function runMerge(args: readonly string[], asked: MergeFlags): Prom
 }
 
 /**
- * A profile of what ran may have other counters than those of the heap, which are not merged here.
+ * Rejects profiles with counters besides those of the heap, because these are not merged.
  *
- * @throws UserError where that is not asked for
+ * @throws UserError unless `--force` is given
  */
 function refuseLosses(inputs: readonly MergeInput[], { force, skipBad }: MergeFlags): void {
   const losses = inputs.flatMap((input) => {
     const names = lossesOf(input, skipBad === true);
     return names.length === 0 ? [] : [`${input.path} has ${names.join(", ")} too`];
   });
-  const [first, ...others] = losses;
+  const [first, ...otherLosses] = losses;
   if (first === undefined) return;
   const more =
-    others.length === 0 ? "" : `, and so do ${counted(others.length, "other input", "other inputs")}`;
+    otherLosses.length === 0
+      ? ""
+      : `, and so do ${counted(otherLosses.length, "other input", "other inputs")}`;
   if (force === true) say(`left out, as only memory profiles are merged: ${first}${more}`);
   else
     throw new UserError(
@@ -131,13 +132,13 @@ function lossesOf(input: MergeInput, isSkipped: boolean): string[] {
   try {
     return leftOutOf(input);
   } catch (error) {
-    // Whoever reads the file says why it is left out.
+    // The reader of the file reports the error.
     if (isSkipped && error instanceof UserError) return [];
     throw error;
   }
 }
 
-/** Writes the profile and prints the classification, with names, from one and the same merge. */
+/** Writes the profile and prints the classification with names, from the same inputs. */
 async function classify(inputs: readonly MergeInput[], flags: MergeFlags): Promise<void> {
   const named = (await merge(inputs, { fields: MIB_FIELDS, keepsSources: true }, flags)).take();
   await writeProfile(inputs, flags);
@@ -156,10 +157,10 @@ function saySkipped(message: string): void {
   say(`skipped: ${message}`);
 }
 
-/** Merges inputs, and shows how far it is. @throws UserError if nothing could be read */
+/** Merges inputs and shows progress. @throws UserError if no input could be read */
 async function merge(
   inputs: readonly MergeInput[],
-  kept: MergeFields,
+  fields: MergeFields,
   flags: MergeFlags,
 ): Promise<InputMerger> {
   const progress = new Progress("merging profiles");
@@ -167,7 +168,7 @@ async function merge(
   try {
     const merged = await mergeInputs(inputs, {
       places: { binaries: flags.binary, searchPaths: flags.search },
-      ...kept,
+      ...fields,
       threads: flags.threads,
       progress: (done, total) => total > 1 && progress.show(done, total),
       ...(flags.skipBad === true
@@ -187,7 +188,7 @@ async function merge(
   }
 }
 
-/** Merges inputs and writes the profile, or converts a single one as LLVM does. */
+/** Merges inputs and writes the profile. A single input is converted, as LLVM does. */
 async function writeProfile(inputs: readonly MergeInput[], flags: MergeFlags): Promise<void> {
   const format = flags.format ?? formatOf(flags.output);
   if (format === "memshade") refusePipe(flags.output);
@@ -199,7 +200,7 @@ async function writeProfile(inputs: readonly MergeInput[], flags: MergeFlags): P
   sayDataAccess(dataAccess);
 }
 
-/** @returns false, and nothing is written, for an input of a format that LLVM does not know */
+/** @returns false, without output, for an input format that LLVM does not have */
 async function writeConverted(
   input: MergeInput,
   format: Format,
@@ -227,11 +228,11 @@ async function writeMergedInputs(
   const isWhole = format === "memshade";
   const spill = isWhole ? () => new TemporaryFile(flags.output) : undefined;
   const fields = isWhole ? MIB_FIELDS : schema;
-  const kept = { fields, keepsSources: isWhole, keepsUnresolved: isWhole, spill };
-  const merger = await merge(inputs, kept, flags);
+  const keptFields = { fields, keepsSources: isWhole, keepsUnresolved: isWhole, spill };
+  const merger = await merge(inputs, keptFields, flags);
   const { tables, runs, ...from } = described(merger);
   tables.addDataAccess(dataAccess);
-  const known = tables.knownFields;
+  const knownFields = tables.knownFields;
   if (format === "indexed") {
     const { memprofVersion: version, container } = flags;
     const { chunks, ...sizes } = writeMerged(tables, { version, container, schema, order: "stored" });
@@ -251,17 +252,17 @@ async function writeMergedInputs(
     writePieces(flags.output, isWhole ? whole() : text());
     sayWritten(flags.output, sizes, from, isWhole);
   }
-  sayMissingFields(known, kept.fields);
+  sayMissingFields(knownFields, keptFields.fields);
 }
 
-/** Says at once, and not when everything has been merged, that the directory in front cannot be written last. */
+/** Rejects a pipe before the merge, because the directory at the start of the file is written last. */
 function refusePipe(output: string): void {
   const status = statSync(output, { throwIfNoEntry: false });
   if (status?.isFIFO() || status?.isSocket())
     throw new UserError(`${output} is a pipe: a memshade profile can only be written to a file`);
 }
 
-/** Writes a memshade profile of what did not fit into memory. */
+/** Writes a memshade profile from spilled data that did not fit into memory. */
 function writeSpilled(
   output: string,
   profile: SpilledProfile,
@@ -276,7 +277,6 @@ function writeSpilled(
   sayWritten(output, sizes, from, true);
 }
 
-/** A merged profile, and the lines about its inputs. */
 function described(merger: InputMerger) {
   const { merger: tables, runs, origin, dropped } = merger.drain();
   return { tables, runs, origin, inputs: origin.inputs, unmatched: origin.unmatched, dropped };
@@ -302,10 +302,10 @@ function sizesOf(profile: MemprofProfile): Sizes {
 }
 
 /**
- * What runs among the inputs recorded of accesses to static data, as LLVM's data access profile; undefined if none did. Only version 4
- * has room for it.
+ * Builds LLVM's data access profile from the inputs' accesses to static data; undefined if there are none.
+ * Only version 4 can hold it.
  *
- * @throws UserError where the file of one of them is missing or damaged
+ * @throws UserError if a file of an input is missing or damaged
  */
 function dataAccessOf(
   inputs: readonly MergeInput[],

@@ -3,16 +3,13 @@ import type { DataAccessProfile } from "../../profile/model/memprof/index.ts";
 import type { MibField } from "../../profile/model/mib-fields.ts";
 import { say } from "../../record/host/run/terminal-line.ts";
 
-/** Modules without a binary that are named. */
 const MOST_NAMED = 20;
 
-/** Numbers of what was written. */
 export interface Sizes {
   readonly contexts: number;
   readonly functions: number;
 }
 
-/** Where it comes from. */
 export interface Sources {
   readonly inputs: number;
   readonly unmatched: readonly string[];
@@ -41,21 +38,20 @@ export function sayWritten(
   }
 }
 
-/** Only version 4 of profiles has room for accesses to static data. */
+/** Reports accesses to static data that were left out: only version 4 of profiles can hold them. */
 export function sayDataAccessLeftOut({ records }: DataAccessProfile): void {
   if (records.length > 0) say("accesses to static data are left out: --memprof-version 4 has room for them");
 }
 
-/** How much static data was told to be hot or cold. */
 export function sayDataAccess(profile: DataAccessProfile | undefined): void {
   if (profile === undefined) return;
   const { records, coldSymbols } = profile;
   say(`static data: ${counted(records.length, "hot symbol")}, ${counted(coldSymbols.length, "cold one")}`);
 }
 
-export function sayMissingFields(known: readonly MibField[], wanted: readonly MibField[]): void {
-  const missing = wanted.filter(
-    (field) => !field.name.startsWith("accessHistogram") && !known.includes(field),
+export function sayMissingFields(knownFields: readonly MibField[], wantedFields: readonly MibField[]): void {
+  const missing = wantedFields.filter(
+    (field) => !field.name.startsWith("accessHistogram") && !knownFields.includes(field),
   );
   if (missing.length > 0)
     say(

@@ -4,7 +4,7 @@ import type { PageData } from "../../show/report/page/data/page-data.ts";
 import type { SourcesKept } from "../../show/report/page/data/sources.ts";
 import type { Compared } from "../diff/run-diff.ts";
 
-/** A comparison of one run with another as a page. Sources are those of today, which the newer run is nearer to. */
+/** Builds the page of a comparison. It has the current sources, which match the newer run better. */
 export function pageOfDiff(
   { inputs, old, new: now, found, findings, gaps }: Compared,
   {

@@ -3,7 +3,10 @@ import { recordedTools } from "../../runs/recorded-tools.ts";
 import type { ReportedTool } from "../../runs/shelves.ts";
 import { isOverTime } from "../../show/exports/tool-exports.ts";
 
-/** What `memshade report` shows of a run, in this order: what it has, unless the options ask for one part. */
+/**
+ * Returns the tools that `memshade report` shows, in order: all that the run has, unless the options select
+ * one.
+ */
 export function reportedTools(
   input: string,
   {

@@ -28,7 +28,6 @@ Examples:
 The output is the one of the printer that comes with the Valgrind tool
 deadstores, whose files it reads as well.`;
 
-/** Adds `memshade waste-print` to the program. Its action throws UserError for mistakes of the user. */
 export function addWastePrintCommand(program: Command): void {
   program
     .command("waste-print")
@@ -47,7 +46,6 @@ export function addWastePrintCommand(program: Command): void {
     });
 }
 
-/** The text that `memshade waste-print` prints. */
 export function runWastePrint(input: string, rows: number): string {
   const bytes = bytesOf(input);
   try {
@@ -69,7 +67,7 @@ const RECORDINGS: ReadonlyMap<string, string> = new Map([
 const SCHEMA = /^\s*\{\s*"schema"\s*:\s*"(memshade-[a-z-]+)"/;
 const START_BYTES = 256;
 
-/** Another kind of file than one of waste, as a clause; undefined: it may be a damaged one of waste. */
+/** Returns what a file is that has no waste, as a clause; undefined for a file of waste, which may be damaged. */
 function otherKind(bytes: Buffer): string | undefined {
   const start = bytes.toString("latin1", 0, START_BYTES);
   const schema = SCHEMA.exec(start)?.[1];
@@ -79,7 +77,7 @@ function otherKind(bytes: Buffer): string | undefined {
   return mayBeWaste ? undefined : kindOfContent(bytes);
 }
 
-/** The file that is printed: of a run, the one of its waste. */
+/** Returns the file to print; for a run, its waste file. */
 function fileOf(input: string): string {
   const isFolder = statSync(input, { throwIfNoEntry: false })?.isDirectory() === true;
   if (!isFolder && ![RUN_FILE, WASTE_FILE].includes(basename(input))) return input;

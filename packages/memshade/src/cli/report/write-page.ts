@@ -7,7 +7,7 @@ import { fromHere, say } from "../../record/host/run/terminal-line.ts";
 import { writePageFile } from "../../runs/page/page-file.ts";
 import type { PageData } from "../../show/report/page/data/page-data.ts";
 
-/** Writes a page, says where it is, and opens it where that was asked for. */
+/** Writes a page, prints its location, and opens it if requested. */
 export async function writePage(
   page: PageData,
   text: string,
@@ -24,10 +24,10 @@ export async function writePage(
   if (!isOpen) say(`open it in a browser: ${address}`);
 }
 
-/** Milliseconds: a program that has not failed by then is taken to have started. */
+/** Milliseconds without a failure after which the browser counts as started. */
 const PATIENCE_MS = 3000;
 
-/** Has the system's browser show an address. @returns whether there is one that took it */
+/** Opens an address in the system's browser. @returns true if a browser was started */
 function openInBrowser(address: string): Promise<boolean> {
   const command = opener(address);
   if (command === undefined) return Promise.resolve(false);
@@ -54,7 +54,7 @@ function opener(address: string): readonly string[] | undefined {
     default: {
       const { DISPLAY, WAYLAND_DISPLAY, WSL_DISTRO_NAME } = process.env;
       const hasScreen = [DISPLAY, WAYLAND_DISPLAY, WSL_DISTRO_NAME].some((value) => (value ?? "") !== "");
-      // Without a screen a browser in the terminal would take that over.
+      // xdg-open without a display may start a browser in the terminal and block it.
       return hasScreen ? ["xdg-open", address] : undefined;
     }
   }

@@ -27,11 +27,10 @@ import { type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
 import { print } from "../line-input.ts";
 import { sayDataAccess, sayDataAccessLeftOut } from "../merge/say-written.ts";
 
-/** A limit failed. */
 const LIMIT_FAILED = 1;
-/** The first version of profiles with accesses to static data. */
+/** First version of profiles with accesses to static data. */
 const DATA_ACCESS_VERSION = 4;
-/** The indexed file around a profile, as `merge` writes it by default. */
+/** Version of the indexed file format, the default of `merge`. */
 const CONTAINER = 13;
 
 interface AddFlags {
@@ -47,7 +46,6 @@ interface AddFlags {
   readonly search: readonly string[];
 }
 
-/** What `memshade store add` does. */
 export async function runStoreAdd(runs: readonly string[], flags: AddFlags): Promise<void> {
   if (flags.project === "" || flags.project.length > 100)
     throw new UserError("--project takes a name of up to 100 characters");
@@ -58,7 +56,7 @@ export async function runStoreAdd(runs: readonly string[], flags: AddFlags): Pro
       "nobody knows which build that is: --commit or --build says it, or a git repository around",
     );
   if (build.trim() === "") throw new UserError("--build takes the name of a build, not an empty one");
-  const { added, known, contexts, objectPlaces, leftOut } = await addRuns(flags.to, runs, {
+  const { added, knownInputs, contexts, objectPlaces, leftOut } = await addRuns(flags.to, runs, {
     places: { binaries: flags.binary, searchPaths: flags.search },
     force: flags.force,
     sayFinding: (finding) => findingInWords(finding, { isShort: true }),
@@ -73,7 +71,7 @@ export async function runStoreAdd(runs: readonly string[], flags: AddFlags): Pro
       added: Date.now(),
     },
   });
-  for (const path of known) say(`${path} is there already: left out`);
+  for (const path of knownInputs) say(`${path} is there already: left out`);
   for (const sentence of leftOut) say(sentence);
   if (added === 0) return say(`nothing new for ${flags.to}`);
   const parts = [
@@ -112,7 +110,6 @@ interface TrendFlags extends ScreenFlags {
   readonly html?: string;
 }
 
-/** What `memshade store trend` does. */
 export async function runStoreTrend(path: string, flags: TrendFlags): Promise<void> {
   const database = await StoreDatabase.open(StoreFolder.open(path));
   const trend = await trendOf(database, {
@@ -135,16 +132,18 @@ export async function runStoreTrend(path: string, flags: TrendFlags): Promise<vo
   if (trend.failed.length > 0) process.exitCode = LIMIT_FAILED;
 }
 
-/** The first one that a run of the project knows: the peak, else what all heaps know, else what other tools do. */
+/**
+ * Returns the first measure that a run of the project has: the peak, else a measure of all heaps, else one of
+ * another tool.
+ */
 async function usualMeasure(database: StoreDatabase, project: string | undefined): Promise<FleetMeasure> {
   const usual = FLEET_MEASURES.filter(({ ofRuns }) => ofRuns !== undefined);
   const counts = usual.map(({ ofRuns }) => `count(${ofRuns})`).join(", ");
-  const where = project === undefined ? "" : ` where project = ${sqlText(project)}`;
-  const [known = []] = (await database.ask(`select ${counts} from runs${where}`)).rows;
-  return usual.find((_, at) => Number(known[at]) > 0) ?? usual[0]!;
+  const condition = project === undefined ? "" : ` where project = ${sqlText(project)}`;
+  const [runCounts = []] = (await database.ask(`select ${counts} from runs${condition}`)).rows;
+  return usual.find((_, at) => Number(runCounts[at]) > 0) ?? usual[0]!;
 }
 
-/** What `memshade store query` does. */
 export async function runStoreQuery(
   path: string,
   sql: string,
@@ -162,13 +161,13 @@ function answerJson({ columns, rows }: Answer): string {
   );
 }
 
-/** Numbers that are too large for JSON's readers are text. */
+/** Converts a value for JSON. Integers beyond the range of doubles become text. */
 function jsonCell(cell: Cell): unknown {
   if (typeof cell === "bigint") return Number.isSafeInteger(Number(cell)) ? Number(cell) : String(cell);
   if (cell instanceof Date) return cell.toISOString();
-  if (Array.isArray(cell)) return cell.map((one) => jsonCell(one as Cell));
+  if (Array.isArray(cell)) return cell.map((element) => jsonCell(element as Cell));
   if (typeof cell !== "object" || cell === null) return cell;
-  return Object.fromEntries(Object.entries(cell).map(([name, one]) => [name, jsonCell(one as Cell)]));
+  return Object.fromEntries(Object.entries(cell).map(([name, member]) => [name, jsonCell(member as Cell)]));
 }
 
 function cellText(cell: Cell): string {
@@ -201,20 +200,19 @@ function answerText({ columns, rows }: Answer): string {
   return [columns, ...cells].map(line).join("");
 }
 
-/** What `memshade store advise` does. */
 export async function runStoreAdvise(
   path: string,
   flags: ScreenFlags & { readonly project?: string; readonly json?: boolean },
 ): Promise<void> {
   const database = await StoreDatabase.open(StoreFolder.open(path));
   const rules = new FrameRules({ own: flags.own, library: flags.library });
-  const found = await adviceOf(database, { project: flags.project, rules });
+  const advice = await adviceOf(database, { project: flags.project, rules });
   if (flags.json === true) {
-    print(adviceJson(found));
+    print(adviceJson(advice));
     return;
   }
   const screen = new Screen(screenOptions(flags, standardOutput()));
-  printAdvice(screen, found);
+  printAdvice(screen, advice);
   print(screen.text());
 }
 
@@ -226,7 +224,6 @@ interface MergeFlags extends HotColdFlags {
   readonly memprofVersion: MemprofVersion;
 }
 
-/** What `memshade store merge` does. */
 export async function runStoreMerge(path: string, flags: MergeFlags): Promise<void> {
   const database = await StoreDatabase.open(StoreFolder.open(path));
   const schema = flags.fullSchema === true ? MIB_FIELDS : HOT_COLD_FIELDS;
@@ -254,7 +251,6 @@ export async function runStoreMerge(path: string, flags: MergeFlags): Promise<vo
     say(`not cold in enough runs, and so not cold: ${counted(warmed, "context")}`);
 }
 
-/** What `memshade store compact` does. */
 export async function runStoreCompact(
   path: string,
   { olderThan, keep }: { readonly olderThan?: number; readonly keep?: "rollup" },
@@ -267,7 +263,6 @@ export async function runStoreCompact(
     say(`${counted(rolledUp, "run")} older than ${counted(olderThan!, "day")} left as sums by build`);
 }
 
-/** What `memshade store sql` does. */
 export function runStoreSql(dialect: Dialect, store: string): void {
   print(createStatements(dialect, store));
 }

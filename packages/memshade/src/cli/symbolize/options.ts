@@ -18,7 +18,6 @@ import {
   Symbolization,
 } from "./symbolization.ts";
 
-/** What `memshade symbolize` was asked for. */
 export interface SymbolizeOptions {
   binary?: string;
   obj?: string;
@@ -45,7 +44,6 @@ export interface SymbolizeOptions {
   pathMap: PathMap[];
 }
 
-/** The options in the order of the help. */
 export const SYMBOLIZE_OPTIONS: readonly OptionDescription[] = [
   {
     flags: "-e, --binary <file>",
@@ -111,7 +109,7 @@ export const SYMBOLIZE_OPTIONS: readonly OptionDescription[] = [
   { flags: "--exe <file>" },
   { flags: "--print-address" },
   { flags: "--inlining [boolean]" },
-  // What llvm-symbolizer has for files that are not read here, and for what is never done.
+  // Options of llvm-symbolizer that have no effect here.
   { flags: "--default-arch <arch>" },
   { flags: "--cache-size <bytes>" },
   { flags: "--relative-address" },
@@ -120,7 +118,7 @@ export const SYMBOLIZE_OPTIONS: readonly OptionDescription[] = [
   { flags: "--disable-gsym" },
 ];
 
-/** `-e=FILE` is as good as `-e FILE`. */
+/** Accepts `-e=FILE` like `-e FILE`. */
 function valueBehindEquals(text: string): string {
   return text.startsWith("=") ? text.slice(1) : text;
 }
@@ -162,16 +160,16 @@ function addPathMap(text: string, previous: readonly PathMap[]): PathMap[] {
 const BINARY_MISSING =
   "the file that the addresses are in is missing: memshade symbolize --binary app.wasm 0x1a2b";
 
-/** Whether a line of input names a file and a place in it. */
+/** True if a line of input contains a file and an address or symbol. */
 function namesPlace(line: string): boolean {
   const { file, buildId, address, symbol } = parseInputLine(line, false);
   return (file ?? buildId) !== undefined && (address ?? symbol) !== undefined;
 }
 
 /**
- * Answers the addresses of the arguments, or of standard input where there are none.
+ * Answers the addresses of the arguments, or of standard input if there are none.
  *
- * @throws UserError for mistakes of the user
+ * @throws UserError for user mistakes
  */
 export function runSymbolize(addresses: readonly string[], options: SymbolizeOptions): void {
   const style = options.json ? "JSON" : options.outputStyle;
@@ -212,7 +210,7 @@ export function runSymbolize(addresses: readonly string[], options: SymbolizeOpt
   const fromInput = addresses.length === 0 || (addresses.length === 1 && addresses[0] === "-");
   let isBinaryMissing = !hasBinary;
   if (fromInput) {
-    // Somebody waits for an answer that no line could get.
+    // A user at a terminal would wait for an answer that no line can get.
     if (!hasBinary && isatty(0)) throw new UserError(BINARY_MISSING);
     const end = style === "JSON" ? "\n" : "";
     const output = new OutputBuffer();

@@ -14,29 +14,30 @@ import type { DataDeclaration, LocalVariable } from "../../names/symbolize/varia
 import { inLine } from "../../profile/model/printable.ts";
 
 export interface SymbolizationOptions {
-  /** The object; without it each line of input names one. */
+  /** The object; if undefined, each line of input names one. */
   readonly binary: string | undefined;
-  /** The build id by which the object is to be found; `binary` is what it is called then. */
+  /** Build id by which the object is searched; `binary` is then its name in answers. */
   readonly buildId?: string | undefined;
-  /** What addresses are too large by. */
+  /** Offset that is subtracted from each address. */
   readonly adjustment: number;
-  /** In wasm modules, addresses are offsets in the file. */
+  /** True if addresses in wasm modules are offsets in the file. */
   readonly fileOffsets: boolean;
   readonly symbolizer: FileSymbolizerOptions;
   readonly output: Omit<OutputOptions, "sourceOf" | "unknownStart">;
 }
 
-/** Answers lines of input as llvm-symbolizer does. */
 export class Symbolization {
   readonly #options: SymbolizationOptions;
   readonly #output: OutputOptions;
-  /** By name of the module; a sentence where there is none. */
+  /** Symbolizers by module name, or the reason why a module has none. */
   readonly #symbolizers = new Map<string, FileSymbolizer | string>();
-  /** Files of which it has been answered that they cannot be read. */
+  /** Files whose read error was already in an answer. */
   readonly #blamed = new Set<string>();
   readonly #complaints: string[] = [];
   readonly #stale = new Set<string>();
-  /** addr2line names the innermost function where only one is wanted, llvm-symbolizer the outermost. */
+  /**
+   * True if only the innermost function is printed, as addr2line does; llvm-symbolizer prints the outermost.
+   */
   readonly #innermostOnly: boolean;
 
   /** @throws UserError if the binary cannot be read */
@@ -54,20 +55,19 @@ export class Symbolization {
     }
   }
 
-  /** Sentences about files that were not found, or are damaged. */
   complaints(): string[] {
-    const ofFiles = [...this.#symbolizers.values()].flatMap((each) => {
-      if (typeof each === "string") return [];
+    const ofFiles = [...this.#symbolizers.values()].flatMap((symbolizer) => {
+      if (typeof symbolizer === "string") return [];
       const why =
-        each.damage?.kind === "unsupported" ? "is not all understood" : "is damaged, not all is known";
-      const damaged = each.damage === undefined ? [] : [`${why}: ${each.damage.message}`];
-      return [...damaged, ...each.missing].map((end) => `${each.path} ${end}`);
+        symbolizer.damage?.kind === "unsupported" ? "is not all understood" : "is damaged, not all is known";
+      const damaged = symbolizer.damage === undefined ? [] : [`${why}: ${symbolizer.damage.message}`];
+      return [...damaged, ...symbolizer.missing].map((end) => `${symbolizer.path} ${end}`);
     });
     const stale = [...this.#stale].map((path) => `${path}: ${STALE}`);
     return [...this.#complaints, ...new Set(ofFiles), ...stale];
   }
 
-  /** Whether a line has neither an address nor a symbol of its file, which is there and can be read. */
+  /** True if a line has neither an address nor a symbol of its file, and the file can be read. */
   isUnknown(line: string): boolean {
     const { binary } = this.#options;
     const { file, buildId, address, symbol } = parseInputLine(line, binary !== undefined);
@@ -79,10 +79,10 @@ export class Symbolization {
     return name === "" || !hasSymbol(symbolizer, name);
   }
 
-  /** The answer to one line; lines that ask for nothing known get `??`. */
+  /** Returns the answer to one line; `??` if there is no match. */
   answer(line: string): string {
     const { binary } = this.#options;
-    // llvm-symbolizer has no module for empty lines, but one for lines of blanks.
+    // llvm-symbolizer has no module for empty lines, but has one for blank lines.
     if (line === "") return formatFrames({ module: "" }, [], this.#output);
     const input = parseInputLine(line, binary !== undefined);
     const { address, symbol, buildId } = input;
@@ -94,7 +94,7 @@ export class Symbolization {
         : { module, address: input.exactAddress ?? hex(address) };
     const symbolizer = this.#symbolizerOf(module, buildId);
     if (typeof symbolizer === "string" && this.#output.style === "JSON" && !this.#blamed.has(module)) {
-      // As llvm-symbolizer, which says it of a file once.
+      // llvm-symbolizer reports it once for each file, too.
       if (buildId === undefined) this.#blamed.add(module);
       return formatError(request, symbolizer);
     }
@@ -135,7 +135,7 @@ export class Symbolization {
     }
   }
 
-  /** A module's debug information is asked until it is known to be of other code. */
+  /** Checks a module's debug information until it is known to belong to other code. */
   #noteStale({ path, symbolizer }: FileSymbolizer, place: number): void {
     if (symbolizer.object.kind === "wasm" && !this.#stale.has(path) && symbolizer.isStaleAt(place))
       this.#stale.add(path);
@@ -148,7 +148,10 @@ export class Symbolization {
     return place < 0 ? place + 2 ** 64 : place;
   }
 
-  /** The symbolizer of a file, or of the object with a build id; or why there is none, as llvm-symbolizer says it. */
+  /**
+   * Returns the symbolizer of a file or of the object with a build id, or the reason why there is none, in
+   * llvm-symbolizer's words.
+   */
   #symbolizerOf(module: string, buildId?: string): FileSymbolizer | string {
     let symbolizer = this.#symbolizers.get(module);
     if (symbolizer === undefined) {
@@ -170,7 +173,6 @@ export class Symbolization {
   }
 }
 
-/** @throws UserError if none is found */
 function findByBuildId(buildId: string, finder: ObjectFinder | undefined): LoadedObject {
   const found = (finder ?? new ObjectFinder()).findByBuildId(buildId);
   if (found === undefined) throw new UserError(`no object with the build id ${buildId} was found`);
@@ -178,8 +180,8 @@ function findByBuildId(buildId: string, finder: ObjectFinder | undefined): Loade
 }
 
 /**
- * Where the symbols of a name are, each with the place of its first instruction, or of one behind it that is still its
- * own. As in llvm-symbolizer, what no source file is known of is left out.
+ * Returns the source locations of a symbol's name, each for its first instruction or one behind it that still
+ * belongs to it. Like llvm-symbolizer, leaves out locations without a source file.
  */
 function placesOf({ symbolizer }: FileSymbolizer, symbol: string, offset: number): Frame[] {
   const places: Frame[] = [];
@@ -196,7 +198,7 @@ function hasSymbol({ symbolizer }: FileSymbolizer, name: string): boolean {
   return false;
 }
 
-/** Reads sources once each; those that are not there are no lines. */
+/** Returns a function that reads each source once; undefined for a missing file. */
 function createSourceReader(): (file: string) => readonly string[] | undefined {
   const sources = new Map<string, readonly string[] | undefined>();
   return (file) => {
@@ -210,28 +212,25 @@ function createSourceReader(): (file: string) => readonly string[] | undefined {
   };
 }
 
-/** A line of input, as llvm-symbolizer understands it. */
 interface InputLine {
   readonly command: "CODE" | "DATA" | "FRAME";
-  /** The file, where no `--binary` names it. */
   readonly file?: string;
   /** Build id of an object, in hexadecimal, in place of a file. */
   readonly buildId?: string;
-  /** An address; without one and without a symbol, nothing that could be answered. */
+  /** An address. A line without an address and a symbol has no answer. */
   readonly address?: number;
-  /** The address in hexadecimal, where a number cannot hold it exactly. */
+  /** The address in hexadecimal if a number cannot hold it exactly. */
   readonly exactAddress?: string;
   readonly symbol?: string;
-  /** Added to the address of the symbol. */
   readonly offset: number;
-  /** The address is an offset in the file of a wasm module: the line is one of an engine's stack trace. */
+  /** True if the address is an offset in the file of a wasm module, from a stack trace of an engine. */
   readonly inFile?: boolean;
 }
 
 const COMMAND = /^(CODE|DATA|FRAME)(?=\s)/;
-/** Few enough digits for a number to hold them all. */
+/** Address with few enough digits for an exact number. */
 const PLAIN_ADDRESS = /^0x[0-9a-fA-F]{1,13}$/;
-/** A frame in wasm in the stack traces of V8 and SpiderMonkey, of wasmtime, and of Wasmer. */
+/** Frames in wasm in stack traces of V8 and SpiderMonkey, of wasmtime, and of Wasmer. */
 const TRACES: readonly RegExp[] = [
   /:wasm-function\[\d+\]:(0x[0-9a-f]{1,13})\)?\s*$/i,
   /^\s*\d+:\s+(0x[0-9a-f]{1,13}) - \S/i,
@@ -241,20 +240,20 @@ const PREFIXES = /^(?:(?:FILE|BUILDID):\s*)*/;
 const NAME = /^(?:"([^"]*)"|'([^']*)'|([^\s"']\S*))/;
 
 /**
- * Reads `[CODE|DATA|FRAME] [[FILE:]FILE|BUILDID:ID] ADDRESS` or `… SYMBOL[+OFFSET]`. What cannot be read asks for
- * neither an address nor a symbol. With a file, frames in wasm of an engine's stack trace are read as well.
+ * Parses `[CODE|DATA|FRAME] [[FILE:]FILE|BUILDID:ID] ADDRESS` or `… SYMBOL[+OFFSET]`. An unreadable line has
+ * neither an address nor a symbol. With a file, frames in wasm of an engine's stack trace are parsed as well.
  *
- * @param hasFile lines have no file, as the program was told one
+ * @param hasFile true if `--binary` names the file, so lines do not
  */
 export function parseInputLine(line: string, hasFile: boolean): InputLine {
-  // Nearly all lines are this.
+  // Fast path for the most frequent form.
   if (hasFile && PLAIN_ADDRESS.test(line)) return { command: "CODE", address: Number(line), offset: 0 };
   const inTrace = hasFile ? traceAddress(line) : undefined;
   if (inTrace !== undefined) return { command: "CODE", address: inTrace, offset: 0, inFile: true };
   let rest = line.trimStart();
-  const given = COMMAND.exec(rest)?.[1] as InputLine["command"] | undefined;
-  const command = given ?? "CODE";
-  rest = rest.slice(given?.length ?? 0).trim();
+  const givenCommand = COMMAND.exec(rest)?.[1] as InputLine["command"] | undefined;
+  const command = givenCommand ?? "CODE";
+  rest = rest.slice(givenCommand?.length ?? 0).trim();
   const prefixes = PREFIXES.exec(rest)![0];
   rest = rest.slice(prefixes.length);
   if (hasFile) return prefixes === "" ? placeOf(rest, { command }) : { command, offset: 0 };
@@ -275,30 +274,30 @@ function traceAddress(line: string): number | undefined {
   return undefined;
 }
 
-/** A build id in lower case, of whole bytes; undefined for what is no number in hexadecimal. */
+/** Returns a build id in lower case, as whole bytes; undefined if the text is not hexadecimal. */
 export function parseBuildId(text: string): string | undefined {
   if (!/^[0-9a-fA-F]+$/.test(text)) return undefined;
   return `${text.length % 2 === 0 ? "" : "0"}${text.toLowerCase()}`;
 }
 
-/** Reads what follows the file, an address or a symbol, and ignores the rest of the line. */
-function placeOf(text: string, asked: Pick<InputLine, "command" | "file" | "buildId">): InputLine {
+/** Parses an address or a symbol after the file; the rest of the line is ignored. */
+function placeOf(text: string, parsed: Pick<InputLine, "command" | "file" | "buildId">): InputLine {
   const place = /^\S*/.exec(text)![0];
-  if (place === "") return { ...asked, offset: 0 };
+  if (place === "") return { ...parsed, offset: 0 };
   const address = parseAddress(place);
   if (address !== undefined) {
     const exact = address > Number.MAX_SAFE_INTEGER ? BigInt(place) : undefined;
-    if (exact === undefined) return { ...asked, address, offset: 0 };
-    if (exact < 2n ** 64n) return { ...asked, address, exactAddress: `0x${exact.toString(16)}`, offset: 0 };
+    if (exact === undefined) return { ...parsed, address, offset: 0 };
+    if (exact < 2n ** 64n) return { ...parsed, address, exactAddress: `0x${exact.toString(16)}`, offset: 0 };
   }
-  if (/^\d/.test(place)) return { ...asked, offset: 0 };
+  if (/^\d/.test(place)) return { ...parsed, offset: 0 };
   const plus = place.lastIndexOf("+");
   const offset = plus > 0 ? parseAddress(place.slice(plus + 1)) : undefined;
   const symbol = offset === undefined ? place : place.slice(0, plus);
-  return { ...asked, symbol, offset: offset ?? 0 };
+  return { ...parsed, symbol, offset: offset ?? 0 };
 }
 
-/** A number as C writes it (hexadecimal, binary, octal or decimal); undefined for anything else. */
+/** Parses a number in C syntax (hexadecimal, binary, octal or decimal); undefined for anything else. */
 export function parseAddress(text: string): number | undefined {
   if (/^0[xX][0-9a-fA-F]+$/.test(text) || /^(0|[1-9][0-9]*)$/.test(text)) return Number(text);
   if (/^0[bB][01]+$/.test(text)) return Number(text);
@@ -306,35 +305,31 @@ export function parseAddress(text: string): number | undefined {
   return octal === null ? undefined : Number.parseInt(octal[1]!, 8);
 }
 
-/** Output of llvm-symbolizer: its own, that of addr2line, or JSON. */
+/** Format of the output: llvm-symbolizer's own, addr2line's, or JSON. */
 export type OutputStyle = "LLVM" | "GNU" | "JSON";
 
 export interface OutputOptions {
   readonly style: OutputStyle;
-  /** Whether lines with function names are printed. */
   readonly printFunctions: boolean;
   readonly printAddress: boolean;
   readonly pretty: boolean;
   readonly verbose: boolean;
-  /** What stands for the file in which a function begins where that is not known. */
+  /** File name for a function's start if it is unknown. */
   readonly unknownStart: string;
-  /** Lines of source around each place, 0 for none; `sourceOf` reads them. */
+  /** Lines of source around each location, 0 for none; `sourceOf` reads them. */
   readonly contextLines: number;
   readonly sourceOf: (file: string) => readonly string[] | undefined;
 }
 
-/** What a line of input asks for. */
 interface Request {
   readonly module: string;
   /** Hexadecimal; undefined if the line has no address. */
   readonly address?: string;
-  /** A name instead of an address. */
   readonly symbol?: string;
 }
 
 const UNKNOWN: Frame = { line: 0, column: 0, discriminator: 0, startLine: 0, inlined: false };
 
-/** Answer to a request for the code at an address. */
 export function formatFrames(request: Request, frames: readonly Frame[], options: OutputOptions): string {
   if (options.style === "JSON") return `${jsonOfFrames(request, frames)}`;
   let text = formatHeader(request, options);
@@ -343,7 +338,7 @@ export function formatFrames(request: Request, frames: readonly Frame[], options
   return text + footerOf(options);
 }
 
-/** Answer to a request for the data at an address; where it is declared, by debug information, or by the symbol. */
+/** Returns the answer for the data at an address: its declaration in the debug information, or its symbol. */
 export function formatData(
   request: Request,
   symbol: Pick<ObjectSymbol, "name" | "address" | "size" | "file"> | undefined,
@@ -361,7 +356,6 @@ export function formatData(
   return `${formatHeader(request, options)}${name === "" ? "??" : inLine(name)}\n${address} ${size}\n${place}\n${footerOf(options)}`;
 }
 
-/** Answer to a request for the variables of the function at an address. */
 export function formatVariables(
   request: Request,
   variables: readonly LocalVariable[],
@@ -390,17 +384,16 @@ function jsonOfVariable(variable: LocalVariable): string {
   );
 }
 
-/** Answer to a request for the places of a symbol. */
 function formatSymbol(request: Request, places: readonly Frame[], options: OutputOptions): string {
   if (options.style === "JSON") {
     const locations = places.map(jsonOfFrame).join(",");
     return `{"Loc":[${locations}],"ModuleName":${JSON.stringify(request.module)}${symbolMember(request)}}`;
   }
-  const shown = places.length === 0 ? [UNKNOWN] : places;
-  return shown.map((place) => formatFrame(place, false, options)).join("") + footerOf(options);
+  const shownPlaces = places.length === 0 ? [UNKNOWN] : places;
+  return shownPlaces.map((place) => formatFrame(place, false, options)).join("") + footerOf(options);
 }
 
-/** In JSON, the answer where there is no object to look into. */
+/** Returns the JSON answer if there is no object to search. */
 function formatError(request: Request, message: string): string {
   const error = `"Error":{"Message":${JSON.stringify(message)}}`;
   return `{${addressMember(request)}${error},"ModuleName":${JSON.stringify(request.module)}${symbolMember(request)}}`;
@@ -448,14 +441,14 @@ function formatVerbose(frame: Frame, file: string, { style, unknownStart }: Outp
   return `${lines.join("\n")}\n`;
 }
 
-/** The lines around a place, the place's own marked. */
+/** Returns the lines around a location, with a mark at its own line. */
 function formatContext({ file, line }: Frame, { contextLines, sourceOf }: OutputOptions): string {
   if (contextLines <= 0 || file === undefined) return "";
   const source = sourceOf(file);
   if (source === undefined) return "";
   const first = Math.max(1, line - Math.floor(contextLines / 2));
   const last = Math.min(source.length, first + contextLines - 1);
-  // llvm-symbolizer rounds the logarithm up: 100 counts as two digits wide.
+  // llvm-symbolizer rounds the logarithm up, so 100 counts as two digits wide.
   const width = Math.ceil(Math.log10(first + contextLines - 1));
   let text = "";
   for (let number = first; number <= last; number++)
@@ -472,8 +465,8 @@ function symbolMember({ symbol }: Request): string {
 }
 
 function jsonOfFrames(request: Request, frames: readonly Frame[]): string {
-  const shown = frames.length === 0 ? [UNKNOWN] : frames;
-  const symbols = shown.map(jsonOfFrame).join(",");
+  const shownFrames = frames.length === 0 ? [UNKNOWN] : frames;
+  const symbols = shownFrames.map(jsonOfFrame).join(",");
   return `{${addressMember(request)}"ModuleName":${JSON.stringify(request.module)},"Symbol":[${symbols}]}`;
 }
 

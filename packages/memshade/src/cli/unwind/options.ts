@@ -28,7 +28,6 @@ export interface UnwindOptions {
   readonly open?: boolean;
 }
 
-/** The options in the order of the help. */
 export const UNWIND_OPTIONS: readonly OptionDescription[] = [
   {
     flags: "--binary-path <dir>",

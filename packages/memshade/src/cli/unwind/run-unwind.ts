@@ -38,7 +38,6 @@ import { writePage } from "../report/write-page.ts";
 import type { UnwindOptions } from "./options.ts";
 import { EventChoice, finderOf, perfProfile, unwoundImage, walkOptions } from "./sample-profile.ts";
 
-/** What `memshade unwind` does. */
 export async function runUnwind(input: string, options: UnwindOptions): Promise<void> {
   checkOptions(options);
   if (options.format === "pprof" && options.out === undefined && process.stdout.isTTY)
@@ -128,7 +127,6 @@ async function printNamed(dump: Dump, options: UnwindOptions, output: Output): P
 const USUAL_ROWS = 20;
 const TERMINAL_COLUMNS = 80;
 
-/** The threads of a dump, with names. */
 function unwindThreads(dump: Dump & { kind: "image" }, options: UnwindOptions, output: Output): void {
   const stacks = unwoundImage(dump, options);
   const namer = loadFrameNamer(preferAsGdb, finderOf(options));
@@ -138,7 +136,7 @@ function unwindThreads(dump: Dump & { kind: "image" }, options: UnwindOptions, o
   } else writeAll(output, SAMPLE_FORMATS[options.format].write(profileOfImage(stacks, namer), 0));
 }
 
-/** The samples of perf.data, with names: their sum, or each. */
+/** Prints the samples of perf.data with names: their sum, or each sample. */
 async function unwindSamples(
   dump: Dump & { kind: "perf" },
   options: UnwindOptions,
@@ -161,7 +159,7 @@ async function unwindSamples(
       format === "folded" && events.length > 1
         ? [`samples of ${added} are added up: --event NAME chooses one`]
         : [];
-    tell([...recording.notes, ...mixed]);
+    printNotes([...recording.notes, ...mixed]);
     const hasPeriods = format === "pprof" && profile.valueTypes.length > 1;
     writeAll(output, SAMPLE_FORMATS[format].write(profile, hasPeriods ? 1 : 0));
   }
@@ -197,11 +195,11 @@ async function writeEach(
   });
   choice.check(stacks.header);
   if (format === "json") output.write("]\n");
-  tell([...gaps, ...stacks.gaps, ...cut.inWords()]);
+  printNotes([...gaps, ...stacks.gaps, ...cut.inWords()]);
 }
 
-/** Says what has no place in the output. */
-function tell(notes: readonly string[]): void {
+/** Prints notes that have no place in the output. */
+function printNotes(notes: readonly string[]): void {
   for (const note of notes) process.stderr.write(`memshade: ${printable(note)}\n`);
 }
 
@@ -212,13 +210,12 @@ function writeAll(output: Output, pieces: Iterable<string | Uint8Array>): void {
 const ROWS = 20;
 const COLUMNS = 80;
 
-/** A page, and the same as text for readers without scripts. */
+/** A page, and the same content as text for readers without scripts. */
 interface PageAndText {
   readonly page: PageData;
   readonly text: string;
 }
 
-/** The stacks of a dump or recording as a page. */
 async function pageOfDump(dump: Dump, options: UnwindOptions): Promise<PageAndText> {
   return dump.kind === "image" ? pageOfThreads(dump, options) : pageOfRecording(dump, options);
 }

@@ -22,7 +22,7 @@ import type { NativeRecording } from "../../profile/model/native-stacks.ts";
 import type { SampleProfile } from "../../profile/model/sample-profile.ts";
 import type { UnwindOptions } from "./options.ts";
 
-/** The events of a recording that `--event` asks for: all of them without it. */
+/** Events of a recording that `--event` selects; all without it. */
 export class EventChoice {
   readonly #name: string | undefined;
 
@@ -34,7 +34,6 @@ export class EventChoice {
     return this.#name === undefined || isEventOf(event, this.#name);
   }
 
-  /** Whether samples of an event are asked for. */
   has(event: number, header: PerfHeader): boolean {
     return this.isNamed(header.events[event]!.name);
   }
@@ -51,9 +50,9 @@ type ImageDump = Dump & { kind: "image" };
 type PerfDump = Dump & { kind: "perf" };
 
 /**
- * The stacks in a core dump, a minidump or perf.data, with names and added up.
+ * Loads the stacks of a core dump, a minidump or perf.data, with names, and adds them up.
  *
- * @throws UserError in one line if it is none of these
+ * @throws UserError in one line for other files
  */
 export async function loadSampleProfile(file: string, options: UnwindOptions): Promise<SampleProfile> {
   const dump = await openDump(file);
@@ -65,7 +64,6 @@ export async function loadSampleProfile(file: string, options: UnwindOptions): P
   }
 }
 
-/** The threads of a dump. */
 export function unwoundImage({ image }: ImageDump, options: UnwindOptions): ImageStacks {
   const finder = finderOf(options);
   return unwindImage(
@@ -78,7 +76,6 @@ export function unwoundImage({ image }: ImageDump, options: UnwindOptions): Imag
   );
 }
 
-/** The samples of perf.data added up, and what the recording says of itself. */
 export async function perfProfile(
   { source, gaps }: PerfDump,
   options: UnwindOptions,
@@ -113,7 +110,6 @@ export async function perfProfile(
   };
 }
 
-/** Finds objects where the options say. */
 export function finderOf({ binaryPath = [], sysroot, debugFileDirectory }: UnwindOptions): ObjectFinder {
   return new ObjectFinder({
     binaryPaths: binaryPath,
@@ -122,7 +118,6 @@ export function finderOf({ binaryPath = [], sysroot, debugFileDirectory }: Unwin
   });
 }
 
-/** How stacks are walked. */
 export function walkOptions({ framePointers, scan, maxFrames }: UnwindOptions): WalkOptions {
   return { framePointers, scan: scan === true, ...(maxFrames === undefined ? {} : { maxFrames }) };
 }

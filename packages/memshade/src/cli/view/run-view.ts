@@ -7,22 +7,22 @@ import { type ViewContents, ViewModel } from "../../show/report/terminal/view/vi
 import { initialState, type Size, type ViewState } from "../../show/report/terminal/view/view-state.ts";
 
 const ESCAPE = "\u001b";
-/** The other screen of the terminal, without a cursor and without lines that wrap. */
+/** Alternate screen of the terminal, without a cursor and line wrapping. */
 const ENTER = `${ESCAPE}[?1049h${ESCAPE}[?25l${ESCAPE}[?7l`;
 const LEAVE = `${ESCAPE}[?7h${ESCAPE}[?25h${ESCAPE}[?1049l`;
-/** The process has stopped by then, if it does. */
+/**
+ * Delay before the terminal is used again after a stop request, in milliseconds. The process is stopped by
+ * then, if a shell waits.
+ */
 const RESUME_MS = 50;
-/** Signals that end a program, with their numbers: its exit code is 128 more. */
+/** Signals that end a program, with their numbers. The exit code is 128 + number. */
 const ENDS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
 
-/** What happens at a terminal. */
 export interface TerminalEvents {
-  /** The name of a key, or its character. */
+  /** Receives the name of a key, or its character. */
   key(key: string): void;
   resize(): void;
-  /** Somebody or something ends the program, with this exit code. */
   end(exitCode: number): void;
-  /** Something went wrong that nobody caught. */
   fail(error: unknown): void;
 }
 
@@ -35,7 +35,7 @@ interface Keypress {
 
 const NAMES: Readonly<Record<string, string>> = { return: "enter", space: " " };
 
-/** A terminal that shows whole screens. However the program ends, it is as before afterwards. */
+/** A terminal that shows whole screens. It is restored whenever and however the program ends. */
 class FullScreen {
   readonly #input = process.stdin;
   readonly #output = process.stdout;
@@ -57,7 +57,7 @@ class FullScreen {
     this.#on(this.#input, "end", () => this.#events.end(0));
     this.#on(this.#output, "resize", () => this.#events.resize());
     this.#on(process, "uncaughtException", (error: Error) => this.#events.fail(error));
-    // Whatever else ends the process comes by here.
+    // Handles every other end of the process.
     this.#on(process, "exit", () => this.#leave());
     for (const [signal, number] of Object.entries(ENDS))
       this.#on(process, signal, () => this.#events.end(128 + number));
@@ -105,7 +105,10 @@ class FullScreen {
     if (key !== undefined) this.#events.key(key);
   }
 
-  /** As shells expect it of Ctrl-Z: the terminal is theirs until the program goes on. Where no shell waits, it goes on at once. */
+  /**
+   * Handles Ctrl-Z as shells expect: releases the terminal until the program continues. Without a waiting
+   * shell, it continues at once.
+   */
   #suspend(): void {
     this.#leave();
     process.kill(process.pid, "SIGTSTP");
@@ -124,7 +127,7 @@ class FullScreen {
   }
 }
 
-/** Shows what is in a run until somebody has seen enough. The result is the exit code. */
+/** Shows a run until the user quits. Resolves to the exit code. */
 export function runView(contents: ViewContents): Promise<number> {
   return new Promise((resolve, reject) => {
     const paint: Paint = createPaint(wantsColors("auto", true, process.env));
@@ -139,7 +142,7 @@ export function runView(contents: ViewContents): Promise<number> {
       terminal.close();
       resolve(exitCode);
     };
-    /** What goes wrong in a listener would be told over the screen. */
+    /** An error in a listener would be printed over the screen, so the terminal is closed first. */
     const guarded =
       <Args extends unknown[]>(action: (...args: Args) => void) =>
       (...args: Args): void => {

@@ -9,22 +9,21 @@ import {
 } from "./code.ts";
 import { ALLOCATABLE, ALLOCATABLE_VECTORS, ARGUMENTS, CALLEE_SAVED, maskOf } from "./convention.ts";
 
-/** Where each value lives: a register's number, or NONE for one that lies on the stack. */
+/** Home of each value: the number of a register, or NONE for a value on the stack. */
 export interface Assignment extends Pick<Ranges, "dead" | "readParameters"> {
   registers: Int8Array;
-  /** Those of them that the function must give back as it got them. */
   saved: number[];
 }
 
 const VECTOR_SHIFT = 16;
 const ALL_VECTORS = 0xffff << VECTOR_SHIFT;
-/** Saving a register and restoring it. */
 const COST_OF_SAVING = 2;
 const SAVED_MASK = maskOf(CALLEE_SAVED);
 
 /**
- * Gives registers to values, the heaviest value first: one that no other value has anywhere in its ranges, if possible one that it is
- * moved from or to. A value keeps its place all its life. `limit`: how many registers of each kind are given.
+ * Assigns registers to values, the heaviest value first. A value gets a register that is free in all its ranges, if
+ * possible the register of a value that it is moved from or to. A value has the same home all its life. `limit`:
+ * number of registers of each kind.
  */
 export function assignRegisters(code: FunctionCode, limit = ALLOCATABLE_VECTORS): Assignment {
   const { instructions, vector } = code;
@@ -43,21 +42,28 @@ export function assignRegisters(code: FunctionCode, limit = ALLOCATABLE_VECTORS)
     const taken = takenIn(busy, ranges[value]) >>> shift;
     const choices = vector[value] ? vectors : general;
     const hinted = hints[value].map((hint) => (hint < 0 ? ~hint : registers[hint]));
-    const found = [...hinted.filter((one) => choices.includes(one)), ...choices].find((register) => {
-      if ((taken & (1 << register)) !== 0) return false;
-      const fresh = shift === 0 && (SAVED_MASK & ~saved & (1 << register)) !== 0;
-      return !fresh || weights[value] > COST_OF_SAVING;
-    });
+    const found = [...hinted.filter((candidate) => choices.includes(candidate)), ...choices].find(
+      (register) => {
+        if ((taken & (1 << register)) !== 0) return false;
+        const fresh = shift === 0 && (SAVED_MASK & ~saved & (1 << register)) !== 0;
+        return !fresh || weights[value] > COST_OF_SAVING;
+      },
+    );
     if (found === undefined) continue;
     registers[value] = found;
     if (shift === 0) saved |= (1 << found) & SAVED_MASK;
     for (let i = 0; i < ranges[value].length; i += 2)
       for (let at = ranges[value][i]; at < ranges[value][i + 1]; at++) busy[at] |= (1 << found) << shift;
   }
-  return { registers, dead, readParameters, saved: CALLEE_SAVED.filter((one) => (saved & (1 << one)) !== 0) };
+  return {
+    registers,
+    dead,
+    readParameters,
+    saved: CALLEE_SAVED.filter((register) => (saved & (1 << register)) !== 0),
+  };
 }
 
-/** At each position the registers that an instruction overwrites: general ones in the lower half. */
+/** Registers that an instruction overwrites, at each position: general registers in the lower half. */
 function overwritten(instructions: readonly Instruction[], dead: Uint8Array): Uint32Array {
   const busy = new Uint32Array(instructions.length * POSITIONS);
   instructions.forEach(({ kills, killsVectors }, at) => {
@@ -73,7 +79,9 @@ function takenIn(busy: Uint32Array, ranges: readonly number[]): number {
   return taken;
 }
 
-/** For each value the values whose register saves a move, and registers, as their complement. */
+/**
+ * Lists, for each value, the values whose register saves a move. A register among them is given as its complement.
+ */
 function findHints(code: FunctionCode, dead: Uint8Array): number[][] {
   const { instructions, vector, parameters } = code;
   const hints: number[][] = vector.map(() => []);
@@ -103,15 +111,14 @@ function findHints(code: FunctionCode, dead: Uint8Array): number[][] {
   return hints;
 }
 
-/** Instructions that are run one after another, `[start, end)`. */
+/** Instructions that run one after another, `[start, end)`. */
 interface Block {
   start: number;
   end: number;
-  /** Indices of blocks that may run next. */
   next: number[];
 }
 
-/** What is alive at the end of each block: a bit for each value, 32 to a word. */
+/** Values alive at the end of each block: a bit for each value, 32 to a word. */
 interface Liveness {
   blocks: Block[];
   liveOut: Uint32Array[];
@@ -169,29 +176,27 @@ function findBlocks({ instructions, labels }: FunctionCode): Block[] {
   blocks.forEach((block, i) => {
     const { op, label, labels } = instructions[block.end - 1];
     if (op === "branch" || op === "jump") block.next.push(blockOf[label]);
-    if (op === "table") block.next.push(...new Set(labels.map((one) => blockOf[one])));
+    if (op === "table") block.next.push(...new Set(labels.map((target) => blockOf[target])));
     if (!LEAVING.includes(op) && i + 1 < blocks.length) block.next.push(i + 1);
   });
   return blocks;
 }
 
 /*
- * Instruction k has three positions: at 3k it reads, at 3k + 1 it overwrites what it overwrites, at 3k + 2 it writes its result. So a
- * result may take the register of an operand that nobody reads later.
+ * Instruction k has three positions: it reads at 3k, overwrites registers at 3k + 1 and writes its result at 3k +
+ * 2. A result may therefore take the register of an operand that no later instruction reads.
  */
 const KILLS = 1;
 const WRITES = 2;
 const POSITIONS = 3;
 
-/** What is known of each value. */
 interface Ranges {
-  /** Pairs: the value has to be kept in `[from, to)`. */
+  /** Pairs: the value must be kept in `[from, to)`. */
   ranges: number[][];
-  /** How often it is used, a use in a loop counting 8 times. */
+  /** Number of uses, where a use in a loop counts 8 times. */
   weights: Float64Array;
-  /** Instructions whose result nobody reads and that do nothing else. */
   dead: Uint8Array;
-  /** Of the parameters, whether their first content is read at all. */
+  /** True for each parameter whose initial content is read. */
   readParameters: boolean[];
 }
 
@@ -204,7 +209,6 @@ function findRanges(code: FunctionCode): Ranges {
   const weights = new Float64Array(vector.length);
   const dead = new Uint8Array(instructions.length);
   const readParameters = parameters.map(() => false);
-  /** Where the value's range ends that is open; 0 where none is. */
   const open = new Uint32Array(vector.length);
 
   for (let i = blocks.length - 1; i >= 0; i--) {
@@ -229,7 +233,6 @@ function findRanges(code: FunctionCode): Ranges {
         if (isConstant(source)) continue;
         for (const value of valuesOf(source)) {
           weights[value] += weight;
-          // An operand that was open is read again further down.
           if (open[value] === 0) open[value] = position + (late ? WRITES : KILLS);
         }
       }

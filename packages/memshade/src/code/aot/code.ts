@@ -1,18 +1,20 @@
 import type { Condition } from "../x64/index.ts";
 
-/** A virtual register: a number in a function. i32 values in one have zeros in their upper half. */
+/** Virtual register: a number in a function. A register with an i32 has zeros in its upper half. */
 export type Value = number;
 
-/** In the place of a value that is not there. */
 export const NONE: Value = -1;
 
-/** A number: signed if it is an i64, unsigned if it is an i32, as registers hold it. */
+/** Number as a register holds it: an i64 is signed, an i32 unsigned. */
 export interface Constant {
   readonly kind: "constant";
   readonly value: bigint;
 }
 
-/** base + index · scale + displacement. `linear`: relative to linear memory; displacement is then below 2^33, else 32 bits, signed. */
+/**
+ * Address: base + index · scale + displacement. A `linear` address is relative to linear memory, and its
+ * displacement is below 2^33. Other displacements are signed and have 32 bits.
+ */
 export interface Address {
   readonly kind: "address";
   readonly base: Value;
@@ -24,13 +26,10 @@ export interface Address {
 
 export type Source = Value | Constant | Address;
 
-/** The instructions between wasm and x86-64; `emit/` says what each becomes. `from` lists their operands. */
+/** Instructions between wasm and x86-64; `emit/` translates them. `from` lists their operands. */
 export type Operation =
-  // to ← a, of general or vector registers
   | "move"
-  // to ← the address itself
   | "lea"
-  // to ← a `name` b
   | "arithmetic"
   | "shift"
   // `signed`, `remainder` by name: div_s, div_u, rem_s, rem_u
@@ -39,7 +38,6 @@ export type Operation =
   | "count"
   // to ← `bytes` of a value or a place, extended
   | "load"
-  // place ← `bytes` of a
   | "store"
   // place ← place `name` a
   | "update"
@@ -62,7 +60,6 @@ export type Operation =
   | "copy"
   // place, value; name: lock xadd, xchg
   | "exchange"
-  // place, expected, replacement
   | "compare exchange"
   | "fence"
   // `name` is the C function; the number of a system call; what of the frame or the image
@@ -91,10 +88,8 @@ export interface Instruction {
   from: readonly Source[];
   /** 64 bits */
   wide: boolean;
-  /** how many loops are around it */
   depth: number;
   name: string;
-  /** how two operands are compared: an instruction that sets flags */
   comparison: "cmp" | "test" | "ptest";
   condition: Condition;
   bytes: number;
@@ -103,25 +98,22 @@ export interface Instruction {
   labels: readonly number[];
   number: number;
   content: Uint8Array | undefined;
-  /** It cannot be left out when nobody reads `to`. */
+  /** True if the instruction must stay even if `to` is never read. */
   effect: boolean;
-  /** General registers that it overwrites, one bit each, and whether it overwrites all vector registers. */
+  /** Overwritten general registers, one bit each, and a flag for all vector registers. */
   kills: number;
   killsVectors: boolean;
   /** Operands are read after registers are overwritten. */
   late: boolean;
 }
 
-/** A function between lowering and emitting. */
 export interface FunctionCode {
   index: number;
   exported: boolean;
   instructions: Instruction[];
-  /** of each value, whether it is a vector */
   vector: boolean[];
-  /** the values of the parameters */
   parameters: readonly Value[];
-  /** of each parameter, whether it has 64 bits or more */
+  /** true for each parameter of 64 bits or more */
   wideParameters: readonly boolean[];
   labels: number;
 }
@@ -130,7 +122,7 @@ export function constant(value: bigint | number): Constant {
   return { kind: "constant", value: BigInt(value) };
 }
 
-/** A constant as a signed number of 64 or 32 bits. */
+/** Returns a constant as a signed number of 64 or 32 bits. */
 export function signedValue({ value }: Constant, wide: boolean): bigint {
   return BigInt.asIntN(wide ? 64 : 32, value);
 }
@@ -143,7 +135,6 @@ export function isAddress(source: Source): source is Address {
   return typeof source === "object" && source.kind === "address";
 }
 
-/** The values that an operand reads. */
 export function valuesOf(source: Source): readonly Value[] {
   if (typeof source === "number") return source === NONE ? [] : [source];
   if (source.kind === "constant") return [];

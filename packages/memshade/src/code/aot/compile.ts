@@ -38,10 +38,9 @@ import { INTEGER_RULES } from "./lower/integers.ts";
 import { MEMORY_RULES, store, VECTOR_RULES } from "./lower/vectors.ts";
 import { type CompileOptions, ModuleContext } from "./module-context.ts";
 
-/** The import module whose functions are instructions. */
 const NATIVE_MODULE = "native";
 
-/** What a function knows about the frame it was called with, and addresses in the image. */
+/** Functions that read the caller's frame, and addresses in the image. */
 const FRAME_WORDS = ["returnAddress", "stackPointer", "framePointer"];
 const IMAGE_ADDRESSES: Readonly<Record<string, string>> = {
   text: "text",
@@ -49,7 +48,6 @@ const IMAGE_ADDRESSES: Readonly<Record<string, string>> = {
   memorySlot: "memory",
 };
 
-/** Appends what an imported function of the module `native` stands for. */
 function nativeCall(body: BodyLowering, name: string, type: FuncType): void {
   if (name === "load128" || name === "store128") {
     accessVector(body, name, type);
@@ -104,7 +102,7 @@ function accessVector(body: BodyLowering, name: string, type: FuncType): void {
   builder.add("vector store", NONE, [processPlace(body, stack.pop()), value], { bytes: 16 });
 }
 
-/** The place in the process that an entry is the address of. Its 64 bits wrap as those of the machine do. */
+/** Place in the process that an entry addresses. The 64 bits wrap as those of the machine do. */
 function processPlace({ stack }: BodyLowering, entry: Entry): Address {
   if (typeof entry === "object" && entry.kind === "sum" && entry.wide) return entry.address;
   return { kind: "address", base: stack.value(entry), index: NONE, scale: 1, displacement: 0, linear: false };
@@ -112,7 +110,7 @@ function processPlace({ stack }: BodyLowering, entry: Entry): Address {
 
 function systemCall(body: BodyLowering, type: FuncType): void {
   const [number, ...from] = body.stack.popArguments(type.params.length);
-  // The registers of the arguments are filled before it is given.
+  // The argument registers are filled before the number of the call.
   if (number === undefined || !isConstant(number))
     throw body.unsupported("the number of a system call is a constant");
   const kills = SYSTEM_KILLS | maskOf(SYSTEM_ARGUMENTS.slice(0, from.length));
@@ -137,11 +135,11 @@ function result(
   op: "call C" | "system call",
   from: readonly Source[],
   type: FuncType,
-  how: { name?: string; number?: number; kills: number; killsVectors?: boolean },
+  details: { name?: string; number?: number; kills: number; killsVectors?: boolean },
 ): void {
-  const more = { ...how, effect: true };
-  if (type.results.length === 0) body.builder.add(op, NONE, from, more);
-  else body.stack.push(body.builder.make(op, from, { ...more, wide: type.results[0] === I64 }));
+  const properties = { ...details, effect: true };
+  if (type.results.length === 0) body.builder.add(op, NONE, from, properties);
+  else body.stack.push(body.builder.make(op, from, { ...properties, wide: type.results[0] === I64 }));
 }
 
 function expectShape(body: BodyLowering, type: FuncType, params: number, results: number): void {
@@ -150,9 +148,11 @@ function expectShape(body: BodyLowering, type: FuncType, params: number, results
 }
 
 /**
- * Four bytes of the code at `offset` that get the distance from there to what is named, plus `addend`. `c`: the GOT entry of the C
- * function `name`; `thread`: the GOT entry with the offset of the image's thread-local storage; `memory`: the word with the
- * address of linear memory; `text` and `scratch`: the areas of the image with these names.
+ * Four bytes of code at `offset` that get the distance from there to the target, plus `addend`.
+ * - `c`: the GOT entry of the C function `name`
+ * - `thread`: the GOT entry with the offset of the image's thread-local storage
+ * - `memory`: the word with the address of linear memory
+ * - `text` and `scratch`: the areas of the image with these names
  */
 export interface CodeRelocation {
   kind: "c" | "thread" | "memory" | "text" | "scratch";
@@ -161,44 +161,45 @@ export interface CodeRelocation {
   addend: number;
 }
 
-/** From `offset` on, the canonical frame address is `cfa` bytes above the stack pointer. */
+/** Canonical frame address from `offset` on: `cfa` bytes above the stack pointer. */
 export interface FrameRow {
   offset: number;
   cfa: number;
 }
 
-/** A stretch of code with frame rows of its own. */
 export interface CodeFunction {
   name: string;
-  /** `[start, end)` in the code. */
   start: number;
   end: number;
   rows: FrameRow[];
-  /** Registers that lie `at` bytes below the canonical frame address, from `offset` on, by their numbers in the instruction set. */
+  /**
+   * Registers saved `at` bytes below the canonical frame address, valid from `offset` on. Numbers are those of the
+   * instruction set.
+   */
   saved: { register: number; offset: number; at: number }[];
-  /** From the offset on, the canonical frame address is 16 bytes above rbp instead. */
+  /** Range in which the canonical frame address is 16 bytes above rbp instead. */
   framePointer?: { from: number; to: number };
 }
 
-/** Machine code of a module: it runs at any address. */
 export interface NativeCode {
-  /** instructions, and from `literals` on constants and tables; at a multiple of 16 bytes in memory */
+  /** instructions, followed from `literals` on by constants and tables; aligned to 16 bytes in memory */
   code: Uint8Array;
   literals: number;
-  /** offset of each exported function */
   entries: Map<string, number>;
   relocations: CodeRelocation[];
   functions: CodeFunction[];
-  /** What mutable globals hold first: bytes at a distance, negative, of linear memory's beginning. */
+  /** Initial values of mutable globals: bytes at a negative distance from the start of linear memory. */
   globals: { at: number; bytes: Uint8Array }[];
-  /** What linear memory holds first. */
   data: { address: number; bytes: Uint8Array }[];
 }
 
 /**
- * Makes machine code of a module's exported functions and of all that they call. Throws `UnsupportedCode` for what is outside of
- * the subset, with the function, the offset in the module and the instruction, and `FormatError` for what is no valid module.
- * The same module and options give the same bytes.
+ * Compiles a module's exported functions and everything that they call to machine code. The same module and options
+ * give the same bytes.
+ *
+ * @throws UnsupportedCode for code outside the subset, with the function, the offset in the module and the
+ * instruction
+ * @throws FormatError if the module is not valid
  */
 export function compile(bytes: Uint8Array, options: CompileOptions = {}): NativeCode {
   const wasm = decodeModule(bytes);
@@ -232,8 +233,8 @@ export function compile(bytes: Uint8Array, options: CompileOptions = {}): Native
 }
 
 function refuse(wasm: WasmModule): void {
-  const fail = (what: string) => {
-    throw new FormatError("unsupported", 0, what, "machine code is made of modules without it");
+  const fail = (construct: string) => {
+    throw new FormatError("unsupported", 0, construct, "machine code is made of modules without it");
   };
   if (wasm.start !== undefined) fail("start function");
   if (memoryCount(wasm) > 1) fail("second memory");
@@ -244,7 +245,7 @@ function refuse(wasm: WasmModule): void {
 
 function exportedFunctions(wasm: WasmModule, wanted: readonly string[] | undefined): Map<string, number> {
   const missing = wanted?.find(
-    (one) => !wasm.exports.some(({ kind, name }) => kind === "function" && name === one),
+    (exportName) => !wasm.exports.some(({ kind, name }) => kind === "function" && name === exportName),
   );
   if (missing !== undefined)
     throw new FormatError("malformed", 0, "export", `no function is exported as ${missing}`);
@@ -268,8 +269,8 @@ export function nativeCode(
   const { wasm } = context;
   const { bytes: code, literals, offsetOf } = assembled;
   const names = readNames(wasm);
-  const functions = [...written].map(([index, one]) =>
-    framesOf(functionName(wasm, names, index) ?? `function ${index}`, one, offsetOf),
+  const functions = [...written].map(([index, writtenFunction]) =>
+    framesOf(functionName(wasm, names, index) ?? `function ${index}`, writtenFunction, offsetOf),
   );
   if (opener !== undefined) functions.push(openerFrames(opener, offsetOf));
   const start = (index: number) => offsetOf((written.get(index) as WrittenFunction).start);
@@ -299,11 +300,11 @@ function framesOf(
   { start, end, rows }: WrittenFunction,
   offsetOf: AssembledCode["offsetOf"],
 ): CodeFunction {
-  const all: FrameRow[] = rows.map(({ at, cfa }) => ({ offset: offsetOf(at), cfa }));
+  const frameRows: FrameRow[] = rows.map(({ at, cfa }) => ({ offset: offsetOf(at), cfa }));
   const saved = rows.flatMap(({ at, cfa, pushed }) =>
     pushed === undefined ? [] : [{ register: pushed, offset: offsetOf(at), at: cfa }],
   );
-  return { name, start: offsetOf(start), end: offsetOf(end), rows: all, saved };
+  return { name, start: offsetOf(start), end: offsetOf(end), rows: frameRows, saved };
 }
 
 function openerFrames(opener: WrittenFunction, offsetOf: AssembledCode["offsetOf"]): CodeFunction {
@@ -358,15 +359,15 @@ const VARIABLE_RULES: Readonly<Record<string, Rule>> = {
     if (typeof chosen === "number" && builder.code.vector[chosen]) {
       const past = builder.newLabel();
       const to = builder.make("move", [chosen], {}, true);
-      const { from, ...how } = stack.condition(condition);
-      builder.add("branch", NONE, from, { ...how, label: past });
+      const { from, ...comparison } = stack.condition(condition);
+      builder.add("branch", NONE, from, { ...comparison, label: past });
       builder.add("move", to, [otherwise]);
       builder.add("label", NONE, [], { label: past });
       stack.push(to);
       return;
     }
-    const { from, ...how } = stack.condition(condition);
-    stack.push(builder.make("select", [...from, chosen, otherwise], how));
+    const { from, ...comparison } = stack.condition(condition);
+    stack.push(builder.make("select", [...from, chosen, otherwise], comparison));
   },
 };
 
@@ -383,7 +384,7 @@ const CALL_RULES: Readonly<Record<string, Rule>> = {
     const { module, stack, builder } = body;
     const callee = body.reader.u32Leb();
     const type = functionType(module.wasm, callee);
-    for (const one of [...type.params, ...type.results]) body.checkType(one);
+    for (const valueType of [...type.params, ...type.results]) body.checkType(valueType);
     if (callee < module.wasm.importedFunctionCount) {
       const entry = module.importedFunctions[callee];
       if (entry.module !== NATIVE_MODULE)
@@ -396,18 +397,18 @@ const CALL_RULES: Readonly<Record<string, Rule>> = {
     const from = stack.popArguments(type.params.length);
     module.wanted.add(callee);
     const [vectors, general] = [true, false].map(
-      (is) => type.params.filter((one) => (one === V128) === is).length,
+      (is) => type.params.filter((param) => (param === V128) === is).length,
     );
     if (vectors > VECTOR_ARGUMENTS) throw body.unsupported("it has too many vectors");
-    const how = {
+    const call = {
       label: callee,
       kills: CALLER_SAVED,
       killsVectors: true,
       effect: true,
       number: Math.max(0, general - STACK_ARGUMENTS_FROM),
     };
-    if (type.results.length === 0) builder.add("call", NONE, from, how);
-    else stack.push(builder.make("call", from, how, type.results[0] === V128));
+    if (type.results.length === 0) builder.add("call", NONE, from, call);
+    else stack.push(builder.make("call", from, call, type.results[0] === V128));
   },
 };
 
@@ -422,7 +423,6 @@ const RULES: Readonly<Record<string, Rule>> = {
   ...VECTOR_RULES,
 };
 
-/** Lowers the body of a function, which is not imported. */
 function lowerFunction(module: ModuleContext, index: number): FunctionCode {
   return new BodyLowering(module, index).run(RULES);
 }
@@ -430,8 +430,8 @@ function lowerFunction(module: ModuleContext, index: number): FunctionCode {
 const SAVED_BYTES = 8 * ARGUMENTS.length + 16;
 
 /**
- * Code that an exported function calls when linear memory is not mapped yet: it keeps the function's arguments, calls the one that maps it,
- * and leaves the address in r15.
+ * Emits code that an exported function calls while linear memory is not mapped. It keeps the function's arguments,
+ * calls the function that maps the memory, and leaves the address in r15.
  */
 function emitOpener(asm: Assembler, start: Label, opening: Label): WrittenFunction {
   asm.bind(start);
@@ -441,7 +441,7 @@ function emitOpener(asm: Assembler, start: Label, opening: Label): WrittenFuncti
   asm.put("mov", 8, RBP, RSP);
   rows.push({ at: asm.here(), cfa: 16 });
   asm.put("sub", 8, RSP, SAVED_BYTES);
-  // The function that calls this may have no frame that is aligned.
+  // The caller's frame may not be aligned.
   asm.put("and", 8, RSP, -16);
   ARGUMENTS.forEach((register, i) => {
     asm.put("mov", 8, place(RSP, 8 * i), GENERAL[register]);
@@ -458,5 +458,8 @@ function emitOpener(asm: Assembler, start: Label, opening: Label): WrittenFuncti
   return { start, end: asm.here(), rows };
 }
 
-/** The exported function that maps linear memory: it runs without one, and leaves the address in the image's word for it. */
+/**
+ * Exported function that maps linear memory. It runs without linear memory and stores the address in the image's
+ * word for it.
+ */
 const OPENER = "memory_open";

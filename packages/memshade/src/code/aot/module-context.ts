@@ -9,31 +9,28 @@ import { type Address, NONE } from "./code.ts";
 export interface CompileOptions {
   /** Values of imported globals, by `module.name`. */
   constants?: ReadonlyMap<string, bigint>;
-  /** Exported functions that are compiled, with all that they call; without, all of them. */
+  /** Exported functions to compile, with everything that they call; default: all. */
   exports?: readonly string[];
-  /** Exported functions that touch nothing of linear memory, and run where there is none. */
+  /** Exported functions that do not access linear memory and can run without it. */
   withoutMemory?: readonly string[];
-  /** How many registers of each kind values may live in; for tests of what is done without. */
+  /** Number of registers of each kind that values may live in; tests reduce it to cover spilling. */
   registers?: number;
-  /** Loads and divisions stay although nobody reads their result: they may trap. */
+  /** Keeps loads and divisions whose result is not read, since they may trap. */
   keepTraps?: boolean;
 }
 
-/** What a global is in machine code: a number, or a place below linear memory, with what it holds first. */
+/** Global in machine code: a number, or a place below linear memory with its initial content. */
 export type GlobalHome =
   | { kind: "constant"; value: bigint }
   | { kind: "variable"; type: ValType; place: Address; initial: Uint8Array };
 
 const SLOT_BYTES = 16;
 
-/** What all functions of a module share while they are compiled. */
 export class ModuleContext {
   readonly wasm: WasmModule;
   readonly options: CompileOptions;
   readonly importedFunctions: readonly Extract<Import, { kind: "function" }>[];
-  /** Functions that are entered from outside. */
   readonly exported: ReadonlySet<number>;
-  /** Functions that are called, as far as they are known. */
   readonly wanted: Set<number>;
   readonly #globals = new Map<number, GlobalHome | undefined>();
 
@@ -45,7 +42,7 @@ export class ModuleContext {
     this.wanted = new Set(exported);
   }
 
-  /** Undefined for one that is imported without a value, or that holds something else than integers and vectors. */
+  /** Returns undefined for a global that is imported without a value, or that is neither an integer nor a vector. */
   global(index: number): GlobalHome | undefined {
     if (!this.#globals.has(index)) this.#globals.set(index, this.#homeOf(index));
     return this.#globals.get(index);
@@ -85,7 +82,6 @@ export class ModuleContext {
     };
   }
 
-  /** What a constant expression of one instruction gives. */
   #valueOf({ start, end }: ByteRange): bigint | Uint8Array | undefined {
     const { bytes } = this.wasm;
     const after = skipImmediates(bytes, skipOpcode(bytes, start), IMMEDIATE_KIND[opcodeIdAt(bytes, start)]);

@@ -10,20 +10,19 @@ import {
 } from "../wasm/opcodes.ts";
 import { I32, I64 } from "../wasm/types.ts";
 
-/** How `lower/` treats an instruction: the name of its rule, and what the rule must know beside the instruction's name. */
+/** Lowering of an instruction: the name of its rule, and the rule's parameters. */
 export interface Lowering {
   rule: string;
-  /** A mnemonic, a condition, or a number of bytes. */
   name: string;
-  /** 64 bits. */
   wide: boolean;
   bytes: number;
   signed: boolean;
 }
 
 /**
- * Every instruction that machine code is made of, but for loads and stores of integers: the rule, and behind the colon instructions with
- * what the rule must know. `i.` stands for both `i32.` and `i64.`; instructions without a colon have a rule of their own.
+ * All supported instructions except loads and stores of integers: the rule, then after the colon the instructions
+ * with the rule's parameter. `i.` means both `i32.` and `i64.`. Instructions without a colon have a rule of their
+ * own.
  */
 const TABLE: readonly string[] = [
   "unreachable nop block loop if else end br br_if br_table return call drop select local.get local.set local.tee",
@@ -41,7 +40,6 @@ const TABLE: readonly string[] = [
   "extend: i.extend8_s=1 i.extend16_s=2 i64.extend32_s=4 i64.extend_i32_s=4",
   "exchange: i.atomic.rmw.add=lock_xadd i.atomic.rmw.xchg=xchg",
   "compare exchange: i.atomic.rmw.cmpxchg",
-  // Vectors: what one instruction of x86-64 does, then what several do.
   "vector: i8x16.add=paddb i16x8.add=paddw i32x4.add=paddd i64x2.add=paddq i8x16.sub=psubb i16x8.sub=psubw",
   "vector: i32x4.sub=psubd i64x2.sub=psubq i8x16.add_sat_u=paddusb i16x8.add_sat_u=paddusw i8x16.sub_sat_u=psubusb",
   "vector: i16x8.sub_sat_u=psubusw i16x8.mul=pmullw i32x4.mul=pmulld v128.and=pand v128.or=por v128.xor=pxor",
@@ -80,7 +78,10 @@ const TABLE: readonly string[] = [
 
 let subset: ReadonlyMap<number, Lowering> | undefined;
 
-/** How each instruction that machine code is made of is lowered, by its id. Whoever loads this and compiles nothing does not wait for it. */
+/**
+ * Lowering of each supported instruction, by its id. The map is built at the first call, so that importing the
+ * module stays cheap.
+ */
 export function loweringsById(): ReadonlyMap<number, Lowering> {
   subset ??= new Map([...TABLE.flatMap(rowsOf), ...accesses()]);
   return subset;
@@ -91,13 +92,13 @@ function rowsOf(line: string): [number, Lowering][] {
   return list.split(" ").flatMap((entry): [number, Lowering][] => {
     const [name, detail = ""] = entry.split("=");
     const names = name.startsWith("i.") ? [`i32${name.slice(1)}`, `i64${name.slice(1)}`] : [name];
-    return names.flatMap((one) =>
-      idsOf(one).map((id): [number, Lowering] => [id, lowering(one, rule ?? one, detail, id)]),
+    return names.flatMap((mnemonic) =>
+      idsOf(mnemonic).map((id): [number, Lowering] => [id, lowering(mnemonic, rule ?? mnemonic, detail, id)]),
     );
   });
 }
 
-/** Two instructions are called `select`. */
+/** Opcodes of that name; two instructions are called `select`. */
 function idsOf(name: string): number[] {
   const ids = OPCODES.filter(([, other]) => other === name).map(([id]) => id);
   if (ids.length === 0) throw new FormatError("malformed", 0, "instruction", `there is no ${name}`);
@@ -107,12 +108,15 @@ function idsOf(name: string): number[] {
 function lowering(name: string, rule: string, detail: string, id: number): Lowering {
   const wide = name.startsWith("i64");
   const bytes = rule === "extend" ? Number(detail) : wide ? 8 : 4;
-  const knows =
+  const parameter =
     IMMEDIATE_KIND[id] === ImmediateKind.ValTypes ? "typed" : detail.replaceAll(/_(?=p|xadd)/g, " ");
-  return { rule, name: knows, wide, bytes, signed: rule === "extend" };
+  return { rule, name: parameter, wide, bytes, signed: rule === "extend" };
 }
 
-/** Loads and stores of integers. An atomic store is an exchange whose result nobody reads: later loads may pass a plain one. */
+/**
+ * Loads and stores of integers. An atomic store is an exchange whose result is not read, since later loads may pass
+ * a plain store.
+ */
 function accesses(): [number, Lowering][] {
   return OPCODES.flatMap(([id, name]): [number, Lowering][] => {
     const isAtomic = name.includes(".atomic.");

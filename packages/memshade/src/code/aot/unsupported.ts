@@ -1,9 +1,9 @@
 import { FormatError } from "../../ground/bytes/errors.ts";
 
-/** Something in a module that no machine code is made of. `offset`: of the instruction in the module, in bytes. */
+/** Thrown for code that cannot be compiled. `offset`: bytes from the start of the module to the instruction. */
 export class UnsupportedCode extends FormatError {
   readonly functionIndex: number;
-  /** As in the text format. */
+  /** Name in the text format. */
   readonly instruction: string;
 
   constructor(functionIndex: number, offset: number, instruction: string, reason?: string) {

@@ -1,6 +1,6 @@
 /**
- * Numbers of the DWARF standard (versions 2 to 5) and of GNU's extensions to version 4, in the standard's spelling, as
- * far as they are used here. Sections are those of DWARF 5.
+ * Constants of the DWARF standard (versions 2 to 5) and of GNU's extensions to version 4, as far as they are used
+ * here. The spelling is the standard's, section numbers are those of DWARF 5.
  */
 
 // 7.5.1 unit types
@@ -183,7 +183,7 @@ export const DW_LLE_base_address = 0x06;
 export const DW_LLE_start_end = 0x07;
 export const DW_LLE_start_length = 0x08;
 
-// 7.3.5.3 sections of a package file, as in DWARF 5; the GNU format that came before numbers differently from 5 on
+// 7.3.5.3 sections of a package file, as in DWARF 5; the older GNU format numbers differently from 5 on
 export const DW_SECT_INFO = 1;
 export const DW_SECT_ABBREV = 3;
 export const DW_SECT_LINE = 4;

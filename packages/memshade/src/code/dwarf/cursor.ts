@@ -1,10 +1,10 @@
 import { FormatError } from "../../ground/bytes/errors.ts";
 
 /**
- * A position in a section. Reads past the end throw `FormatError("truncated")` with the offset in the section.
+ * Read position in a section. A read past the end throws `FormatError("truncated")` with the offset in the section.
  *
- * 64-bit values come as numbers: exact below 2^53, which no place of a program in user space exceeds. LEB128 values may
- * be of any length here, as the standard allows; bits above 2^53 are lost.
+ * 64-bit values are returned as numbers: exact below 2^53, which covers user-space addresses. LEB128 values may
+ * have any length, as the standard allows; bits above 2^53 are lost.
  */
 export class Cursor {
   readonly bytes: Uint8Array;
@@ -21,7 +21,6 @@ export class Cursor {
       throw new FormatError("truncated", position, construct, "the offset lies outside of the section");
   }
 
-  /** Moves forward and returns the position before. */
   skip(count: number): number {
     const start = this.position;
     if (!(count >= 0 && count <= this.end - start))
@@ -57,7 +56,6 @@ export class Cursor {
     return BigInt(u32At(this.bytes, at)) | (BigInt(u32At(this.bytes, at + 4)) << 32n);
   }
 
-  /** An unsigned value of 1, 2, 3, 4 or 8 bytes. */
   unsigned(size: number): number {
     switch (size) {
       case 1:
@@ -108,7 +106,6 @@ export class Cursor {
     }
   }
 
-  /** Moves behind the next NUL and returns where the string started. */
   skipString(): number {
     const start = this.position;
     const nul = this.bytes.indexOf(0, start);
@@ -130,7 +127,7 @@ export function u64At(bytes: Uint8Array, at: number): number {
   return u32At(bytes, at) + u32At(bytes, at + 4) * 2 ** 32;
 }
 
-/** A unit's initial length: its value, and whether the unit has the 64-bit format. */
+/** Reads a unit's initial length, and whether the unit has the 64-bit format. */
 export function readInitialLength(cursor: Cursor): { length: number; dwarf64: boolean } {
   const length = cursor.u32();
   if (length < 0xfffffff0) return { length, dwarf64: false };
@@ -141,7 +138,7 @@ export function readInitialLength(cursor: Cursor): { length: number; dwarf64: bo
 
 const lenientUtf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** The NUL-terminated string at an offset; undefined where the offset lies outside. */
+/** Returns the NUL-terminated string at an offset, or undefined if the offset is outside. */
 export function stringAt(bytes: Uint8Array | undefined, offset: number): string | undefined {
   if (bytes === undefined || !(offset >= 0 && offset < bytes.length)) return undefined;
   let end = offset;

@@ -5,24 +5,22 @@ import { DW_FORM_implicit_const } from "./constants.ts";
 import { Cursor, readInitialLength, stringAt } from "./cursor.ts";
 import { type Encoding, type FormValue, formSize, readForm, skipSized } from "./forms.ts";
 
-/** The shape of a debugging information entry: its tag and what attributes follow, in which form. */
+/** Shape of a debugging information entry: its tag, its attributes and their forms. */
 export interface Abbreviation {
   readonly tag: number;
   readonly hasChildren: boolean;
   readonly attributes: readonly number[];
   readonly forms: readonly number[];
-  /** Values of `DW_FORM_implicit_const`, by attribute. */
   readonly constants: readonly number[];
-  /** Bytes of each value, or a `SIZE_*`. */
   readonly sizes: readonly number[];
-  /** How to pass over the values: numbers of bytes, or of forms whose size depends on the bytes (negative). */
+  /** Steps that skip the values: numbers of bytes, or (negative) forms whose size depends on the bytes. */
   readonly skips: readonly number[];
 }
 
-/** No real program has more; sparse code numbers above do not make for large arrays. */
+/** Codes above go to a map, so that a sparse code does not make a large array. Real programs have no larger codes. */
 const LARGEST_CODE = 2 ** 16;
 
-/** One table of `.debug_abbrev`. It is read as far as the codes asked for so far need. */
+/** Table of `.debug_abbrev`. It is read only as far as the requested codes need. */
 export class AbbreviationTable {
   readonly #byCode: (Abbreviation | undefined)[] = [];
   readonly #byLargeCode = new Map<number, Abbreviation>();
@@ -31,19 +29,18 @@ export class AbbreviationTable {
   readonly #spend: (bytes: number) => void;
   #complete = false;
 
-  /** @param spend is told how many bytes were read, and throws if they have become too many */
+  /** @param spend receives the number of bytes read, and throws if the total is too large */
   constructor(bytes: Uint8Array, offset: number, encoding: Encoding, spend: (bytes: number) => void) {
     this.#cursor = new Cursor(bytes, offset, ".debug_abbrev");
     this.#encoding = encoding;
     this.#spend = spend;
   }
 
-  /** @throws FormatError if there is no such code */
   get(code: number): Abbreviation {
-    const known = this.#byCode[code] ?? this.#find(code);
-    if (known === undefined)
+    const abbreviation = this.#byCode[code] ?? this.#find(code);
+    if (abbreviation === undefined)
       throw new FormatError("malformed", this.#cursor.position, ".debug_abbrev", `there is no code ${code}`);
-    return known;
+    return abbreviation;
   }
 
   #find(code: number): Abbreviation | undefined {
@@ -57,7 +54,7 @@ export class AbbreviationTable {
   #readNext(): number {
     const cursor = this.#cursor;
     const start = cursor.position;
-    // Until it turns out well: a damaged table is not tried again.
+    // The flag is set until the row is read, so that a damaged table is not read again.
     this.#complete = true;
     const code = cursor.uleb();
     if (code === 0) return 0;
@@ -91,27 +88,26 @@ export class AbbreviationTable {
   }
 }
 
-/** Where sections come from: an object file, or anything that has sections by name. */
 export interface DwarfSource {
   section(name: string): Uint8Array | undefined;
-  /** A section that can be read in pieces; undefined for one that is to be had as a whole alone. */
+  /** Returns a section that can be read in pieces, or undefined if it can be read only as a whole. */
   sectionInPieces?(name: string): PiecewiseBytes | undefined;
-  /** In relocatable objects: the section of the program that the address at an offset of a section lies in. */
+  /**
+   * Index of the program's section (relocatable objects only) to which the address at an offset of a section belongs.
+   */
   targetSection?(name: string, offset: number): number | undefined;
 }
 
-/** Work on damaged sections may exceed their size this many times; sound ones are read once or twice. */
+/** Limit of the work on damaged sections, as a multiple of their size. Sound sections are read once or twice. */
 const WORK_FACTOR = 64;
 const WORK_FLOOR = 2 ** 20;
 
-/** Strings are looked for in as many bytes at first. */
+/** Bytes in which the end of a string is searched first. */
 const STRING_BYTES = 128;
 
-/** The sections of one file, with what bounds the work on damaged ones. */
 export class DwarfSections {
-  /** Whether the units are split ones (`.dwo`, `.dwp`); their sections have names of their own. */
+  /** True for split units (`.dwo`, `.dwp`), whose sections have names of their own. */
   readonly isSplit: boolean;
-  /** What was found to be damaged so far. */
   readonly problems: FormatError[] = [];
   protected readonly source: DwarfSource;
   readonly #parts = new Map<string, PiecewiseBytes | undefined>();
@@ -126,12 +122,14 @@ export class DwarfSections {
     this.isSplit = isSplit;
   }
 
-  /** A whole section by the name that it has in a program; split files have `.debug_info.dwo` for `.debug_info`. */
+  /**
+   * Returns a whole section by its name in a program. In split files, `.debug_info` is found as `.debug_info.dwo`.
+   */
   section(name: string): Uint8Array | undefined {
     return this.part(name)?.loadAll();
   }
 
-  /** As `section`, of which only what is loaded is there. */
+  /** Returns a section like `section`, but only the loaded parts have content. */
   part(name: string): PiecewiseBytes | undefined {
     let part = this.#parts.get(name);
     if (part === undefined && !this.#parts.has(name)) {
@@ -146,7 +144,6 @@ export class DwarfSections {
     return part;
   }
 
-  /** The NUL-terminated string at an offset of a section; undefined where the offset lies outside. */
   stringAt(name: string, offset: number): string | undefined {
     const part = this.part(name);
     if (part === undefined || !(offset >= 0 && offset < part.bytes.length)) return undefined;
@@ -157,12 +154,14 @@ export class DwarfSections {
     }
   }
 
-  /** The section of the program that the address at an offset of a section lies in, where each has addresses of its own. */
+  /**
+   * Section of the program to which the address at an offset of a section belongs, if each section has its own
+   * addresses.
+   */
   targetSection(name: string, offset: number): number | undefined {
     return this.isSplit ? undefined : this.source.targetSection?.(name, offset);
   }
 
-  /** `.debug_info`, with the units that were loaded. */
   get info(): PiecewiseBytes {
     this.#info ??= this.part(".debug_info") ?? new PiecewiseBytes(new Uint8Array(0));
     return this.#info;
@@ -185,7 +184,7 @@ export class DwarfSections {
     return table;
   }
 
-  /** Range lists that overlap without end would let a small file keep us busy for long. */
+  /** Limits work on range lists: endlessly overlapping lists could make a small file take very long. */
   spendRanges(position: number): void {
     this.#rangeWork++;
     if (this.#rangeWork > this.#rangeWorkLimit)
@@ -203,20 +202,18 @@ export class DwarfSections {
   }
 }
 
-/** A unit's header (DWARF 5, section 7.5.1), as versions 2 to 5 have it. Offsets count from the section's start. */
+/** Unit header (DWARF 5, section 7.5.1) of versions 2 to 5. Offsets count from the section's start. */
 export interface UnitHeader extends Encoding {
   readonly offset: number;
-  /** Where the next unit starts. */
   readonly end: number;
   readonly unitType: number;
   readonly abbreviationOffset: number;
-  /** Offset of the unit's own entry. */
   readonly dieOffset: number;
   /** Id of a skeleton or split unit of version 5, signature of a type unit. */
   readonly id: bigint | undefined;
 }
 
-/** @throws FormatError if there is no unit that can be read; `nextUnit` of the error's unit is not known then */
+/** @throws FormatError if no unit can be read; the position of the next unit is unknown then */
 export function readUnitHeader(section: Uint8Array, offset: number): UnitHeader {
   const cursor = new Cursor(section, offset, ".debug_info");
   const { length, dwarf64 } = readInitialLength(cursor);
@@ -255,10 +252,10 @@ export function readUnitHeader(section: Uint8Array, offset: number): UnitHeader 
   return { offset, end, version, offsetSize, addressSize, unitType, abbreviationOffset, dieOffset, id };
 }
 
-/** Bytes at a unit's start that are looked at before the rest is: its header and its own entry, mostly. */
+/** Bytes at a unit's start that are loaded first: mostly enough for its header and its own entry. */
 export const UNIT_HEAD_BYTES = 512;
 
-/** Where a package file (`.dwp`) keeps a unit's part of a section. */
+/** Offsets of a unit's contributions to the sections of a package file (`.dwp`). */
 export interface Contributions {
   readonly abbreviations: number;
   readonly line: number;
@@ -270,10 +267,9 @@ export function isTypeUnit({ header: { unitType } }: { readonly header: UnitHead
   return unitType === dw.DW_UT_type || unitType === dw.DW_UT_split_type;
 }
 
-/** How far chains of references are followed for an attribute; real ones have two or three links. */
+/** Length of the chain of references that is followed for an attribute; real chains have two or three links. */
 const LONGEST_CHAIN = 64;
 
-/** Attributes of a unit's own entry that the reading of others depends on. */
 export interface UnitAttributes {
   readonly lineOffset: number | undefined;
   readonly compilationDirectory: string;
@@ -282,64 +278,62 @@ export interface UnitAttributes {
   readonly dwoId: bigint | undefined;
 }
 
-/** Where a unit's parts of tables start. */
 export interface UnitBases {
   readonly strings: number;
   readonly addresses: number;
   readonly rangeLists: number;
 }
 
-/** A unit of `.debug_info`, as its entries and their readers see it. */
+/** Unit of `.debug_info`, as its entries and their readers see it. */
 export interface Unit {
   readonly file: FileOfEntries;
   readonly header: UnitHeader;
   readonly contributions: Contributions | undefined;
   readonly isSplit: boolean;
-  /** Of a split unit: the one in the program, which has the addresses and the line table. */
+  /** Unit in the program that has the addresses and the line table of a split unit. */
   skeleton: Unit | undefined;
   readonly abbreviations: AbbreviationTable;
-  /** The unit's own entry. @throws FormatError if it cannot be read */
+  /**
+   * Entry of the unit itself.
+   *
+   * @throws FormatError if it cannot be read
+   */
   readonly die: Die;
   readonly attributes: UnitAttributes;
-  /** Where the tables start that indices (`strx`, `addrx`, `rnglistx`) count from. */
+  /** Starts of the tables that indices (`strx`, `addrx`, `rnglistx`) refer to. */
   readonly bases: UnitBases;
-  /** What the entries of range lists count from, unless the lists say otherwise. */
+  /** Base of the range lists' entries, unless a list sets another one. */
   readonly baseAddress: number | undefined;
-  /** What offsets of range lists in its split half count from, in version 4. */
+  /** Base of the range list offsets in its split half, in version 4. */
   readonly rangesBase: number;
-  /** Makes sure that all of its entries are in memory. */
   load(): void;
-  /** @throws FormatError if there is no entry */
   dieAt(offset: number): Die;
   /**
-   * Reads something of the unit's own entry, which mostly needs no more than the unit's first bytes; no texts.
+   * Reads attributes of the unit's own entry, which mostly needs only the unit's first bytes. Strings cannot be
+   * read.
    *
    * @throws FormatError if it cannot be read
    */
   fromOwnEntry<T>(read: (die: Die) => T): T;
-  /** The address at an index of `.debug_addr`. */
   addressAt(index: number): number | undefined;
-  /** The text at an index of `.debug_str_offsets`. */
   textAtIndex(index: number): string | undefined;
 }
 
-/** What entries ask of their file: where others are. */
 export interface FileOfEntries extends DwarfSections {
   readonly shared: FileOfEntries | undefined;
   unitAround(offset: number): Unit | undefined;
   typeUnitDie(signature: bigint | undefined): Die | undefined;
 }
 
-/** An entry, decoded attribute by attribute. Made for the few that are looked at, never for all. */
+/** Entry, decoded attribute by attribute. Objects are created only for the few entries that are inspected. */
 export class Die {
   readonly unit: Unit;
   readonly offset: number;
   readonly abbreviation: Abbreviation;
-  /** Where the attributes' values start. */
   readonly #values: number;
   readonly #end: number;
 
-  /** @param end where the bytes end that are to be looked at; by default the whole unit is loaded */
+  /** @param end end of the loaded bytes; without it, the whole unit is loaded */
   constructor(unit: Unit, offset: number, end?: number) {
     this.unit = unit;
     this.offset = offset;
@@ -360,7 +354,6 @@ export class Die {
     return new Cursor(this.unit.file.info.bytes, offset, ".debug_info", this.#end);
   }
 
-  /** The attribute of this very entry. */
   find(attribute: number): FormValue | undefined {
     const { attributes, forms, constants, sizes } = this.abbreviation;
     const place = attributes.indexOf(attribute);
@@ -371,7 +364,7 @@ export class Die {
     return readForm(cursor, forms[place], constants[place], header);
   }
 
-  /** The attribute of this entry, or of those it stems from; the entry that has it comes with it. */
+  /** Finds an attribute of this entry or of its origins; also returns the entry that has it. */
   findInherited(attributes: readonly number[]): { die: Die; value: FormValue } | undefined {
     const open: Die[] = [this];
     let followed = 0;
@@ -394,7 +387,6 @@ export class Die {
     return value && this.textOf(value);
   }
 
-  /** A text of this entry or of those it stems from. */
   inheritedText(attributes: readonly number[]): string | undefined {
     const found = this.findInherited(attributes);
     return found?.die.textOf(found.value);
@@ -404,7 +396,6 @@ export class Die {
     return textOf(this.unit, value);
   }
 
-  /** An attribute of class address. */
   address(attribute: number): number | undefined {
     const value = this.find(attribute);
     return value && this.addressOf(value);
@@ -426,7 +417,7 @@ export class Die {
     }
   }
 
-  /** A value of eight bytes, exactly. */
+  /** Exact 64-bit value of an attribute of eight bytes. */
   big64(attribute: number): bigint | undefined {
     const place = this.abbreviation.attributes.indexOf(attribute);
     if (place < 0) return undefined;
@@ -437,7 +428,7 @@ export class Die {
     return cursor.big64();
   }
 
-  /** The entry that an attribute refers to; undefined where it is absent or leads nowhere. */
+  /** Entry that an attribute refers to; undefined if the attribute is absent or refers to no entry. */
   reference(attribute: number): Die | undefined {
     const value = this.find(attribute);
     if (value === undefined) return undefined;
@@ -467,16 +458,19 @@ export class Die {
     }
   }
 
-  /** The entries right below this one. @throws FormatError where they are damaged */
+  /**
+   * Entries directly below this one.
+   *
+   * @throws FormatError if they are damaged
+   */
   *children(): Generator<Die> {
     for (const { die } of this.descendants(1)) yield die;
   }
 
   /**
-   * The entries below this one in their order, 1 being the depth of those right below; deeper ones than `deepest` are
-   * passed over.
+   * Entries below this one in their order. Direct children have depth 1; entries deeper than `deepest` are skipped.
    *
-   * @throws FormatError where they are damaged
+   * @throws FormatError if they are damaged
    */
   *descendants(deepest: number = Number.POSITIVE_INFINITY): Generator<{ die: Die; depth: number }> {
     if (!this.abbreviation.hasChildren) return;
@@ -499,7 +493,6 @@ export class Die {
   }
 }
 
-/** The text that a value of an entry stands for; undefined where it has none. */
 function textOf(unit: Unit, { form, value }: FormValue): string | undefined {
   const { file } = unit;
   switch (form) {

@@ -17,17 +17,16 @@ import {
   type UnitHeader,
 } from "./die.ts";
 
-/** The debug information of one file: its sections, and the units of `.debug_info` and `.debug_types`. */
+/** Debug information of one file: its sections, and the units of `.debug_info` and `.debug_types`. */
 export class DwarfFile extends DwarfSections implements FileOfEntries {
-  /** The file that several share (dwz), if it is there. */
+  /** Supplementary file shared by several files (dwz), if it was found. */
   shared: DwarfFile | undefined;
   #units: readonly Unit[] | undefined;
-  /** Those that were asked for, by offset. */
   readonly #compilationUnits = new Map<number, Unit>();
   #typeUnits: ReadonlyMap<bigint, Unit> | undefined;
   #packageIndex: PackageIndex | undefined | null = null;
 
-  /** Compilation and skeleton units in the order of the section; whatever follows a damaged header is left out. */
+  /** Compilation and skeleton units in the order of the section. Everything after a damaged header is left out. */
   get units(): readonly Unit[] {
     this.#units ??= this.#readUnits();
     return this.#units;
@@ -41,8 +40,8 @@ export class DwarfFile extends DwarfSections implements FileOfEntries {
       this.info.load(offset, offset + UNIT_HEAD_BYTES);
       try {
         const header = readUnitHeader(info, offset);
-        const known = this.#compilationUnits.get(offset);
-        units.push(known ?? new LoadedUnit(this, header, packageIndex?.contributionsAt(offset)));
+        const cachedUnit = this.#compilationUnits.get(offset);
+        units.push(cachedUnit ?? new LoadedUnit(this, header, packageIndex?.contributionsAt(offset)));
         offset = header.end;
       } catch (error) {
         if (!(error instanceof FormatError)) throw error;
@@ -55,7 +54,6 @@ export class DwarfFile extends DwarfSections implements FileOfEntries {
     return units;
   }
 
-  /** The unit that an offset of `.debug_info` lies in. */
   unitAround(offset: number): Unit | undefined {
     const { units } = this;
     const after = partitionPoint(0, units.length, (index) => units[index].header.offset <= offset);
@@ -63,17 +61,15 @@ export class DwarfFile extends DwarfSections implements FileOfEntries {
     return found !== undefined && offset < found.header.end ? found : undefined;
   }
 
-  /** The unit that starts at an offset, unless it is one of types. */
   compilationUnitAt(offset: number): Unit | undefined {
-    const known = this.#compilationUnits.get(offset);
-    if (known !== undefined) return known;
-    const around = this.unitAround(offset);
-    const found = around?.header.offset === offset && !isTypeUnit(around) ? around : undefined;
+    const cachedUnit = this.#compilationUnits.get(offset);
+    if (cachedUnit !== undefined) return cachedUnit;
+    const enclosing = this.unitAround(offset);
+    const found = enclosing?.header.offset === offset && !isTypeUnit(enclosing) ? enclosing : undefined;
     if (found !== undefined) this.#compilationUnits.set(offset, found);
     return found;
   }
 
-  /** The split unit with an id. */
   splitUnit(id: bigint): Unit | undefined {
     const offset = this.packageIndex?.offsetOf(id);
     if (offset !== undefined) return this.compilationUnitAt(offset);
@@ -101,7 +97,7 @@ export class DwarfFile extends DwarfSections implements FileOfEntries {
     return this.#packageIndex;
   }
 
-  /** The entry of a type by its signature. Units of `.debug_types` (version 4) are not among them. */
+  /** Entry of a type by its signature. Units of `.debug_types` (version 4) are not included. */
   typeUnitDie(signature: bigint | undefined): Die | undefined {
     if (signature === undefined) return undefined;
     this.#typeUnits ??= new Map(
@@ -114,7 +110,7 @@ export class DwarfFile extends DwarfSections implements FileOfEntries {
   }
 }
 
-/** Where the unit behind one of an unknown kind starts, if its length can be believed. */
+/** Start of the unit after one of an unknown kind, if the length is plausible. */
 function skipUnit(info: Uint8Array, offset: number): number | undefined {
   if (offset + 4 > info.length) return undefined;
   const view = new DataView(info.buffer, info.byteOffset, info.byteLength);
@@ -123,7 +119,7 @@ function skipUnit(info: Uint8Array, offset: number): number | undefined {
   return length >= 2 && length < 0xfffffff0 && next < info.length ? next : undefined;
 }
 
-/** A unit of `.debug_info`. Its entries are decoded when they are asked for. */
+/** Unit of `.debug_info`. Its entries are decoded on demand. */
 class LoadedUnit implements Unit {
   readonly file: FileOfEntries;
   readonly header: UnitHeader;
@@ -192,7 +188,10 @@ class LoadedUnit implements Unit {
     return this.#bases;
   }
 
-  /** What the unit's own entry says; where that is damaged the usual, as whatever else it has may still be read. */
+  /**
+   * Bases from the unit's own entry. If the entry is damaged, the usual bases are used, as other entries may still
+   * be readable.
+   */
   #givenBases(usual: UnitBases): UnitBases {
     try {
       return this.fromOwnEntry((die) => {
@@ -259,7 +258,7 @@ class LoadedUnit implements Unit {
   }
 }
 
-/** Which parts of a package file's sections belong to which unit (`.debug_cu_index`; DWARF 5, section 7.3.5.3). */
+/** Index of the contributions of units to a package file's sections (`.debug_cu_index`; DWARF 5, section 7.3.5.3). */
 class PackageIndex {
   readonly #offsets: ReadonlyMap<bigint, number>;
   readonly #contributions: ReadonlyMap<number, Contributions>;
@@ -269,18 +268,16 @@ class PackageIndex {
     this.#contributions = contributions;
   }
 
-  /** Offset in `.debug_info.dwo` of the unit with an id. */
   offsetOf(id: bigint): number | undefined {
     return this.#offsets.get(id);
   }
 
-  /** The parts that belong to the unit at an offset of `.debug_info.dwo`. */
   contributionsAt(offset: number): Contributions | undefined {
     return this.#contributions.get(offset);
   }
 }
 
-/** @throws FormatError if it is damaged or of an unknown version (2, GNU's, and 5 are known) */
+/** @throws FormatError if the index is damaged or its version is neither 2 (GNU's) nor 5 */
 function readPackageIndex(section: Uint8Array): PackageIndex {
   const cursor = new Cursor(section, 0, ".debug_cu_index");
   const version = cursor.u32() & 0xffff;
@@ -299,7 +296,7 @@ function readPackageIndex(section: Uint8Array): PackageIndex {
   const kinds = cursor.skip(columns * 4);
   const table = cursor.skip(units * columns * 4);
   const at = (offset: number) => new Cursor(section, offset, ".debug_cu_index");
-  // GNU's format has loclists where the standard has them too, but location lists of version 4 instead.
+  // GNU's format has location lists of version 4 under the number that the standard uses for loclists.
   const column = new Map(Array.from({ length: columns }, (_, index) => [at(kinds + index * 4).u32(), index]));
   const cell = (row: number, kind: number) => {
     const index = column.get(kind);

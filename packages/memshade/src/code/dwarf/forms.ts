@@ -2,15 +2,14 @@ import { FormatError } from "../../ground/bytes/errors.ts";
 import * as dw from "./constants.ts";
 import type { Cursor } from "./cursor.ts";
 
-/** What the sizes of values in a unit depend on. */
+/** Properties of a unit that determine the sizes of its values. */
 export interface Encoding {
   readonly version: number;
-  /** 4 or 8: bytes of an offset into another section. */
   readonly offsetSize: 4 | 8;
   readonly addressSize: number;
 }
 
-/** Sizes that the bytes themselves say, as negative numbers. */
+/** Negative sizes: the value's own bytes determine the size. */
 export const SIZE_LEB = -1;
 export const SIZE_STRING = -2;
 export const SIZE_BLOCK1 = -3;
@@ -20,7 +19,7 @@ export const SIZE_BLOCK_LEB = -6;
 export const SIZE_INDIRECT = -7;
 export const SIZE_UNKNOWN = -8;
 
-/** Marks in the table below for sizes that the unit says. */
+/** Marks in the table below for sizes that the unit determines. */
 const SIZE_ADDRESS = 100;
 const SIZE_OFFSET = 101;
 const SIZE_REF_ADDR = 102;
@@ -75,17 +74,16 @@ const SIZES: Readonly<Record<number, number>> = {
   [dw.DW_FORM_GNU_strp_alt]: SIZE_OFFSET,
 };
 
-/** Bytes of a value, or a negative `SIZE_*` where they differ from value to value. */
+/** Bytes of a value, or a negative `SIZE_*` if the size varies. */
 export function formSize(form: number, { version, offsetSize, addressSize }: Encoding): number {
   const size = SIZES[form] ?? SIZE_UNKNOWN;
   if (size === SIZE_ADDRESS) return addressSize;
   if (size === SIZE_OFFSET) return offsetSize;
-  // Version 2 gave it the size of an address.
+  // Version 2 uses the size of an address.
   if (size === SIZE_REF_ADDR) return version <= 2 ? addressSize : offsetSize;
   return size;
 }
 
-/** Position behind a value of one of the `SIZE_*`. */
 export function skipSized(cursor: Cursor, size: number, encoding: Encoding): void {
   if (size >= 0) {
     cursor.skip(size);
@@ -118,22 +116,19 @@ export function skipSized(cursor: Cursor, size: number, encoding: Encoding): voi
   }
 }
 
-/** An indirect form that leads to another one would be a way to loop; none does. */
+/** Size of an indirect form's value. An indirect form that leads to another one is refused, since it could loop. */
 function indirectSize(form: number, cursor: Cursor, encoding: Encoding): number {
   if (form !== dw.DW_FORM_indirect && form !== dw.DW_FORM_implicit_const) return formSize(form, encoding);
   throw new FormatError("malformed", cursor.position, cursor.construct, "an indirect form without a value");
 }
 
-/** An attribute's value before it is interpreted. */
 export interface FormValue {
   readonly form: number;
-  /** The number, offset or index; for strings and blocks in place, where they start in the section. */
+  /** Number, offset or index; for inline strings and blocks, their start in the section. */
   readonly value: number;
-  /** Bytes of a block. */
   readonly length: number;
 }
 
-/** Reads one value and moves behind it. */
 export function readForm(cursor: Cursor, form: number, constant: number, encoding: Encoding): FormValue {
   if (form === dw.DW_FORM_implicit_const) return { form, value: constant, length: 0 };
   if (form === dw.DW_FORM_flag_present) return { form, value: 1, length: 0 };
@@ -165,7 +160,7 @@ export function readForm(cursor: Cursor, form: number, constant: number, encodin
   }
 }
 
-/** The number of a value alone, of a form with the size `size` (`formSize`): makes no object. */
+/** Reads the number of a value whose form has the size `size` (`formSize`), without creating an object. */
 export function readValue(
   cursor: Cursor,
   form: number,

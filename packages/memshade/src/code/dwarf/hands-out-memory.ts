@@ -1,35 +1,37 @@
 import * as dw from "./constants.ts";
 import type { Die } from "./die.ts";
 
-/** Types that only name or qualify others. */
 const THIN: ReadonlySet<number> = new Set([dw.DW_TAG_typedef, dw.DW_TAG_const_type, dw.DW_TAG_volatile_type]);
 const REFERENCES: ReadonlySet<number> = new Set([dw.DW_TAG_reference_type, dw.DW_TAG_rvalue_reference_type]);
 const LONGEST_CHAIN = 64;
 /** DW_ATE_signed_char, DW_ATE_unsigned_char, DW_ATE_UTF. */
 const CHARACTERS: ReadonlySet<number> = new Set([0x06, 0x08, 0x10]);
 
-/** A declared parameter, without the object that a member function is called for. */
+/** Declared parameter; the object parameter of a member function is not included. */
 interface Parameter {
   readonly die: Die;
   readonly type: Die | undefined;
 }
 
 /**
- * Whether a function is declared to give memory to whoever says how much, or a copy of what it is given: who calls it is who asked.
- * `subroutine` may be a copy that was inlined.
+ * True if a function is declared to allocate memory for its caller, or to copy an argument; its caller then counts
+ * as the allocation site. `subroutine` may be an inlined copy.
  *
- * - A parameter is a number, another one points to a `void *`, or that is what it returns.
- * - It returns a text that may be changed, and takes a `size_t`, or one text and nothing else, or several that it does not change, a stretch
- *   of one too: `char *copy(const char *)`, `char *joined(const char *, const char *)`.
- * - It is a copy constructor, a copy assignment, or one that moves, written by hand or by the compiler.
+ * - A parameter is a number, and another one points to a `void *` or the result is a `void *`.
+ * - The result is a mutable string, and the function takes a `size_t`, or one string only, or several constant
+ *   strings, each possibly with a length: `char *copy(const char *)`, `char *joined(const char *, const char *)`.
+ * - The function is a copy constructor, a copy or move assignment, or a move constructor, written by hand or by the
+ *   compiler.
  *
- * `byResult`: whether to believe the type of the result, which functions of other kinds have, too.
+ * `byResult`: use the result's type too, which functions of other kinds may share.
  */
 export function handsOutMemory(subroutine: Die, byResult: boolean): boolean {
   const origin = subroutine.reference(dw.DW_AT_abstract_origin) ?? subroutine;
-  const all = [...origin.children()].filter(({ tag }) => tag === dw.DW_TAG_formal_parameter).map(parameterOf);
-  if (isCopy(origin, all)) return true;
-  const parameters = all.filter(({ type }, i) => i > 0 || !isObject(origin, type));
+  const declared = [...origin.children()]
+    .filter(({ tag }) => tag === dw.DW_TAG_formal_parameter)
+    .map(parameterOf);
+  if (isCopy(origin, declared)) return true;
+  const parameters = declared.filter(({ type }, i) => i > 0 || !isObject(origin, type));
   const result = byResult ? typeOf(origin) : undefined;
   const givesUntyped =
     isUntyped(result) ||
@@ -48,7 +50,7 @@ function parameterOf(child: Die): Parameter {
   return { die, type: typeOf(die) };
 }
 
-/** Whether a member function makes an object of its class like another one that it is given. */
+/** True for a member function that makes its object from another object of the same class. */
 function isCopy(origin: Die, [object, other, ...more]: readonly Parameter[]): boolean {
   if (object?.type?.tag !== dw.DW_TAG_pointer_type || other?.type === undefined || more.length > 0)
     return false;
@@ -67,12 +69,10 @@ function isObject(origin: Die, type: Die | undefined): boolean {
   );
 }
 
-/** Whether a type is `void *`. */
 function isUntyped(type: Die | undefined): boolean {
   return type?.tag === dw.DW_TAG_pointer_type && typeOf(type) === undefined;
 }
 
-/** Whether a type is a pointer to characters, constant or not. */
 function isText(type: Die | undefined): boolean {
   const pointee = type?.tag === dw.DW_TAG_pointer_type ? typeOf(type) : undefined;
   return pointee?.tag === dw.DW_TAG_base_type && CHARACTERS.has(pointee.find(dw.DW_AT_encoding)?.value ?? 0);
@@ -88,13 +88,12 @@ function isSize(parameter: Die): boolean {
   );
 }
 
-/** The type of an entry, without what only names or qualifies it. */
+/** Type of an entry, with typedefs and qualifiers removed. */
 function typeOf(die: Die): Die | undefined {
   const last = chainOf(die).at(-1);
   return last === undefined || THIN.has(last.tag) ? undefined : last;
 }
 
-/** The type of an entry, behind those that only name or qualify it. */
 function chainOf(die: Die): Die[] {
   const chain: Die[] = [];
   let type = die.findInherited([dw.DW_AT_type])?.die.reference(dw.DW_AT_type);

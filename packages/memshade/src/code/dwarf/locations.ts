@@ -5,8 +5,8 @@ import type { Die, Unit } from "./die.ts";
 import type { FormValue } from "./forms.ts";
 
 /**
- * The expressions for the place of a variable: the one of its entry, or those of the list that it names, as far as this
- * can be read.
+ * Location expressions of a variable: the one of its entry, or those of its location list, as far as they are
+ * readable.
  */
 export function locationExpressions(die: Die): Uint8Array[] {
   const value = die.find(dw.DW_AT_location);
@@ -18,14 +18,14 @@ export function locationExpressions(die: Die): Uint8Array[] {
     if (unit.header.version >= 5) readLocationList(unit, listOffset(unit, value), expressions);
     else if (!unit.isSplit) readOldLocationList(unit, value.value, expressions);
   } catch (error) {
-    // A list is of use as a whole only.
+    // A damaged list is ignored as a whole.
     if (error instanceof FormatError) return [];
     throw error;
   }
   return expressions;
 }
 
-/** Bytes of the header of a table of lists, behind which the offsets of the lists stand. */
+/** Bytes of the header of a table of lists; the offsets of the lists follow it. */
 const HEADER_BYTES = { 4: 12, 8: 20 };
 
 function listOffset(unit: Unit, { form, value }: FormValue): number {

@@ -4,19 +4,18 @@ import { Cursor } from "./cursor.ts";
 import { type Die, isTypeUnit } from "./die.ts";
 import type { DwarfFile } from "./dwarf-file.ts";
 
-/** A member of a struct, in bytes from its start; bit fields with their bits besides. */
+/** Member of a struct, in bytes from its start; bit fields also have bits. */
 export interface StructMember {
   /** Empty for anonymous members; base classes have the name of their type. */
   readonly name: string;
   readonly type: string;
   readonly offset: number;
-  /** Undefined where the type does not say it. */
+  /** Undefined if the type has no size. */
   readonly size: number | undefined;
   readonly bitSize?: number;
   readonly bitOffset?: number;
 }
 
-/** A struct, class or union as the compiler laid it out. */
 export interface StructLayout {
   readonly name: string;
   readonly kind: "struct" | "class" | "union";
@@ -30,7 +29,6 @@ const KINDS: Readonly<Record<number, StructLayout["kind"]>> = {
   [dw.DW_TAG_union_type]: "union",
 };
 
-/** Prefixes and suffixes of derived types. */
 const DECORATIONS: Readonly<Record<number, (name: string) => string>> = {
   [dw.DW_TAG_pointer_type]: (name) => `${name}*`,
   [dw.DW_TAG_reference_type]: (name) => `${name}&`,
@@ -41,12 +39,12 @@ const DECORATIONS: Readonly<Record<number, (name: string) => string>> = {
   [dw.DW_TAG_atomic_type]: (name) => `_Atomic ${name}`,
 };
 
-/** Types of types are followed this far; real ones nest less deeply. */
+/** Depth to which types of types are followed; real ones nest less deeply. */
 const DEEPEST_TYPE = 32;
 
 /**
- * The layouts of all structs with a name, each name once, in the order of the debug information. Damaged units end
- * early.
+ * Yields the layouts of all named structs, each name once, in the order of the debug information. A damaged unit
+ * ends early.
  */
 export function* structLayouts(file: DwarfFile): Generator<StructLayout> {
   const seen = new Set<string>();
@@ -83,14 +81,13 @@ function* layoutsBelow(parent: Die, scope: string, depth: number): Generator<Str
   }
 }
 
-/** A member with the entry of its type. */
 export interface MemberEntry {
   readonly member: StructMember;
   readonly isBase: boolean;
   readonly type: Die | undefined;
 }
 
-/** The kind of a type's entry, undefined for all that is no struct, class or union. */
+/** Kind of a type's entry; undefined for anything but a struct, class or union. */
 export function kindOfStruct(type: Die): StructLayout["kind"] | undefined {
   return KINDS[type.tag];
 }
@@ -99,12 +96,16 @@ function membersOf(struct: Die): StructMember[] {
   return [...memberEntries(struct)].map(({ member }) => member);
 }
 
-/** The members of a struct and its bases. @throws FormatError where they are damaged */
+/**
+ * Members of a struct and its bases.
+ *
+ * @throws FormatError if they are damaged
+ */
 export function* memberEntries(struct: Die): Generator<MemberEntry> {
   for (const die of struct.children()) {
     const isBase = die.tag === dw.DW_TAG_inheritance;
     if (die.tag !== dw.DW_TAG_member && !isBase) continue;
-    // Static members have no place in the struct.
+    // Static members have no offset in the struct.
     if (die.find(dw.DW_AT_external) !== undefined) continue;
     const type = die.reference(dw.DW_AT_type);
     const typeName = nameOfType(type, 0);
@@ -127,7 +128,7 @@ function offsetOf(member: Die): number {
   const location = member.find(dw.DW_AT_data_member_location);
   if (location === undefined) return 0;
   if (location.length === 0) return location.value;
-  // Old compilers wrote an expression that adds the offset.
+  // Old compilers write an expression that adds the offset.
   const cursor = new Cursor(member.unit.file.info.bytes, location.value, ".debug_info");
   return cursor.u8() === dw.DW_OP_plus_uconst ? cursor.uleb() : 0;
 }

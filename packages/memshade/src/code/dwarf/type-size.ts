@@ -1,12 +1,11 @@
 import * as dw from "./constants.ts";
 import type { Die } from "./die.ts";
 
-/** How many types are gone through that have their sizes from each other. */
 const LONGEST_CHAIN = 64;
 
-/** Bytes of a type, as far as its entry and those it leads to say. */
-export function typeSize(type: Die | undefined, left: number = LONGEST_CHAIN): number | undefined {
-  if (type === undefined || left === 0) return undefined;
+/** Bytes of a type, as far as its entry and the types it refers to have a size. */
+export function typeSize(type: Die | undefined, remaining: number = LONGEST_CHAIN): number | undefined {
+  if (type === undefined || remaining === 0) return undefined;
   const given = type.find(dw.DW_AT_byte_size);
   if (given !== undefined && given.length === 0) return given.value;
   const { addressSize } = type.unit.header;
@@ -19,9 +18,9 @@ export function typeSize(type: Die | undefined, left: number = LONGEST_CHAIN): n
     case dw.DW_TAG_ptr_to_member_type:
       return base()?.tag === dw.DW_TAG_subroutine_type ? addressSize * 2 : addressSize;
     case dw.DW_TAG_array_type:
-      return arraySize(type, typeSize(base(), left - 1));
+      return arraySize(type, typeSize(base(), remaining - 1));
     default:
-      return typeSize(base(), left - 1);
+      return typeSize(base(), remaining - 1);
   }
 }
 
@@ -39,7 +38,7 @@ function arraySize(array: Die, elementSize: number | undefined): number | undefi
   return size;
 }
 
-/** Bounds may also be places of variables. */
+/** Bounds may also be variables. */
 function isConstant(form: number): boolean {
   switch (form) {
     case dw.DW_FORM_data1:

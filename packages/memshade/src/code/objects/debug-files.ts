@@ -1,18 +1,19 @@
 /**
- * Where the debug information of an object may lie, as paths to try in order. The rules are those of GDB ("Debugging
- * Information in Separate Files"); llvm-symbolizer follows the same. Paths have slashes; nothing here opens a file.
+ * Paths where an object's debug information may be, in the order to try. The rules are those of GDB ("Debugging
+ * Information in Separate Files"); llvm-symbolizer uses the same. Paths have slashes; no function of this file
+ * opens a file.
  */
 
 export interface DebugFilePlaces {
   /** Roots of the trees that distributions install debug information into. */
   readonly debugDirectories?: readonly string[];
-  /** Where the file system of the machine lies that the object ran on. */
+  /** Path of the file system of the machine that the object ran on. */
   readonly sysroot?: string | undefined;
 }
 
 export const DEFAULT_DEBUG_DIRECTORIES: readonly string[] = ["/usr/lib/debug"];
 
-/** `<directory>/.build-id/ab/cdef….debug` for each debug directory; none for ids too short to be split. */
+/** `<directory>/.build-id/ab/cdef….debug` for each debug directory; empty for ids too short to be split. */
 export function buildIdFileCandidates(buildId: string, places: DebugFilePlaces = {}): string[] {
   if (!/^[0-9a-f]{4,}$/.test(buildId)) return [];
   const name = `.build-id/${buildId.slice(0, 2)}/${buildId.slice(2)}.debug`;
@@ -20,8 +21,8 @@ export function buildIdFileCandidates(buildId: string, places: DebugFilePlaces =
 }
 
 /**
- * Where the file may lie that `.gnu_debuglink` names: beside the object, in `.debug/` beside it, and at the object's
- * place below each debug directory. Whoever opens it compares its CRC-32 or build id.
+ * Paths of the file that `.gnu_debuglink` names: beside the object, in `.debug/` beside it, and at the object's
+ * path below each debug directory. The caller must compare the file's CRC-32 or build id.
  */
 export function debugLinkCandidates(
   objectPath: string,
@@ -37,7 +38,7 @@ export function debugLinkCandidates(
   return [...new Set(candidates)].filter((candidate) => candidate !== objectPath);
 }
 
-/** Where the file of `.gnu_debugaltlink` may lie: at its path (relative to the object's folder), or by build id. */
+/** Paths of the file of `.gnu_debugaltlink`: its own path (relative to the object's folder), then by build id. */
 export function debugAltLinkCandidates(
   objectPath: string,
   link: { readonly name: string; readonly buildId: string },
@@ -53,20 +54,21 @@ export function debugAltLinkCandidates(
 }
 
 /**
- * The package with all split units of an object: the object's name with `.dwp` behind it, or that of its debug file, with or without
- * `.debug`.
+ * Paths of the package with all split units of an object: the object's name plus `.dwp`, or the debug file's name
+ * plus `.dwp`, with or without `.debug`.
  */
 export function dwpCandidates(objectPath: string, debugFilePath?: string): string[] {
   const paths = [objectPath];
   if (debugFilePath !== undefined) paths.push(debugFilePath, debugFilePath.replace(/\.debug$/, ""));
-  return [...new Set(paths)].map((one) => `${one}.dwp`);
+  return [...new Set(paths)].map((path) => `${path}.dwp`);
 }
 
 /**
- * Where the `.dwo` of a skeleton unit may lie: where the compiler wrote it, and beside the object, for files that were
+ * Paths of the `.dwo` of a skeleton unit: the compiler's output path, then beside the object, for files that were
  * moved together.
  *
- * @param dwoName DW_AT_dwo_name @param compilationDirectory DW_AT_comp_dir
+ * @param dwoName DW_AT_dwo_name
+ * @param compilationDirectory DW_AT_comp_dir
  */
 export function dwoCandidates(objectPath: string, dwoName: string, compilationDirectory: string): string[] {
   const directory = directoryOf(objectPath);
@@ -78,7 +80,6 @@ export function dwoCandidates(objectPath: string, dwoName: string, compilationDi
   return [...new Set(candidates)];
 }
 
-/** The debug directories, first those of the sysroot, then the ones of this machine. */
 function debugDirectories({
   debugDirectories = DEFAULT_DEBUG_DIRECTORIES,
   sysroot,
@@ -92,18 +93,16 @@ function withoutPrefix(path: string, prefix: string | undefined): string {
   return start && path.startsWith(`${start}/`) ? path.slice(start.length) : path;
 }
 
-/** The folder of a path: `.` if it has none. */
 function directoryOf(path: string): string {
   const slash = path.lastIndexOf("/");
   return slash < 0 ? "." : slash === 0 ? "/" : path.slice(0, slash);
 }
 
-/** `path` as seen from `directory`: absolute paths stay what they are. */
 function resolve(directory: string, path: string): string {
   return path.startsWith("/") || directory === "" || directory === "." ? path : below(directory, path);
 }
 
-/** `path` inside of `directory`, absolute or not. */
+/** Path of `path` inside of `directory`, even if `path` is absolute. */
 function below(directory: string, path: string): string {
   return `${directory.replace(/\/+$/, "")}/${path.replace(/^\/+/, "")}`;
 }

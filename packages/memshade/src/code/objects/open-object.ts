@@ -6,11 +6,11 @@ import type { Decompressors, ObjectFile } from "./types.ts";
 import { isWasm, WasmObject } from "./wasm/wasm-object.ts";
 
 /**
- * Opens an ELF file (little-endian: x86-64, i386, aarch64) or a wasm module. Nothing is copied, and little is read: of
- * an open file (a `ByteSource`) just the headers. The bytes must not change afterwards.
+ * Opens an ELF file (little-endian: x86-64, i386, aarch64) or a wasm module. The bytes are not copied, and of an
+ * open file (a `ByteSource`) only the headers are read. The bytes must not change afterwards.
  *
- * @throws FormatError if it is neither, or of a kind that is not supported. Damage behind the header never throws;
- * see `ObjectFile.problems`.
+ * @throws FormatError if the file is neither, or of an unsupported kind. Damage after the header never throws; see
+ * `ObjectFile.problems`.
  *
  * @example
  * ```ts

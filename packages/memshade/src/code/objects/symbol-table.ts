@@ -3,10 +3,9 @@ import { partitionPoint } from "../../ground/bytes/partition-point.ts";
 const RADIX_BITS = 11;
 const RADIX = 1 << RADIX_BITS;
 
-/** Row numbers by address, size and row. */
 export function sortedRows(addresses: Float64Array, sizes: Float64Array): Uint32Array {
   const rows = sortRowsByAddress(addresses);
-  // Runs of equal addresses are short, aliases mostly; only they need a look at the sizes.
+  // Runs of equal addresses are short, mostly aliases; only they are compared by size.
   for (let start = 0; start < rows.length; ) {
     let end = start + 1;
     while (end < rows.length && addresses[rows[end]] === addresses[rows[start]]) end++;
@@ -35,7 +34,7 @@ function sortRowsByAddress(addresses: Float64Array): Uint32Array {
   return radixSort(rows, keys);
 }
 
-/** Sorts rows by their 32-bit keys, stably: large tables have hundreds of thousands of symbols. */
+/** Sorts rows by their 32-bit keys, stably. Large tables have hundreds of thousands of symbols. */
 function radixSort(rows: Uint32Array, keys: Uint32Array): Uint32Array {
   let from = rows;
   let to: Uint32Array = new Uint32Array(rows.length);
@@ -57,24 +56,24 @@ function radixSort(rows: Uint32Array, keys: Uint32Array): Uint32Array {
   return from;
 }
 
-/** What a symbol names. Untyped ones are mostly functions written in assembly. */
+/** Kind of a symbol. Untyped symbols are mostly functions written in assembly. */
 export type SymbolKind = "function" | "data" | "untyped";
 export type SymbolBinding = "local" | "global" | "weak";
 
 export interface ObjectSymbol {
-  /** In the object's own address space; in wasm the offset from the start of the code section's payload. */
+  /** Address in the object's own address space; in wasm, the offset from the start of the code section's payload. */
   readonly address: number;
-  /** In bytes; 0 if the file does not say. */
+  /** Size in bytes; 0 if the file has none. */
   readonly size: number;
-  /** The linker's name, not demangled. */
+  /** Linker name, not demangled. */
   readonly name: string;
   readonly kind: SymbolKind;
   readonly binding: SymbolBinding;
-  /** Name of the source file, for local symbols of files that say so (ELF's `STT_FILE`). */
+  /** Name of the source file, for local symbols of files that record it (ELF's `STT_FILE`). */
   readonly file?: string;
 }
 
-/** Columns of a symbol table in the order of the file; names are decoded when asked for. */
+/** Columns of a symbol table in the order of the file; names are decoded on demand. */
 export interface SymbolColumns {
   readonly addresses: Float64Array;
   readonly sizes: Float64Array;
@@ -87,7 +86,7 @@ export interface SymbolColumns {
 export const SYMBOL_KINDS: readonly SymbolKind[] = ["function", "data", "untyped"];
 export const SYMBOL_BINDINGS: readonly SymbolBinding[] = ["local", "global", "weak"];
 
-/** Symbols sorted by address, then by size; symbols equal in both stand in the order of the file. */
+/** Symbols sorted by address, then by size, then by their order in the file. */
 export class SymbolTable implements Iterable<ObjectSymbol> {
   static readonly EMPTY: SymbolTable = new SymbolTable({
     addresses: new Float64Array(0),
@@ -131,7 +130,7 @@ export class SymbolTable implements Iterable<ObjectSymbol> {
     return SYMBOL_BINDINGS[this.#columns.traits[this.#order[index]] >> 2];
   }
 
-  /** Name of the source file of a local symbol, where the table says it. */
+  /** Source file of a local symbol, if recorded. */
   file(index: number): string | undefined {
     return this.#columns.fileOf?.(this.#order[index]);
   }
@@ -159,8 +158,9 @@ export class SymbolTable implements Iterable<ObjectSymbol> {
   }
 
   /**
-   * Index of the symbol that llvm-symbolizer takes for an address: the last one that starts at or before it, of several
-   * with that start the largest, of equally large ones the last of the file; −1 if it ends before the address.
+   * Index of the symbol that llvm-symbolizer chooses for an address. This is the last symbol that starts at or
+   * before it; of several with that start the largest, of equally large ones the last in the file. −1 if the symbol
+   * ends before the address.
    */
   indexOf(address: number): number {
     const index = this.lastAtOrBefore(address);
@@ -168,7 +168,7 @@ export class SymbolTable implements Iterable<ObjectSymbol> {
     return address < this.addresses[index] + this.sizes[index] ? index : -1;
   }
 
-  /** The symbol at `indexOf(address)`; the same object for one address after the other in it. */
+  /** Symbol at `indexOf(address)`. Consecutive lookups within one symbol return the same object. */
   find(address: number): ObjectSymbol | undefined {
     const index = this.indexOf(address);
     if (index < 0) return undefined;

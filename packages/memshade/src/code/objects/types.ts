@@ -2,16 +2,16 @@ import type { FormatError } from "../../ground/bytes/errors.ts";
 import type { PiecewiseBytes } from "../../ground/bytes/piecewise.ts";
 import type { ObjectSymbol, SymbolTable } from "./symbol-table.ts";
 
-/** "other": a machine of which nothing but the symbols and the debug information can be read. */
+/** Machine of an object. For "other", only the symbols and the debug information can be read. */
 export type Architecture = "x86_64" | "i386" | "aarch64" | "wasm32" | "other";
 
 /**
- * Decompresses one section. `size` is the number of bytes that must come out, as the file says; it has been checked
- * against what the method can reach at all. Throwing means that the bytes are damaged.
+ * Decompresses one section. `size` is the decompressed size that the file claims; it does not exceed what the
+ * method can reach. An exception means that the bytes are damaged.
  */
 export type Decompress = (compressed: Uint8Array, size: number) => Uint8Array;
 
-/** What an object needs to read compressed sections; without it such sections count as absent. */
+/** Decompressors of compressed sections. Without its decompressor, a section counts as absent. */
 export interface Decompressors {
   /** zlib (RFC 1950) */
   readonly inflate?: Decompress;
@@ -19,14 +19,16 @@ export interface Decompressors {
   readonly zstd?: Decompress;
 }
 
-/** A section as the file describes it. For wasm, sections other than custom ones have the names of the specification. */
+/**
+ * Section as the file describes it. For wasm, sections other than custom ones have the names of the specification.
+ */
 export interface ObjectSection {
   readonly name: string;
   /** Address in the object's own address space (SVMA); 0 for sections that are not loaded, and in wasm. */
   readonly address: number;
-  /** Size in the file; for compressed sections that of the compressed bytes with their header. */
+  /** Size in the file; for compressed sections, of the compressed bytes with their header. */
   readonly size: number;
-  /** File offset of the content; in wasm, of the payload, behind a custom section's name. */
+  /** File offset of the content; in wasm, of the payload after a custom section's name. */
   readonly offset: number;
   /** `SHF_*` in ELF, 0 in wasm. */
   readonly flags: number;
@@ -35,7 +37,7 @@ export interface ObjectSection {
   readonly compression?: "zlib" | "zstd";
 }
 
-/** A program header (ELF). Addresses are the object's own (SVMA). */
+/** Program header (ELF). Addresses are the object's own (SVMA). */
 export interface ObjectSegment {
   /** `PT_*` */
   readonly type: number;
@@ -47,62 +49,67 @@ export interface ObjectSegment {
   readonly memorySize: number;
 }
 
-/** `.gnu_debuglink`: the file with the debug information, and the CRC-32 of its content. */
+/** Content of `.gnu_debuglink`: the file with the debug information, and the CRC-32 of its content. */
 export interface DebugLink {
   readonly name: string;
   readonly crc32: number;
 }
 
-/** `.gnu_debugaltlink`: the file with debug information that several objects share (dwz), and its build id. */
+/**
+ * Content of `.gnu_debugaltlink`: the file with debug information shared by several objects (dwz), and its build
+ * id.
+ */
 export interface DebugAltLink {
   readonly name: string;
   readonly buildId: string;
 }
 
 /**
- * An executable, a library, an object file or a wasm module, read lazily and in place. Whatever the bytes are, no
- * member throws: what is damaged is absent, and `problems` says what was met so far.
+ * Executable, library, object file or wasm module, read lazily and in place. No member throws, whatever the bytes
+ * are. Damaged parts are absent, and `problems` lists the damage found so far.
  */
 export interface ObjectFile {
   readonly kind: "elf" | "wasm";
   readonly architecture: Architecture;
-  /** What the file is meant for; wasm modules count as executables. */
+  /** Type of the file; wasm modules count as executables. */
   readonly type: "executable" | "shared" | "relocatable" | "core";
-  /** Bytes of an address: 4 or 8. */
+  /** Bytes of an address. */
   readonly addressSize: 4 | 8;
-  /** Size of the file in bytes. */
   readonly size: number;
-  /** Hexadecimal, as written in the file: the GNU build id note in ELF, the custom section `build_id` in wasm. */
+  /** Build id, hexadecimal: the GNU build id note in ELF, the custom section `build_id` in wasm. */
   readonly buildId: string | undefined;
-  /** All sections in file order, those without content too. */
+  /** All sections in file order, including those without content. */
   readonly sections: readonly ObjectSection[];
   /** All program headers in file order; empty in wasm. */
   readonly programHeaders: readonly ObjectSegment[];
-  /** The loaded ones (`PT_LOAD`). */
+  /** Loaded segments (`PT_LOAD`). */
   readonly segments: readonly ObjectSegment[];
   /**
-   * Content of the first section of that name that has any, decompressed. Where nothing had to be decompressed it is a
-   * view of the file. `.debug_*` also finds the old `.zdebug_*`; in relocatable objects its relocations are applied, all
-   * sections taken to start at 0.
+   * Returns the decompressed content of the first section of that name that has any; a view of the file if the
+   * section is not compressed. `.debug_*` also finds the old `.zdebug_*`. In relocatable objects, relocations are
+   * applied to it, with all sections starting at 0.
    */
   section(name: string): Uint8Array | undefined;
-  /** As `section`, of large ones that are read in pieces; undefined where that is not possible, or there is none. */
+  /** Returns a large section that is read in pieces; undefined if there is none or it must be read as a whole. */
   sectionInPieces(name: string): PiecewiseBytes | undefined;
-  /** As `section`, of an entry of `sections`. */
+  /** Returns the content, like `section`, of an entry of `sections`. */
   contentOf(section: ObjectSection): Uint8Array | undefined;
-  /** Bytes of the file that are loaded at an address of the object; shorter where the file's part ends. */
+  /** Returns the bytes of the file that are loaded at an address of the object; fewer if the file's part ends. */
   bytesAt(address: number, length: number): Uint8Array;
   /**
-   * Symbols of functions and data by address: in ELF from `.symtab`, else `.dynsym`; in wasm the functions of the code
-   * section by their offset from its start, named by the name section, exports and imports.
+   * Returns the symbols of functions and data by address. ELF: from `.symtab`, else `.dynsym`. Wasm: the functions
+   * of the code section by their offset from its start, named by the name section, exports and imports.
    */
   symbols(): SymbolTable;
-  /** wasm: the entry of the code section around an address: its first byte, at which its size stands, and its length. */
+  /**
+   * Returns the code section's entry around an address (wasm): the address of its first byte, which begins the size
+   * field, and its length.
+   */
   functionAt?(address: number): { readonly address: number; readonly size: number } | undefined;
   /**
-   * `symbols().find(address)`; for the first few addresses without making the table.
+   * Returns `symbols().find(address)`. The first few lookups do not build the table.
    *
-   * @param onlyGlobal whether local symbols are of no use: they may be left out then
+   * @param onlyGlobal true if local symbols may be left out
    */
   symbolAt(address: number, onlyGlobal?: boolean): ObjectSymbol | undefined;
   readonly debugLink: DebugLink | undefined;
@@ -113,15 +120,15 @@ export interface ObjectFile {
   readonly externalDebugInfo: string | undefined;
   /** URL of a source map (wasm custom section `sourceMappingURL`). */
   readonly sourceMappingUrl: string | undefined;
-  /** wasm: file offset where the payload of the code section starts; the origin of addresses in DWARF and symbols. */
+  /** File offset of the code section's payload (wasm): the origin of addresses in DWARF and symbols. */
   readonly codeOffset: number | undefined;
   /**
-   * Relocatable ELF objects, where addresses of all sections start at 0: index of the section that the address which
-   * stands at an offset of a `.debug_*` section lies in.
+   * Section index for the address at an offset of a `.debug_*` section. Only for relocatable ELF objects, where the
+   * addresses of all sections start at 0.
    */
   targetSection?(name: string, offset: number): number | undefined;
-  /** Relocatable ELF objects: index of the first section of code that reaches as far as an address. */
+  /** Index of the first code section that reaches as far as an address. Only for relocatable ELF objects. */
   codeSectionAt?(address: number): number | undefined;
-  /** What was found to be damaged so far. */
+  /** Damage found so far. */
   readonly problems: readonly FormatError[];
 }

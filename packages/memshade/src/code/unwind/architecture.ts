@@ -1,28 +1,28 @@
 import type { Architecture } from "../objects/types.ts";
 
 /**
- * What an unwinder knows about a processor. Registers are named by their DWARF numbers everywhere: x86-64 psABI, figure
+ * Description of a processor for the unwinder. Registers have their DWARF numbers everywhere: x86-64 psABI, figure
  * 3.36; DWARF for the Arm 64-bit Architecture, section 4.1.
  */
 export interface UnwindTarget {
   readonly architecture: Architecture;
   /** Bytes of an address and of a register. */
   readonly wordSize: 4 | 8;
-  /** Names of the registers that are recovered, by number; the last one is the program counter. */
+  /** Names of the recovered registers, by number; the last one is the program counter. */
   readonly registerNames: readonly string[];
-  /** Column of the return address in a CIE as compilers write it. */
+  /** Column of the return address in a CIE, as compilers write it. */
   readonly returnAddress: number;
-  /** Register whose value is the pc of the frame: the last one. */
+  /** Number of the register with the frame's pc: the last one. */
   readonly pc: number;
   readonly stackPointer: number;
   readonly framePointer: number;
-  /** Holds the return address on entry to a function; undefined where the call pushes it. */
+  /** Register with the return address on entry to a function; undefined if the call pushes it. */
   readonly linkRegister: number | undefined;
-  /** Registers that a function gives back unchanged; the stack pointer is not among them. */
+  /** Registers that a function preserves, except the stack pointer. */
   readonly calleeSaved: readonly number[];
 }
 
-/** Pseudo register of AArch64 whose bit 0 says that the return address is signed. */
+/** Pseudo register of AArch64 whose bit 0 is set if the return address is signed. */
 export const RA_SIGN_STATE = 34;
 
 const x86_64: UnwindTarget = {
@@ -66,8 +66,8 @@ const i386: UnwindTarget = {
 };
 
 /**
- * The description of an architecture with call frame information; undefined for WebAssembly, which has none, and for
- * machines that are not known.
+ * Returns the description of an architecture with call frame information. The result is undefined for WebAssembly,
+ * which has none, and for unknown machines.
  *
  * @example
  * ```ts

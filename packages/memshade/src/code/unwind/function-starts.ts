@@ -3,8 +3,9 @@ import { cfiOfObject } from "./cfi/reader.ts";
 import { UnwindTable } from "./tables/unwind-table.ts";
 
 /**
- * Tells where the function around an address of an object begins (SVMA), by its call frame information, which stays where names are
- * stripped. Undefined where that knows no function, or the object has no `.eh_frame_hdr`.
+ * Returns a function that maps an address to the start of its function (SVMA), by call frame information, which
+ * stripped objects keep. The result is undefined if no function is known there, or the object has no
+ * `.eh_frame_hdr`.
  */
 export function functionStarts(object: ObjectFile): (address: number) => number | undefined {
   const { header } = cfiOfObject(object);

@@ -1,7 +1,6 @@
 import { bytesOfBase64 } from "../../ground/bytes/base64.ts";
 import { UNWIND_BASE64 } from "./assembly.generated.ts";
 
-/** Numbers that the module gives out: places in its memory, and sizes. */
 type Constants = Readonly<
   Record<
     | "WINDOW_BYTES"
@@ -40,7 +39,7 @@ type Variables = Readonly<
   >
 >;
 
-/** What `assembly/` exports. Offsets of code are those from the base of the object, minus 2^31. */
+/** Exports of `assembly/`. Offsets of code count from the base of the object, minus 2^31. */
 export interface UnwindWasm extends Constants, Variables {
   readonly memory: WebAssembly.Memory;
   setSection(
@@ -63,17 +62,14 @@ export interface UnwindWasm extends Constants, Variables {
   indexEntries(first: number, last: number): void;
 }
 
-/** What it calls. */
 export interface UnwindWasmHost {
-  /** The rule set that a usual instruction makes of another, in FDEs of the CIE in a slot. */
   nextSet(slot: number, set: number, code: number): number;
-  /** What a table keeps of a rule set. */
   reduced(set: number): number;
 }
 
 let compiled: WebAssembly.Module | undefined;
 
-/** A new instance, with a memory of its own; it is compiled once. */
+/** Creates an instance with a memory of its own; the module is compiled once. */
 export function instantiateUnwindWasm(host: UnwindWasmHost): UnwindWasm {
   compiled ??= new WebAssembly.Module(bytesOfBase64(UNWIND_BASE64));
   const { exports } = new WebAssembly.Instance(compiled, { host: { ...host } });

@@ -2,19 +2,17 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { ByteReader } from "../../ground/bytes/reader.ts";
 import type { WasmModule } from "./types.ts";
 
-/** Bytes of the hash that stand for a module without a build id of its own, as many as linkers write. */
 const HASH_BYTES = 20;
 
 /**
- * The module's identity in hexadecimal: the content of its custom section "build_id" (a length-prefixed byte
- * string), else the first 20 bytes of the SHA-256 of the whole file; `hash` may be a faster SHA-256.
+ * Identity of the module in hexadecimal: the content of its custom section "build_id" (a length-prefixed byte
+ * string), else the first 20 bytes of the SHA-256 of the whole file. `hash` may be a faster SHA-256.
  */
 export function buildId(module: WasmModule, hash: (bytes: Uint8Array) => Uint8Array = sha256): string {
   const written = writtenBuildId(module);
   return toHex(written ?? contentId(module.bytes, hash));
 }
 
-/** What stands for bytes that have no identity of their own. */
 export function contentId(bytes: Uint8Array, hash: (bytes: Uint8Array) => Uint8Array = sha256): Uint8Array {
   return hash(bytes).subarray(0, HASH_BYTES);
 }

@@ -2,18 +2,16 @@ import { ByteReader } from "../../ground/bytes/reader.ts";
 import { initialValue, readNames, segmentAddress } from "./names.ts";
 import { I32, I64, type WasmModule } from "./types.ts";
 
-/** A name for an address of the program's memory. */
 interface DataSymbol {
   readonly name: string;
   readonly address: number;
-  /** Undefined where the module does not say it. */
   readonly bytes: number | undefined;
 }
 
-/** Names that linkers make for places in the memory, not for data. */
+/** Names of linkers for places in the memory, not for data. */
 const LINKERS =
   /^__(data_end|heap_(base|end)|stack_(low|high|pointer)|global_base|dso_handle|memory_base|table_base|tls_(base|size|align)|wasm_first_page_end)$/;
-/** Globals by this name hold addresses of data in code that does not depend on where it is loaded. */
+/** Prefix of globals with addresses of data, in position-independent code. */
 const INTERNAL = "GOT.data.internal.";
 
 const SYMBOL_TABLE = 8;
@@ -23,8 +21,8 @@ const UNDEFINED = 0x10;
 const EXPLICIT_NAME = 0x40;
 
 /**
- * The names that a module has for its static data, by address: those of the linking section of modules that were linked with
- * relocations, exported addresses, and addresses of code that can be loaded anywhere. What is damaged is left out.
+ * Names of a module's static data, by address. Sources are the linking section of modules linked with relocations,
+ * exported addresses, and globals of position-independent code. Damaged parts are left out.
  */
 export function dataSymbols(module: WasmModule): DataSymbol[] {
   const symbols = new Map<number, DataSymbol>();
@@ -38,7 +36,7 @@ export function dataSymbols(module: WasmModule): DataSymbol[] {
       add(name, start === undefined ? undefined : start + offset, bytes);
     }
   } catch {
-    // Names are a courtesy.
+    // Names are optional, so a damaged section is ignored.
   }
   for (const { kind, name, index } of module.exports)
     if (kind === "global" && isAddress(module, index)) add(name, initialValue(module, index), undefined);
@@ -47,7 +45,7 @@ export function dataSymbols(module: WasmModule): DataSymbol[] {
   return [...symbols.values()].sort((a, b) => a.address - b.address);
 }
 
-/** Addresses are constants; what changes is a variable of the program. */
+/** Addresses are constants; a mutable global is a variable of the program. */
 function isAddress(module: WasmModule, global: number): boolean {
   const own = module.globals[global - module.importedGlobalCount];
   return own !== undefined && !own.mutable && (own.type === I32 || own.type === I64);
@@ -60,7 +58,6 @@ interface LinkedSymbol {
   readonly bytes: number;
 }
 
-/** The data symbols of the custom section "linking". */
 function* linkedSymbols({ customs, bytes }: WasmModule): Generator<LinkedSymbol> {
   const section = customs.find(({ name }) => name === "linking");
   if (section?.contentStart === undefined) return;
@@ -78,7 +75,7 @@ function* linkedSymbols({ customs, bytes }: WasmModule): Generator<LinkedSymbol>
 function* symbolTable(reader: ByteReader): Generator<LinkedSymbol> {
   const utf8 = new TextDecoder();
   const name = (): string => utf8.decode(reader.view(reader.u32Leb()));
-  for (let left = reader.u32Leb(); left > 0; left--) {
+  for (let remaining = reader.u32Leb(); remaining > 0; remaining--) {
     const kind = reader.u8();
     const flags = reader.u32Leb();
     if (kind === DATA_SYMBOL) {

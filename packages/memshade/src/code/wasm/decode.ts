@@ -38,7 +38,6 @@ import {
   type WasmModule,
 } from "./types.ts";
 
-/** Magic and version. */
 export const HEADER_BYTES = 8;
 
 const MAGIC: readonly number[] = [0x00, 0x61, 0x73, 0x6d];
@@ -48,8 +47,8 @@ const COMPONENT_LAYER = 1;
 /** Throws `FormatError` unless `bytes` begin like a core module of version 1. */
 export function checkHeader(bytes: Uint8Array): void {
   if (bytes.length === 0) throw new FormatError("truncated", 0, "WebAssembly module", "the input is empty");
-  const known = Math.min(bytes.length, MAGIC.length);
-  for (let i = 0; i < known; i++)
+  const magicBytes = Math.min(bytes.length, MAGIC.length);
+  for (let i = 0; i < magicBytes; i++)
     if (bytes[i] !== MAGIC[i]) throw new FormatError("bad-magic", 0, "WebAssembly module", notAModule(bytes));
   if (bytes.length < HEADER_BYTES)
     throw new FormatError("truncated", 0, "WebAssembly module", "the input ends inside the header");
@@ -122,7 +121,6 @@ export function readValTypes(reader: ByteReader, construct: string): ValType[] {
   return types;
 }
 
-/** A byte that may be 0 or 1. */
 export function readFlag(reader: ByteReader, construct: string): boolean {
   const start = reader.position;
   const byte = reader.u8(construct);
@@ -167,7 +165,6 @@ function readLimit(reader: ByteReader, index64: boolean): number {
 
 const MAXIMUM_LOCALS = 0xffffffff;
 
-/** Finds the bodies and where their instructions begin; instructions are not looked at. */
 export function decodeCodeSection(reader: ByteReader, module: WasmModule): void {
   module.codePayloadStart = reader.position;
   const count = reader.vectorCount("code section", 3);
@@ -182,7 +179,6 @@ function readBody(reader: ByteReader): FunctionBody {
   if (size < 2 || reader.bytes[end - 1] !== Op.END)
     throw new FormatError("malformed", sizeStart, "function body", "it does not finish with `end`");
   const locals = new ByteReader(reader.bytes, start, end);
-  // Most functions have no locals beside their parameters.
   if (reader.bytes[start] === 0) locals.position = start + 1;
   else readLocalGroups(locals);
   if (locals.atEnd) throw new FormatError("malformed", start, "function body", "it has no instructions");
@@ -203,7 +199,7 @@ function readLocalGroups(reader: ByteReader): LocalGroup[] {
   return groups;
 }
 
-/** The locals that a body declares beside its parameters, in groups as written. */
+/** Locals that a body declares beside its parameters, in groups as written. */
 export function decodeLocals(module: WasmModule, body: FunctionBody): LocalGroup[] {
   return readLocalGroups(new ByteReader(module.bytes, body.start, body.end));
 }
@@ -227,11 +223,11 @@ const SECTION_DECODERS: ReadonlyMap<number, SectionDecoder> = new Map([
 ]);
 
 /**
- * Decodes the sections of a core module. The result refers to `bytes`, which must not change afterwards;
- * function bodies are found, not walked. Time and memory are bounded by the length of the input.
+ * Decodes the sections of a core module. The result refers to `bytes`, which must not change afterwards. Function
+ * bodies are found, not decoded. Time and memory are bounded by the length of the input. The module is not
+ * validated: indices may be out of range and instructions ill-typed.
  *
- * Throws `FormatError` for anything that is not a well-formed module of version 1. It does not validate:
- * indices may be out of range and instructions ill-typed.
+ * @throws FormatError for anything that is not a well-formed module of version 1
  */
 export function decodeModule(bytes: Uint8Array): WasmModule {
   checkHeader(bytes);
@@ -305,7 +301,7 @@ function readCustomName(bytes: Uint8Array, section: SectionView): void {
   section.contentStart = reader.position;
 }
 
-/** Place of the section in the prescribed order; throws unless it is at least `lowestRank`. */
+/** Index of the section in the prescribed order; throws unless it is at least `lowestRank`. */
 function rankOf(section: SectionView, lowestRank: number): number {
   const construct = `${sectionName(section.id)} section`;
   const rank = SECTION_IDS_IN_ORDER.indexOf(section.id);
@@ -435,7 +431,7 @@ function decodeDataCountSection(reader: ByteReader, module: WasmModule): void {
 }
 
 const NOT_ACTIVE = 1;
-/** With `NOT_ACTIVE` the segment is declarative, without it a table index is written. */
+/** Flag: with `NOT_ACTIVE` the segment is declarative; otherwise a table index follows. */
 const EXPLICIT = 2;
 const EXPRESSIONS = 4;
 
@@ -556,7 +552,7 @@ function readFieldType(reader: ByteReader): FieldType {
   return { type, mutable: readFlag(reader, "field mutability") };
 }
 
-/** Steps over a constant expression; the range includes its `end`. */
+/** Skips a constant expression; the range includes its `end`. */
 function readConstantExpression(reader: ByteReader): ByteRange {
   const { bytes, position: start } = reader;
   let position = start;

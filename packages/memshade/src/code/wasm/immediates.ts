@@ -1,10 +1,9 @@
 /**
- * What follows an opcode in the code section, one number per shape. "index" is an unsigned LEB128 integer.
+ * Immediates of an opcode in the code section, one number per shape. "index" is an unsigned LEB128 integer.
  *
- * Numbers rather than names, because walkers look the kind up per instruction in `IMMEDIATE_KIND`.
+ * The shapes are numbers, since decoders look them up per instruction in `IMMEDIATE_KIND`.
  */
 export const ImmediateKind = {
-  /** nothing */
   None: 0,
   /** signed 33-bit: empty (-64), a value type, or a type index */
   BlockType: 1,
@@ -12,35 +11,27 @@ export const ImmediateKind = {
   Label: 2,
   /** vector of label depths, then the default one */
   LabelTable: 3,
-  /** function index */
   Func: 4,
-  /** type index */
   Type: 5,
   /** type index, table index */
   CallIndirect: 6,
-  /** local index */
   Local: 7,
-  /** global index */
   Global: 8,
-  /** table index */
   Table: 9,
   /** destination table index, source table index */
   TwoTables: 10,
   /** element segment index, table index */
   ElemTable: 11,
-  /** element segment index */
   Elem: 12,
   /** alignment exponent (bit 6: a memory index follows), offset (up to 64 bits) */
   Memarg: 13,
   /** memarg, then one lane byte */
   MemargLane: 14,
-  /** memory index */
   Memory: 15,
   /** destination memory index, source memory index */
   TwoMemories: 16,
   /** data segment index, memory index */
   DataMemory: 17,
-  /** data segment index */
   Data: 18,
   /** one lane byte */
   Lane: 19,
@@ -60,7 +51,6 @@ export const ImmediateKind = {
   ValTypes: 26,
   /** heap type: signed 33-bit, a type index or a negative abstract type */
   RefHeapType: 27,
-  /** tag index */
   Tag: 28,
   /** block type, vector of catch clauses */
   TryTable: 29,
@@ -76,7 +66,7 @@ export const ImmediateKind = {
   TwoTypes: 34,
   /** flags byte (bit 0: source nullable, bit 1: target nullable), label depth, two heap types */
   BrOnCast: 35,
-  /** label depth, seen from outside the `try` that it ends */
+  /** label depth, counted from outside the `try` that it ends */
   Delegate: 36,
   /** label depth of a catching block */
   Rethrow: 37,

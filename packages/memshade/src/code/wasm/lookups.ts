@@ -11,11 +11,10 @@ import {
 } from "./types.ts";
 
 /*
- * Index spaces: imports first, then the module's own definitions. All of these throw
- * `FormatError("malformed")` for an index that the module does not have, because decoding does not validate.
+ * Index spaces: imports first, then the module's own definitions. All functions throw `FormatError("malformed")`
+ * for an absent index, because decoding does not validate.
  */
 
-/** The type at `typeIndex`, which must be a function type. */
 export function funcTypeAt(module: WasmModule, typeIndex: number): FuncType {
   const type = module.types[typeIndex];
   if (type?.kind !== "func")
@@ -32,7 +31,6 @@ export function functionTypeIndex(module: WasmModule, functionIndex: number): nu
   return typeIndex;
 }
 
-/** Type of the function at `functionIndex`, imported or defined. */
 export function functionType(module: WasmModule, functionIndex: number): FuncType {
   return funcTypeAt(module, functionTypeIndex(module, functionIndex));
 }
@@ -67,7 +65,6 @@ type ImportOfKind<K extends ExternalKind> = Extract<Import, { kind: K }>;
 
 const importsByKind = new WeakMap<WasmModule, Map<ExternalKind, Import[]>>();
 
-/** The imports of one kind in the order of their index space. */
 export function importsOf<K extends ExternalKind>(module: WasmModule, kind: K): readonly ImportOfKind<K>[] {
   let groups = importsByKind.get(module);
   if (groups === undefined) {

@@ -11,7 +11,7 @@ import {
   type WasmModule,
 } from "./types.ts";
 
-/** What the custom section "name" says. Index spaces count imports. */
+/** Content of the custom section "name". Index spaces count imports. */
 export interface ModuleNames {
   module: string | undefined;
   functions: Map<number, string>;
@@ -52,19 +52,19 @@ const INDIRECT_NAME_MAPS: ReadonlyMap<number, IndirectKey> = new Map([
 
 const MODULE_NAME = 0;
 
-/** Large modules have hundreds of thousands of names: they are read once. */
+/** Names of each module, read once, since large modules have hundreds of thousands of names. */
 const namesOfModules = new WeakMap<WasmModule, ModuleNames>();
 
 const lenientUtf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /**
- * Reads the name section. Never throws: what is broken ends the subsection it stands in, what came before is
- * kept, and bytes that are not UTF-8 become replacement characters. Without a name section all is empty. The
- * result belongs to the module and must not be changed.
+ * Reads the name section. Never throws: damage ends its subsection, earlier names are kept, and bytes that are not
+ * UTF-8 become replacement characters. Without a name section the result is empty. The result belongs to the module
+ * and must not be changed.
  */
 export function readNames(module: WasmModule): Readonly<ModuleNames> {
-  const known = namesOfModules.get(module);
-  if (known !== undefined) return known;
+  const cachedNames = namesOfModules.get(module);
+  if (cachedNames !== undefined) return cachedNames;
   const names = emptyNames();
   namesOfModules.set(module, names);
   for (const section of module.customs) {
@@ -96,7 +96,7 @@ function readTolerantly(read: () => void): void {
   try {
     read();
   } catch {
-    // Names are a courtesy: a module with a broken name section still runs.
+    // Names are optional: a module with a damaged name section still runs.
   }
 }
 
@@ -141,8 +141,8 @@ function readLenientName(reader: ByteReader): string {
 }
 
 /**
- * The best name of a function: from the name section, else the first export of it, else `module.field` of its
- * import; undefined if it has none of these.
+ * Best name of a function: from the name section, else its first export, else `module.field` of its import;
+ * undefined if it has none of these.
  */
 export function functionName(module: WasmModule, names: ModuleNames, index: number): string | undefined {
   const named = names.functions.get(index);
@@ -155,7 +155,6 @@ export function functionName(module: WasmModule, names: ModuleNames, index: numb
 
 const exportedNamesByModule = new WeakMap<WasmModule, Map<ExternalKind, Map<number, string>>>();
 
-/** First export name per index, for one kind. */
 function exportedNames(module: WasmModule, kind: ExternalKind): ReadonlyMap<number, string> {
   let byKind = exportedNamesByModule.get(module);
   if (byKind === undefined) {
@@ -169,19 +168,17 @@ function exportedNames(module: WasmModule, kind: ExternalKind): ReadonlyMap<numb
   return byKind.get(kind) as Map<number, string>;
 }
 
-/** What a global of the module starts with, if that is a constant number. */
 export function initialValue(module: WasmModule, global: number): number | undefined {
   const own = module.globals[global - module.importedGlobalCount];
   return own === undefined ? undefined : constantOf(module, own.initial);
 }
 
-/** Where an active segment of memory 0 begins, if that is a constant. */
+/** Start address of an active segment of memory 0, if it is a constant. */
 export function segmentAddress(module: WasmModule, segment: DataSegment): number | undefined {
   const { mode, memory, offset } = segment;
   return mode !== "active" || memory !== 0 || offset === undefined ? undefined : constantOf(module, offset);
 }
 
-/** The number of an expression that is a constant; undefined above what a double holds. */
 function constantOf(module: WasmModule, expression: ByteRange): number | undefined {
   const bytes = bytesOf(module, expression);
   if (bytes[0] === Op.I32_CONST) return readS32Leb(bytes, 1) >>> 0;

@@ -4,8 +4,8 @@ import { ImmediateKind, type ImmediateKindName } from "./immediates.ts";
 export const OPCODE_ID_LIMIT = 0x600;
 
 /**
- * First opcode id of each prefix byte, 0 for bytes that are opcodes themselves. The id of a prefixed
- * instruction is this plus its number behind the prefix.
+ * First opcode id of each prefix byte, 0 for bytes that are opcodes themselves. The id of a prefixed instruction is
+ * this plus the number after the prefix.
  */
 export const PREFIX_BASE = new Uint16Array(0x100);
 PREFIX_BASE[0xfb] = 0x500;
@@ -13,7 +13,7 @@ PREFIX_BASE[0xfc] = 0x100;
 PREFIX_BASE[0xfd] = 0x200;
 PREFIX_BASE[0xfe] = 0x400;
 
-/** `IMMEDIATE_KIND` of an id that no known instruction has. */
+/** Value in `IMMEDIATE_KIND` for ids without a known instruction. */
 export const UNKNOWN_OPCODE = 0xff;
 
 export type OpcodeRow = readonly [
@@ -26,19 +26,19 @@ export type OpcodeRow = readonly [
 ];
 
 /**
- * Every instruction of WebAssembly 3.0 and of the extensions that engines ship. Columns:
+ * Instructions of WebAssembly 3.0 and of the extensions that engines ship. Columns:
  *
- * 1. id: the opcode byte itself, or for prefixed instructions the number behind the prefix plus 0x500 (0xFB),
- *    0x100 (0xFC), 0x200 (0xFD), 0x400 (0xFE).
+ * 1. id: the opcode byte itself, or for prefixed instructions the number after the prefix plus 0x500 (0xFB), 0x100
+ * (0xFC), 0x200 (0xFD), 0x400 (0xFE).
  * 2. name in the text format. Two instructions can share one (`select` with and without types).
- * 3. immediate: what follows the opcode, a name of `ImmediateKind`.
- * 4. signature: operands popped, `->`, results pushed. `addr` is an i32 or an i64 as the memory has it, `at` the
- *    same for a table, `ref` a reference, `any` one value whose type depends on the immediate or on the stack;
- *    `*` means that the number of values depends on the immediate or on the enclosing blocks. For an
- *    instruction that never falls through nothing is pushed.
- * 5. feature: the proposal that brought the instruction, `mvp` for the first edition.
- * 6. access to linear memory, where there is one: its kind and the number of bytes touched. The bulk
- *    instructions touch ranges given at run time and have none here.
+ * 3. immediate: the bytes after the opcode, a name of `ImmediateKind`.
+ * 4. signature: operands popped, `->`, results pushed. `addr` is an i32 or i64 depending on the memory, `at` the
+ * same for a table. `ref` is a reference, `any` a value whose type depends on the immediate or on the stack. `*`
+ * means that the number of values depends on the immediate or on the enclosing blocks. An instruction that never
+ * falls through pushes nothing.
+ * 5. feature: the proposal that added the instruction, `mvp` for the first edition.
+ * 6. access to linear memory, if any: its kind and the number of bytes touched. The bulk instructions touch ranges
+ * given at run time and have no entry here.
  */
 export const OPCODES = [
   // Control
@@ -630,7 +630,7 @@ export const OPCODES = [
 
 export type OpcodeName = (typeof OPCODES)[number][1];
 
-/** How an instruction touches linear memory. */
+/** Kind of an instruction's access to linear memory. */
 export const AccessKind = { None: 0, Load: 1, Store: 2, Rmw: 3, Cmpxchg: 4, Wait: 5, Notify: 6 } as const;
 export type AccessKind = (typeof AccessKind)[keyof typeof AccessKind];
 
@@ -651,19 +651,17 @@ const NUMERIC_TYPE_BYTE: Readonly<Record<string, number>> = {
   v128: 0x7b,
 };
 
-/** `ImmediateKind` per opcode id, `UNKNOWN_OPCODE` where there is no instruction. */
+/** `ImmediateKind` per opcode id, `UNKNOWN_OPCODE` if there is no instruction. */
 export const IMMEDIATE_KIND = new Uint8Array(OPCODE_ID_LIMIT).fill(UNKNOWN_OPCODE);
 /** Operands popped per opcode id; -1: depends on the immediate or on the enclosing blocks. */
 export const POP_COUNT = new Int8Array(OPCODE_ID_LIMIT).fill(-1);
 /** Results pushed per opcode id; -1: depends on the immediate or on the enclosing blocks. */
 export const PUSH_COUNT = new Int8Array(OPCODE_ID_LIMIT).fill(-1);
-/** `AccessKind` per opcode id. */
 export const ACCESS_KIND = new Uint8Array(OPCODE_ID_LIMIT);
 /** Bytes of linear memory touched per opcode id, 0 for instructions that touch none or a range. */
 export const ACCESS_BYTES = new Uint8Array(OPCODE_ID_LIMIT);
-/** Type byte of the single result where it is always the same numeric or vector type, else 0. */
+/** Type byte of the single result if it is always the same numeric or vector type, else 0. */
 export const RESULT_TYPE = new Uint8Array(OPCODE_ID_LIMIT);
-/** Text format name per opcode id. */
 export const OPCODE_NAME: (OpcodeName | undefined)[] = new Array(OPCODE_ID_LIMIT).fill(undefined);
 
 const idByName = new Map<OpcodeName, number>();
@@ -688,8 +686,8 @@ function fillDerivedArrays(rows: readonly OpcodeRow[]): void {
 fillDerivedArrays(OPCODES);
 
 /**
- * The id of the instruction with this text format name. Of the two `select` it is the one without types
- * (0x1b; the other is 0x1c).
+ * Id of the instruction with this text format name. For `select` it is the one without types (0x1b; the other is
+ * 0x1c).
  */
 export function opcodeId(name: OpcodeName): number {
   return idByName.get(name) as number;

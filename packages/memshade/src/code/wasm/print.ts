@@ -14,15 +14,15 @@ import { IMMEDIATE_KIND, OPCODE_NAME } from "./opcodes.ts";
 import { opcodeIdAt, skipImmediates, skipOpcode } from "./skip.ts";
 import { formatType } from "./types.ts";
 
-/** The block type that is no value. */
+/** Block type without a value. */
 const EMPTY = -64;
 
 /**
- * The instruction at `position` as the text format has it, `i32.store offset=4`; immediates that only few instructions have are in
- * hexadecimal.
+ * Prints the instruction at `position` in the text format, such as `i32.store offset=4`. Rare immediates are
+ * printed in hexadecimal.
  *
- * @param nameOf what a function is called, by its index
- * @throws FormatError for what is none
+ * @param nameOf returns the name of a function by its index
+ * @throws FormatError if there is no instruction
  */
 export function printInstruction(
   bytes: Uint8Array,
@@ -100,9 +100,9 @@ function memarg(bytes: Uint8Array, at: number): string {
 }
 
 function numbers(bytes: Uint8Array, from: number, end: number): string {
-  const all: number[] = [];
-  for (let at = from; at < end; at = skipLeb32(bytes, at)) all.push(readU32Leb(bytes, at));
-  return all.join(" ");
+  const values: number[] = [];
+  for (let at = from; at < end; at = skipLeb32(bytes, at)) values.push(readU32Leb(bytes, at));
+  return values.join(" ");
 }
 
 function view({ buffer, byteOffset, byteLength }: Uint8Array): DataView {

@@ -1,4 +1,3 @@
-/** Ids of the sections in the binary format. */
 export const SectionId = {
   Custom: 0,
   Type: 1,
@@ -16,7 +15,7 @@ export const SectionId = {
   Tag: 13,
 } as const;
 
-/** Ids in the order in which sections must appear; custom sections may stand anywhere. */
+/** Ids in the required order of sections; custom sections may be anywhere. */
 export const SECTION_IDS_IN_ORDER: readonly number[] = [
   SectionId.Type,
   SectionId.Import,
@@ -50,7 +49,7 @@ const SECTION_NAMES: readonly string[] = [
   "tag",
 ];
 
-/** The specification's name of the section with this id, or the id where there is none. */
+/** Specification's name of the section with this id, or the id if it has none. */
 export function sectionName(id: number): string {
   return SECTION_NAMES[id] ?? `unknown (id ${id})`;
 }

@@ -4,7 +4,7 @@ import { ImmediateKind } from "./immediates.ts";
 import { checkMemargFlags, MEMARG_HAS_MEMORY, MEMARG_ORDER, unsupportedOrder } from "./memarg.ts";
 import { IMMEDIATE_KIND, PREFIX_BASE, UNKNOWN_OPCODE } from "./opcodes.ts";
 
-/** Proposals that have claimed opcode numbers which no released edition assigns. */
+/** Proposals with opcode numbers that no released edition assigns. */
 const CLAIMED: readonly (readonly [prefix: number, first: number, last: number, feature: string])[] = [
   [0, 0x16, 0x17, "multi-byte array access, or an early draft of function references"],
   [0, 0xe0, 0xef, "stack switching"],
@@ -19,7 +19,6 @@ const CLAIMED: readonly (readonly [prefix: number, first: number, last: number, 
   [0xfe, 0, 0xffffffff, "shared-everything threads"],
 ];
 
-/** The error for an instruction at `offset` that the opcode table does not know. */
 export function unknownOpcode(bytes: Uint8Array, offset: number): FormatError {
   const first = bytes[offset];
   const prefixed = first >= 0xfb && first <= 0xfe;
@@ -42,8 +41,8 @@ function hex(value: number): string {
 }
 
 /*
- * The walker's step: `opcodeIdAt`, then `skipOpcode`, then `skipImmediates`. No step allocates, all check
- * that they stay inside `bytes`; that a body is not left before its end is the caller's check.
+ * Steps of a decoder: `opcodeIdAt`, then `skipOpcode`, then `skipImmediates`. No step allocates, and all stay
+ * inside `bytes`. The caller must check that the end of the body is not passed.
  */
 
 const FIRST_PREFIX = 0xfb;
@@ -51,7 +50,6 @@ const LAST_PREFIX = 0xfe;
 const REF_NON_NULL = 0x64;
 const REF_NULL = 0x63;
 
-/** Id of the instruction at `position`. Throws `FormatError("unknown-opcode")`. */
 export function opcodeIdAt(bytes: Uint8Array, position: number): number {
   if (position >= bytes.length) throw truncated(position, "instruction");
   const byte = bytes[position];
@@ -66,14 +64,13 @@ export function opcodeIdAt(bytes: Uint8Array, position: number): number {
   return id;
 }
 
-/** Position of the immediates of the instruction at `position`. */
 export function skipOpcode(bytes: Uint8Array, position: number): number {
   if (position >= bytes.length) throw truncated(position, "instruction");
   const byte = bytes[position];
   return byte >= FIRST_PREFIX && byte <= LAST_PREFIX ? skipLeb32(bytes, position + 1) : position + 1;
 }
 
-/** What the quick path of `skipImmediates` can do about a kind; 0: nothing. */
+/** Kinds that the fast path of `skipImmediates` handles; 0 for others. */
 const QUICK_EMPTY = 1;
 const QUICK_LEB = 2;
 const QUICK_MEMARG = 3;
@@ -99,10 +96,10 @@ for (const kind of [
 ])
   QUICK[kind] = QUICK_LEB;
 
-/** Position after the immediates of shape `kind` that start at `position`. */
 export function skipImmediates(bytes: Uint8Array, position: number, kind: number): number {
-  // Nearly all immediates are one short integer, or an alignment and a short offset: these three shapes are
-  // worth half the walking time. Everything else, and anything near the end of the input, goes the long way.
+  // Nearly all immediates are one short integer, or an alignment and a short offset. A fast path for these three
+  // shapes halves the decoding time. All other immediates, and those near the end of the input, take the general
+  // path.
   const quick = QUICK[kind];
   if (quick === QUICK_EMPTY) return position;
   if (position + 3 < bytes.length)
@@ -181,7 +178,7 @@ function skipMemarg(bytes: Uint8Array, position: number): number {
   return skipLeb64(bytes, position);
 }
 
-/** A block type or a value type: one byte, a signed 33-bit index, or a reference marker and a heap type. */
+/** Skips a block type or a value type: one byte, a signed 33-bit index, or a reference marker and a heap type. */
 function skipType(bytes: Uint8Array, position: number): number {
   if (position >= bytes.length) throw truncated(position, "type");
   const byte = bytes[position];

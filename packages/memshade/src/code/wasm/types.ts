@@ -1,17 +1,16 @@
-/** A byte range of the module, `end` exclusive. */
 export interface ByteRange {
   start: number;
   end: number;
 }
 
 /**
- * A value type in one number, so that types compare with `===`. Numeric and vector types and nullable
- * references to abstract heap types are their byte in the binary format; all other reference types are
- * numbers ≥ 0x100 made by `referenceType`.
+ * Value type in one number, so that types compare with `===`. Numeric and vector types and nullable references to
+ * abstract heap types are their byte in the binary format. All other reference types are numbers ≥ 0x100, made by
+ * `referenceType`.
  */
 export type ValType = number;
 
-/** A heap type: a type index (≥ 0) or an abstract heap type as its signed 7-bit number (< 0). */
+/** Heap type: a type index (≥ 0) or an abstract heap type as its signed 7-bit number (< 0). */
 export type HeapType = number;
 
 export const I32: ValType = 0x7f;
@@ -45,7 +44,6 @@ export const ABSTRACT_HEAP_TYPES: Readonly<Record<number, string>> = {
 const REFERENCE_BASE = 0x100;
 const ABSTRACT_OFFSET = 0x80;
 
-/** The value type `(ref heapType)` or `(ref null heapType)`. */
 export function referenceType(heapType: HeapType, nullable: boolean): ValType {
   if (heapType < 0 && nullable) return heapType + ABSTRACT_OFFSET;
   return REFERENCE_BASE + (heapType + ABSTRACT_OFFSET) * 2 + (nullable ? 1 : 0);
@@ -60,13 +58,12 @@ export function isNullable(type: ValType): boolean {
   return type >= REFERENCE_BASE ? (type - REFERENCE_BASE) % 2 === 1 : isReference(type);
 }
 
-/** The heap type that a reference type points to. */
 export function heapTypeOf(type: ValType): HeapType {
   if (type < REFERENCE_BASE) return type - ABSTRACT_OFFSET;
   return Math.floor((type - REFERENCE_BASE) / 2) - ABSTRACT_OFFSET;
 }
 
-/** A value type, or for fields also a packed one: the same numbers plus `PACKED_I8` and `PACKED_I16`. */
+/** Value type, or for fields also a packed one: the same numbers plus `PACKED_I8` and `PACKED_I16`. */
 export type StorageType = number;
 
 export interface FieldType {
@@ -92,13 +89,13 @@ export interface ArrayType {
 
 export type CompositeType = FuncType | StructType | ArrayType;
 
-/** What a type definition says beside its structure. A plain definition is final and has no supertypes. */
+/** Properties of a type definition beside its structure. A plain definition is final and has no supertypes. */
 export interface SubtypeInfo {
   final: boolean;
   supertypes: number[];
 }
 
-/** A recursion group: `count` types from index `first`. `explicit` if it was written with its own marker. */
+/** Recursion group: `count` types from index `first`. `explicit` if it was written with its own marker. */
 export interface TypeGroup {
   first: number;
   count: number;
@@ -145,17 +142,16 @@ export type ImportDescription =
 
 export type Import = { module: string; field: string } & ImportDescription;
 
-/** A table defined by the module; `initial` is the constant expression of its entries, if it has one. */
+/** Table defined by the module; `initial` is the constant expression of its entries, if it has one. */
 export interface TableDefinition extends TableType {
   initial: ByteRange | undefined;
 }
 
-/** A global defined by the module. `initial` is its constant expression with the final `end`. */
+/** Global defined by the module. `initial` is its constant expression with the final `end`. */
 export interface GlobalDef extends GlobalType {
   initial: ByteRange;
 }
 
-/** A tag's function type. */
 export interface TagType {
   typeIndex: number;
 }
@@ -174,7 +170,6 @@ export type ElementItems =
 
 export interface ElementSegment {
   mode: SegmentMode;
-  /** the flags of the binary format, 0..7 */
   flags: number;
   table: number;
   /** constant expression of the first slot, for active segments */
@@ -185,26 +180,23 @@ export interface ElementSegment {
 
 export interface DataSegment {
   mode: "active" | "passive";
-  /** the flags of the binary format, 0..2 */
   flags: number;
   memory: number;
   /** constant expression of the address, for active segments */
   offset: ByteRange | undefined;
-  /** the content */
   start: number;
   end: number;
 }
 
 export interface SectionView {
   id: number;
-  /** of custom sections */
+  /** only of custom sections */
   name?: string;
-  /** offset of the id byte */
   start: number;
-  /** offset of the first byte after id and size; for custom sections that is their name */
+  /** offset of the first byte after id and size; in custom sections their name begins there */
   payloadStart: number;
   payloadEnd: number;
-  /** of custom sections: offset of the first byte after the name */
+  /** offset of the first byte after the name, only in custom sections */
   contentStart?: number;
 }
 
@@ -213,23 +205,21 @@ export interface FunctionBody {
   sizeStart: number;
   /** offset just after the size: the first byte of the vector of locals */
   start: number;
-  /** offset of the first instruction */
   codeStart: number;
   /** offset after the final `end` */
   end: number;
 }
 
-/** One entry of a body's vector of locals. */
 export interface LocalGroup {
   count: number;
   type: ValType;
 }
 
-/** A decoded module. It keeps the input and refers to it by offset: nothing is copied out of it but names. */
+/** Decoded module. It keeps the input and refers to it by offset; only names are copied. */
 export interface WasmModule {
   bytes: Uint8Array;
   sections: SectionView[];
-  /** the type index space, recursion groups expanded */
+  /** type index space, recursion groups expanded */
   types: CompositeType[];
   /** parallel to `types` */
   subtypes: SubtypeInfo[];
@@ -237,13 +227,9 @@ export interface WasmModule {
   imports: Import[];
   /** type index per defined function */
   functions: number[];
-  /** defined tables */
   tables: TableDefinition[];
-  /** defined memories */
   memories: MemoryType[];
-  /** defined tags */
   tags: TagType[];
-  /** defined globals */
   globals: GlobalDef[];
   exports: ExportEntry[];
   start: number | undefined;
@@ -278,14 +264,12 @@ const SHORTHAND_NAMES: Readonly<Record<string, string>> = {
   noexn: "nullexnref",
 };
 
-/** A heap type as the text format writes it. */
 export function formatHeapType(heapType: HeapType): string {
   return heapType >= 0
     ? String(heapType)
     : (ABSTRACT_HEAP_TYPES[heapType + ABSTRACT_OFFSET] ?? `?${heapType}`);
 }
 
-/** A value or storage type as the text format writes it. */
 export function formatType(type: StorageType): string {
   if (NUMERIC_NAMES[type] !== undefined) return NUMERIC_NAMES[type];
   const heapType = formatHeapType(heapTypeOf(type));

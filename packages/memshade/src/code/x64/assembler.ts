@@ -3,33 +3,32 @@ import { encode, type OperandSize } from "./encode.ts";
 import { CONDITIONS, type Condition } from "./forms.ts";
 import { int32, type Label, type Operand } from "./operands.ts";
 
-/** Four bytes at `offset` that whoever loads the code adds the distance from `offset` to a symbol to; `addend` is in it. */
+/**
+ * Four bytes at `offset` to which the loader adds the distance from `offset` to a symbol. The bytes already contain
+ * `addend`.
+ */
 export interface Relocation {
   offset: number;
   symbol: string;
   addend: number;
 }
 
-/** Code with its literals behind it, and what is still open. */
 export interface AssembledCode {
   bytes: Uint8Array;
-  /** Where the literals begin. */
   literals: number;
   relocations: Relocation[];
-  /** The offset of a label in `bytes`. */
   offsetOf(label: Label): number;
 }
 
 interface Position {
   /** Offset without the bytes of stretches. */
   raw: number;
-  /** How many stretches stand before it. */
   stretches: number;
 }
 
 interface Distance extends Position {
   target: Label | string;
-  /** Bytes between the four of the distance and the next instruction. */
+  /** Bytes between the 4-byte distance and the next instruction. */
   tail: number;
 }
 
@@ -38,14 +37,15 @@ const CALL = 0xe8;
 const FILLER = 0xcc;
 
 /**
- * Writes instructions one after another. Jumps and alignments get their sizes at the end, when all distances are known: everything
- * else keeps its order, so a position is a number of bytes and the number of such stretches before it.
+ * Writes instructions one after another. Jumps and alignments ("stretches") get their sizes at the end, when all
+ * distances are known. All other code keeps its order, so a position is a number of bytes plus the number of
+ * stretches before it.
  */
 export class Assembler {
   readonly #code = new ByteWriter(1 << 14);
   readonly #literals = new ByteWriter(1 << 8);
   readonly #labels: (Position | undefined)[] = [];
-  /** Labels of literals, by their content and as offsets among them. */
+  /** Labels of literals by content, and the offsets of these labels among the literals. */
   readonly #literalByContent = new Map<string, Label>();
   readonly #literalOffsets = new Map<Label, number>();
   readonly #tables: { at: number; targets: readonly Label[] }[] = [];
@@ -60,14 +60,13 @@ export class Assembler {
     this.#labels[label] = this.#position();
   }
 
-  /** A label of the next instruction. */
   here(): Label {
     const label = this.label();
     this.bind(label);
     return label;
   }
 
-  /** `size` of the operands in bytes; without meaning for instructions that have only one. */
+  /** Appends an instruction. `size`: bytes of the operands, ignored if the instruction has only one size. */
   put(mnemonic: string, size: OperandSize, ...operands: readonly Operand[]): void {
     const { bytes, relative } = encode(mnemonic, size, operands);
     this.#code.bytes(bytes);
@@ -83,23 +82,22 @@ export class Assembler {
     this.#addDistance(target, 0);
   }
 
-  /** The next instruction begins at a multiple of `bytes`; nothing runs into what is left out. */
+  /** Aligns the next instruction to a multiple of `bytes`. Control flow must not reach the padding. */
   align(bytes: number): void {
     this.#stretches.push({ raw: this.#code.length, kind: "alignment", bytes });
   }
 
-  /** The label of constant bytes behind the code; the same bytes lie there once. */
   literal(content: Uint8Array): Label {
     const key = content.join();
-    const known = this.#literalByContent.get(key);
-    if (known !== undefined) return known;
+    const knownLabel = this.#literalByContent.get(key);
+    if (knownLabel !== undefined) return knownLabel;
     const label = this.#newLiteral();
     this.#literals.bytes(content);
     this.#literalByContent.set(key, label);
     return label;
   }
 
-  /** The label of a table behind the code: the distance from the table to each label, in four bytes. */
+  /** Label of a table after the code: the 4-byte distance from the table to each label. */
   table(targets: readonly Label[]): Label {
     const label = this.#newLiteral();
     this.#tables.push({ at: this.#literals.length, targets });
@@ -111,9 +109,9 @@ export class Assembler {
     const raw = this.#code.view();
     const labelAt = (label: Label) => this.#labels[label] as Position;
     const sizeBefore = settle(
-      this.#stretches.map((one) => ({
-        ...one,
-        to: one.target === undefined ? undefined : labelAt(one.target),
+      this.#stretches.map((stretch) => ({
+        ...stretch,
+        to: stretch.target === undefined ? undefined : labelAt(stretch.target),
       })),
     );
     const final = ({ raw, stretches }: Position) => raw + sizeBefore[stretches];
@@ -173,7 +171,7 @@ function jumpBytes(distance: number, size: number, condition: Condition | undefi
   return [...(condition === undefined ? [0xe9] : [0x0f, 0x80 + number]), ...int32(distance)];
 }
 
-/** A stretch of code whose size depends on where it lies: a jump, or what an alignment leaves out. */
+/** Part of the code whose size depends on its position: a jump, or an alignment. */
 export type Stretch = { raw: number } & (
   | { kind: "jump"; long: boolean; condition?: unknown }
   | { kind: "alignment"; bytes: number }
@@ -182,31 +180,31 @@ export type Stretch = { raw: number } & (
 type Placed = Stretch & { to?: { raw: number; stretches: number } | undefined };
 
 /**
- * How many bytes all stretches before the one of an index take; one entry more than there are stretches. Jumps are short first, and
- * those that do not reach become long until all reach: a long one never becomes short again, so this comes to an end.
+ * Bytes of all stretches before each stretch, and in the last entry of all. Jumps are short at first. Jumps that do
+ * not reach become long until all reach. A long one never becomes short again, so the loop ends.
  */
 export function settle(stretches: readonly Placed[]): readonly number[] {
-  const jumps = stretches.map((one) => ({ ...one }));
+  const jumps = stretches.map((stretch) => ({ ...stretch }));
   const sizeBefore = new Array<number>(jumps.length + 1).fill(0);
   for (let changed = true; changed; ) {
     changed = false;
-    jumps.forEach((one, i) => {
-      const at = one.raw + sizeBefore[i];
-      sizeBefore[i + 1] = sizeBefore[i] + sizeOf(one, at);
+    jumps.forEach((jump, i) => {
+      const at = jump.raw + sizeBefore[i];
+      sizeBefore[i + 1] = sizeBefore[i] + sizeOf(jump, at);
     });
-    jumps.forEach((one, i) => {
-      if (one.kind !== "jump" || one.long || one.to === undefined) return;
-      const distance = one.to.raw + sizeBefore[one.to.stretches] - (one.raw + sizeBefore[i + 1]);
+    jumps.forEach((jump, i) => {
+      if (jump.kind !== "jump" || jump.long || jump.to === undefined) return;
+      const distance = jump.to.raw + sizeBefore[jump.to.stretches] - (jump.raw + sizeBefore[i + 1]);
       if (distance === (distance << 24) >> 24) return;
-      one.long = true;
+      jump.long = true;
       changed = true;
     });
   }
   return sizeBefore;
 }
 
-function sizeOf(one: Placed, at: number): number {
-  if (one.kind === "alignment") return (one.bytes - (at % one.bytes)) % one.bytes;
-  if (!one.long) return 2;
-  return one.condition === undefined ? 5 : 6;
+function sizeOf(stretch: Placed, at: number): number {
+  if (stretch.kind === "alignment") return (stretch.bytes - (at % stretch.bytes)) % stretch.bytes;
+  if (!stretch.long) return 2;
+  return stretch.condition === undefined ? 5 : 6;
 }

@@ -11,32 +11,29 @@ import {
 } from "./operands.ts";
 import { RCX, type Register } from "./registers.ts";
 
-/** A row of the table, taken apart. */
 interface Form {
-  /** Whether each operand fits. */
   fits: readonly ((operand: Operand, size: number) => boolean)[];
-  /** A prefix that belongs to the opcode, or none. */
   prefix: number | undefined;
   opcode: readonly number[];
   digit: number | undefined;
   /** mask: bit n for sizes of n bytes; 0: the size is not encoded */
   sizes: number;
-  /** Which operand is in the reg field, in the r/m field or the opcode, and a constant; −1: none. */
+  /** Index of the operand in the reg field, in the r/m field or the opcode, and of a constant; −1 for none. */
   reg: number;
   rm: number;
   constant: number;
-  /** The letter of the constant. */
   letter: string;
-  /** Whether `rm` is in the opcode. */
   isInOpcode: boolean;
-  /** Operands whose low byte needs an empty REX, where the instruction has bytes, and where it reads one from memory. */
+  /**
+   * Operands whose low byte needs an empty REX if the operands are bytes, or if the instruction reads a byte from
+   * memory.
+   */
   byteOperands: readonly number[];
   readsByte: number;
 }
 
 export type OperandSize = 1 | 2 | 4 | 8;
 
-/** What one instruction becomes; `relative` is at the last `tail + 4` bytes, where four are left for the distance. */
 export interface Encoded {
   bytes: number[];
   relative?: { target: RelativePlace["target"]; tail: number };
@@ -45,7 +42,6 @@ export interface Encoded {
 const PREFIXES = [0x66, 0xf0, 0xf2, 0xf3];
 const THREAD_PREFIX = 0x64;
 const REX = 0x40;
-/** Whether an operand can stand where a form has a letter of the table's second column. */
 const FITS: Readonly<Record<string, (operand: Operand, size: number) => boolean>> = {
   r: isGeneral,
   o: isGeneral,
@@ -74,7 +70,7 @@ for (const [mnemonic, operands, text, sizes, memory] of FORMS) {
   // A prefix alone is an opcode of its own.
   const prefix = bytes.length > 1 && PREFIXES.includes(bytes[0]) ? bytes.shift() : undefined;
   const letters = operands.split(" ").filter(Boolean);
-  const indexOf = (some: string) => letters.findIndex((letter) => some.includes(letter));
+  const indexOf = (kinds: string) => letters.findIndex((letter) => kinds.includes(letter));
   const constant = indexOf("buwiq");
   const form: Form = {
     fits: letters.map((letter) => FITS[letter]),
@@ -93,14 +89,13 @@ for (const [mnemonic, operands, text, sizes, memory] of FORMS) {
   formsByMnemonic.set(mnemonic, [...(formsByMnemonic.get(mnemonic) ?? []), form]);
 }
 
-/** The bytes of an instruction. `size`: of its operands, in bytes; without meaning where the form encodes none. */
+/** Encodes an instruction. `size`: bytes of its operands, ignored if the form encodes none. */
 export function encode(mnemonic: string, size: OperandSize, operands: readonly Operand[]): Encoded {
   const bytes: number[] = [];
   const relative = putInstruction(bytes, mnemonic, size, operands);
   return relative === undefined ? { bytes } : { bytes, relative };
 }
 
-/** The same, behind other bytes. */
 export function putInstruction(
   bytes: number[],
   mnemonic: string,
@@ -122,7 +117,7 @@ function fits(form: Form, size: number, operands: readonly Operand[]): boolean {
   return true;
 }
 
-/** `size`: 0 where none is encoded. */
+/** `size`: 0 if none is encoded. */
 function putForm(
   bytes: number[],
   form: Form,
@@ -161,7 +156,7 @@ function rmBits(rm: Operand | undefined): number {
   return ((rm.base?.number ?? 0) >> 3) | (((rm.index?.number ?? 0) >> 3) << 1);
 }
 
-/** Without the prefix, the numbers 4 to 7 of bytes mean ah to bh. */
+/** Byte registers 4 to 7 mean ah to bh without the prefix. */
 function needsEmptyRex(
   { byteOperands, readsByte }: Form,
   size: number,

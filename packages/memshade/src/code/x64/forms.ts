@@ -1,17 +1,19 @@
 /**
- * Every form of instruction that is written here. Columns:
+ * Supported forms of instructions. Columns:
  *
- * 1. mnemonic, as `objdump` prints it in Intel's syntax; what follows a dot tells forms by the size of what they read.
- * 2. operands in Intel's order. `r`: general register in the reg field of ModRM; `m`: general register or place in its r/m
- *    field; `p`: place only; `o`: general register in the opcode; `x`, `y`: the same as `r`, `m` of vector registers,
- *    `z`: `y` without places; `c`: the register
- *    cl, `1`: the constant, neither of which takes room; `b`: signed constant of one byte; `u`: unsigned one; `w`: unsigned one of two bytes; `i`: signed constant of four
- *    bytes (of two where the operands have two); `q`: constant of eight.
- * 3. bytes: a prefix that belongs to the opcode, the opcode, and `/digit` where the reg field is part of it.
- * 4. sizes of the operands in bytes that the form exists for. 2 takes a prefix, 8 a bit of REX; `-`: the size is not encoded.
- * 5. size in bytes of `m` or `y` in memory, where it is not the size of the operands.
+ * 1. mnemonic, as `objdump` prints it in Intel's syntax; a suffix after a dot distinguishes forms by the size of
+ * their source.
+ * 2. operands in Intel's order. `r`: general register in the reg field of ModRM; `m`: general register or place in
+ * its r/m field; `p`: place only; `o`: general register in the opcode; `x`, `y`: the same as `r`, `m` of vector
+ * registers, `z`: `y` without places; `c`: the register cl, `1`: the constant, neither of which is encoded; `b`:
+ * signed constant of one byte; `u`: unsigned one; `w`: unsigned one of two bytes; `i`: signed constant of four
+ * bytes (of two if the operands have two); `q`: constant of eight.
+ * 3. bytes: a prefix that belongs to the opcode, the opcode, and `/digit` if the reg field is part of it.
+ * 4. sizes of the operands in bytes that the form supports. 2 takes a prefix, 8 a bit of REX; `-`: the size is not
+ * encoded.
+ * 5. size in bytes of `m` or `y` in memory, if it differs from the size of the operands.
  *
- * Of several forms that fit, the first one is taken: shorter ones stand first.
+ * The first form that fits is used, so shorter forms come first.
  */
 export type FormRow = readonly [
   mnemonic: string,
@@ -23,7 +25,7 @@ export type FormRow = readonly [
 
 const ARITHMETIC = ["add", "or", "adc", "sbb", "and", "sub", "xor", "cmp"];
 const SHIFTS: Readonly<Record<string, number>> = { rol: 0, ror: 1, shl: 4, shr: 5, sar: 7 };
-/** The conditions in the order of their numbers. */
+/** Conditions in the order of their numbers. */
 export const CONDITIONS = [
   "o",
   "no",
@@ -44,14 +46,13 @@ export const CONDITIONS = [
 ] as const;
 export type Condition = (typeof CONDITIONS)[number];
 
-/** The condition that is met where `condition` is not. */
 export function invert(condition: Condition): Condition {
   return CONDITIONS[CONDITIONS.indexOf(condition) ^ 1];
 }
 
 const hex = (value: number) => value.toString(16).padStart(2, "0");
 
-/** Vector instructions of the shape `x ← x op y` by their opcode behind 66 0F. */
+/** Vector instructions of the shape `x ← x op y`, by their opcode after 66 0F. */
 const VECTOR_OPERATIONS: Readonly<Record<string, string>> = {
   paddb: "fc",
   paddw: "fd",
@@ -109,7 +110,7 @@ const VECTOR_OPERATIONS: Readonly<Record<string, string>> = {
   pmaddubsw: "38 04",
   ptest: "38 17",
 };
-/** Shifts of lanes by a constant: opcode behind 66 0F, and digit. */
+/** Shifts of lanes by a constant: opcode after 66 0F, and digit. */
 const LANE_SHIFTS: Readonly<Record<string, readonly [string, number]>> = {
   psrlw: ["71", 2],
   psraw: ["71", 4],

@@ -1,10 +1,10 @@
 import { FormatError } from "../../ground/bytes/errors.ts";
 import { RBP, type Register, RSP } from "./registers.ts";
 
-/** A position in the code, bound once, before or after it is used. */
+/** Position in the code, bound once, before or after its first use. */
 export type Label = number & { readonly brand: "label" };
 
-/** base + index · scale + displacement, as the instruction set computes it. */
+/** Memory operand: base + index · scale + displacement, as the instruction set computes it. */
 export interface Place {
   readonly kind: "place";
   readonly base?: Register | undefined;
@@ -16,7 +16,7 @@ export interface Place {
   readonly thread?: boolean;
 }
 
-/** A place at a known distance of the instruction: a label of this code, or a symbol that whoever loads the code places. */
+/** Place at a fixed distance from the instruction: a label of this code, or a symbol that the loader places. */
 export interface RelativePlace {
   readonly kind: "relative";
   readonly target: Label | string;
@@ -46,19 +46,18 @@ export function isPlace(operand: Operand): operand is Place | RelativePlace {
 }
 
 const SCALE_BITS = { 1: 0, 2: 1, 4: 2, 8: 3 } as const;
-/** In the field of the base: none, or a byte for base and index follows. */
+/** Values of the base field: no base, or a byte for base and index follows. */
 const NO_BASE = 5;
 const MORE = 4;
 const NO_INDEX = 4;
 
-/** The bytes of ModRM, SIB and displacement for a place, without the bit 3 of its registers. `field`: the other operand. */
+/** Bytes of ModRM, SIB and displacement for a place, without bit 3 of its registers. `field`: the other operand. */
 export function placeBytes(at: Place, field: number): number[] {
   const bytes: number[] = [];
   putPlace(bytes, at, field);
   return bytes;
 }
 
-/** The same, behind other bytes. */
 export function putPlace(bytes: number[], at: Place, field: number): void {
   const { base, index, displacement } = at;
   const scale = index === undefined ? 0 : SCALE_BITS[at.scale];
@@ -83,12 +82,10 @@ export function putPlace(bytes: number[], at: Place, field: number): void {
   else putInt32(bytes, displacement);
 }
 
-/** A number as four bytes, little-endian. */
 export function int32(value: number): number[] {
   return [value & 0xff, (value >> 8) & 0xff, (value >> 16) & 0xff, (value >> 24) & 0xff];
 }
 
-/** The same, behind other bytes. */
 export function putInt32(bytes: number[], value: number): void {
   bytes.push(value & 0xff, (value >> 8) & 0xff, (value >> 16) & 0xff, (value >> 24) & 0xff);
 }

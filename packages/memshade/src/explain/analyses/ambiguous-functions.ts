@@ -2,18 +2,17 @@ import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import { NONE } from "../../profile/model/indices.ts";
 import { ambiguousNames } from "../../profile/model/named-module.ts";
 
-const known = new WeakMap<HeapProfile, ReadonlySet<string>>();
+const cache = new WeakMap<HeapProfile, ReadonlySet<string>>();
 
-/** Names that functions of several modules of a profile have. */
 export function ambiguousFunctions(profile: HeapProfile): ReadonlySet<string> {
-  let ambiguous = known.get(profile);
+  let ambiguous = cache.get(profile);
   if (ambiguous === undefined) {
     const { functions, strings } = profile;
     const names: [number, string][] = [];
     for (let row = 0; row < functions.length; row++)
       if (functions.name[row] !== NONE) names.push([functions.module[row]!, strings[functions.name[row]!]!]);
     ambiguous = ambiguousNames(names);
-    known.set(profile, ambiguous);
+    cache.set(profile, ambiguous);
   }
   return ambiguous;
 }

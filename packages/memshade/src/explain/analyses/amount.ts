@@ -12,17 +12,15 @@ const UNITS: Readonly<Record<string, number>> = {
   GB: 1e9,
 };
 
-/** The units of amounts, as messages list them. */
 export const UNIT_WORDS = "B, KiB, MiB, GiB, k, M, G or %";
 
-/** A number with a unit. */
 export interface Amount {
   readonly value: number;
-  /** Whether the value is one in a hundred of something else. */
+  /** True if the value is a percentage of another one. */
   readonly isPercent: boolean;
 }
 
-/** `8MiB`, `1.5 k`, `5%`; undefined for what is no amount. */
+/** Parses `8MiB`, `1.5 k`, `5%`; undefined for other texts. */
 export function parseAmount(text: string): Amount | undefined {
   const [, digits, unit = ""] = /^(\d+(?:\.\d+)?)\s*(%|[A-Za-z]+)?$/.exec(text) ?? [];
   if (digits === undefined) return undefined;

@@ -1,25 +1,26 @@
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import { knowsField } from "../../profile/model/known-fields.ts";
 
-/** Blocks whose value is from `from` to `to`. */
 export interface HistogramBin {
   readonly from: number;
-  /** Included. */
+  /** Inclusive. */
   readonly to: number;
   readonly blocks: number;
   readonly bytes: number;
-  /** Call paths that these blocks are of. */
   readonly paths: number;
 }
 
 export interface BlockHistogram {
-  /** Powers of two, ascending, from the first to the last that has blocks; the lowest possible one is that of 0 alone. */
+  /** Powers of two, ascending, from the first to the last bin with blocks; the lowest possible bin is for 0 alone. */
   readonly bins: readonly HistogramBin[];
-  /** Whether all blocks are where they belong: else those of a call path whose values differ count at its mean. */
+  /**
+   * True if each block is in its own bin. Otherwise the blocks of a call path with different values count at their
+   * mean.
+   */
   readonly isExact: boolean;
 }
 
-/** Blocks by their size in bytes; undefined where that was not recorded. */
+/** Returns blocks by their size in bytes; undefined if sizes were not recorded. */
 export function sizeHistogram(profile: HeapProfile): BlockHistogram | undefined {
   const { contexts } = profile;
   const { totalSize, minSize, maxSize } = contexts.mibs;
@@ -28,7 +29,7 @@ export function sizeHistogram(profile: HeapProfile): BlockHistogram | undefined 
   return histogramOf(contexts.mibs, totalSize, (row) => isKnown && minSize[row] === maxSize[row]);
 }
 
-/** Blocks by their lifetime, in units of the profile's clock; undefined where that was not recorded. */
+/** Returns blocks by their lifetime, in units of the profile's clock; undefined if lifetimes were not recorded. */
 export function lifetimeHistogram(profile: HeapProfile): BlockHistogram | undefined {
   const { contexts } = profile;
   const { totalLifetime, minLifetime, maxLifetime } = contexts.mibs;
@@ -68,12 +69,12 @@ function histogramOf(
   return { bins, isExact };
 }
 
-/** 0 for 0, else one more than the exponent of the power of two below. */
+/** Returns 0 for 0, else one more than the exponent of the largest power of two up to the value. */
 function binOf(value: number): number {
   return value <= 0 ? 0 : Math.floor(Math.log2(value)) + 1;
 }
 
-/** The same histogram in bins of several powers of two each, so many that it has at most `most` lines. */
+/** Merges bins, several powers of two each, so that at most `most` bins remain. */
 export function coarser({ bins, isExact }: BlockHistogram, most: number): BlockHistogram {
   const together = Math.ceil(bins.length / most);
   if (together <= 1) return { bins, isExact };

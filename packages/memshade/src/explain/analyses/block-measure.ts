@@ -1,14 +1,12 @@
-/**
- * Blocks that an analysis picked out, and their bytes, per context in the order of the context table.
- */
+/** Blocks selected by an analysis, and their bytes, per context in the order of the context table. */
 export interface BlockMeasure {
   readonly blocks: Float64Array;
   readonly bytes: Float64Array;
   readonly totalBlocks: number;
   readonly totalBytes: number;
-  /** The profile does not tell every such block: there are at least so many. */
+  /** True if the profile may miss such blocks, so that the numbers are lower bounds. */
   readonly isLowerBound: boolean;
-  /** The profile has bytes alone: blocks are 0, and mean nothing. */
+  /** True if the profile has only bytes: `blocks` is 0 and has no meaning. */
   readonly lacksBlocks?: true;
 }
 

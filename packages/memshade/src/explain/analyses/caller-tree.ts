@@ -2,22 +2,18 @@ import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import { type IndexIntoContextTable, type IndexIntoFrameTable, NONE } from "../../profile/model/indices.ts";
 import { siteStackOfContext } from "../../profile/model/site-frame.ts";
 
-/**
- * Who called, seen from a site: a node's callers call the node's function. Two calls in one function
- * are one caller.
- */
+/** Callers of a site as a tree: a node's callers call the node's function. Two calls in one function are one caller. */
 export interface CallerNode {
-  /** The heaviest of the frames that the node stands for. */
+  /** Heaviest of the node's frames. */
   readonly frame: IndexIntoFrameTable;
-  /** Of all contexts that pass through here. */
+  /** Sum of all contexts that pass through the node. */
   readonly value: number;
-  /** Largest value first. */
   readonly callers: readonly CallerNode[];
 }
 
 /**
- * The callers of the frames that name the sites of some contexts, weighted by a value per context. Contexts of value 0
- * and those without a call path are left out.
+ * Builds the callers of the frames that name the sites of some contexts, weighted by a value per context. Contexts of
+ * value 0 and those without a call path are left out.
  */
 export function callerTree(
   profile: HeapProfile,
@@ -31,7 +27,6 @@ export function callerTree(
   return callersOf(profile, { contexts: Int32Array.from(heaviestFirst), stacks }, values);
 }
 
-/** Contexts, heaviest first, and for each the stack that has come to be looked at. */
 interface Weighed {
   readonly contexts: ArrayLike<number>;
   readonly stacks: ArrayLike<number>;
@@ -52,21 +47,23 @@ function callersOf(
     if (caller === NONE || isOutside(profile, caller)) continue;
     const frame = frames[caller]!;
     const key = callerKey(profile, frame);
-    let known = byKey.get(key);
-    if (known === undefined) {
-      known = { frame, value: 0, contexts: [], stacks: [] };
-      byKey.set(key, known);
+    let node = byKey.get(key);
+    if (node === undefined) {
+      node = { frame, value: 0, contexts: [], stacks: [] };
+      byKey.set(key, node);
     }
-    known.value += values[contexts[index]!]!;
-    known.contexts.push(contexts[index]!);
-    known.stacks.push(caller);
+    node.value += values[contexts[index]!]!;
+    node.contexts.push(contexts[index]!);
+    node.stacks.push(caller);
   }
-  return Array.from(byKey.values(), (known) => lazyCaller(profile, known, known, values)).sort(
+  return Array.from(byKey.values(), (node) => lazyCaller(profile, node, node, values)).sort(
     (a, b) => b.value - a.value,
   );
 }
 
-/** Whether none of the program's own code is in the host from here on outwards: what calls scripts tells nobody anything. */
+/**
+ * Returns true if no frame from here outwards is the program's own host code. Callers of scripts are not informative.
+ */
 function isOutside({ frames, stacks }: HeapProfile, stack: number): boolean {
   if (frames.library === undefined || frames.host === undefined) return false;
   for (let at = stack; at !== NONE; at = stacks.prefix[at]!) {
@@ -76,7 +73,7 @@ function isOutside({ frames, stacks }: HeapProfile, stack: number): boolean {
   return true;
 }
 
-/** A node whose callers are found when somebody asks: of most nodes nobody does. */
+/** Creates a node whose callers are computed on first access, because most nodes are never opened. */
 function lazyCaller(
   profile: HeapProfile,
   { frame, value }: Pick<CallerNode, "frame" | "value">,
@@ -97,6 +94,6 @@ function lazyCaller(
 function callerKey({ frames, functions }: HeapProfile, frame: IndexIntoFrameTable): number {
   const index = frames.function[frame]!;
   const isKnown = functions.wasmIndex[index] !== NONE || functions.name[index] !== NONE;
-  // All unknown functions of a module share one row; their frames still differ.
+  // All unknown functions of a module share one row, but their frames differ.
   return isKnown ? index : -1 - frame;
 }

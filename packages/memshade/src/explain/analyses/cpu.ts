@@ -2,19 +2,19 @@ import { NONE } from "../../profile/model/indices.ts";
 import { framesOfSampleStack, type SampleProfile, sumByStack } from "../../profile/model/sample-profile.ts";
 import { ownDepth } from "./frames/own-place.ts";
 
-/** A line of the program's own code, with all samples that were taken there and in what it called of libraries. */
+/** Line of the program's own code, with all samples taken there and in the libraries that it called. */
 export interface HotPlace {
-  /** Index of the frame; {@link NONE}: of samples without a stack. */
+  /** Index of the frame; {@link NONE} for samples without a stack. */
   readonly frame: number;
   readonly value: number;
-  /** Call paths that lead here, and the one with the most samples: frames from here outwards. */
+  /** Number of call paths to the line, and the one with the most samples: frames from the line outwards. */
   readonly paths: number;
   readonly path: readonly number[];
-  /** The function of a library that most of the samples went into from here; {@link NONE}: they are of the place itself. */
+  /** Library function with most of the samples below the line; {@link NONE} if most samples are in the line itself. */
   readonly via: number;
 }
 
-/** Samples by the program's own innermost line, the hottest first. `column`: of the values that are added up. */
+/** Returns samples by the program's own innermost line, the hottest first. @param column value column to add up */
 export function hotPlaces(profile: SampleProfile, column: number): HotPlace[] {
   const libraries = profile.frames.map(({ library }) => library);
   const places = new Map<
@@ -36,7 +36,7 @@ export function hotPlaces(profile: SampleProfile, column: number): HotPlace[] {
     place.value += value;
     const via = frames[depth - 1] ?? NONE;
     place.vias.set(via, (place.vias.get(via) ?? 0) + value);
-    const outer = path.slice(1).map((one) => placeKey(profile, one));
+    const outer = path.slice(1).map((outerFrame) => placeKey(profile, outerFrame));
     const way = place.paths.get(outer.join("\n")) ?? { value: 0, path };
     place.paths.set(outer.join("\n"), { ...way, value: way.value + value });
   }
@@ -46,7 +46,7 @@ export function hotPlaces(profile: SampleProfile, column: number): HotPlace[] {
       value,
       paths: paths.size,
       path: most([...paths.values()]).path,
-      via: most([...vias].map(([via, one]) => ({ value: one, via }))).via,
+      via: most([...vias].map(([via, viaValue]) => ({ value: viaValue, via }))).via,
     }))
     .sort((a, b) => b.value - a.value || a.frame - b.frame);
 }
@@ -56,18 +56,17 @@ interface Way {
   readonly path: readonly number[];
 }
 
-function most<T extends { readonly value: number }>(all: readonly T[]): T {
-  return all.reduce((best, one) => (one.value > best.value ? one : best));
+function most<T extends { readonly value: number }>(rows: readonly T[]): T {
+  return rows.reduce((best, row) => (row.value > best.value ? row : best));
 }
 
-/** Places on one line of one function are one. */
 function placeKey({ frames }: SampleProfile, index: number): string {
   if (index === NONE) return "";
   const { function: name, file, line, module } = frames[index]!;
   return `${name}\n${file}\n${line}\n${module}`;
 }
 
-/** Samples by the names of threads, those with the most first. */
+/** Returns samples by thread name, those with the most first. */
 export function threadShares(
   { threads, samples }: SampleProfile,
   column: number,

@@ -4,8 +4,8 @@ import { type BlockMeasure, blockMeasure } from "./block-measure.ts";
 import { withVariances } from "./host-stacks.ts";
 
 /**
- * Blocks that spent most of their lives after their last access. Undefined where nobody followed blocks to it. Where a block that
- * was followed stands for several, the figures are estimates.
+ * Returns blocks that spent most of their lives after their last access; undefined if blocks were not followed to it.
+ * If a followed block represents several, the figures are estimates.
  */
 export function draggedBlocks({ contexts, description }: HeapProfile): BlockMeasure | undefined {
   const { site, mibs, length } = contexts;
@@ -14,7 +14,7 @@ export function draggedBlocks({ contexts, description }: HeapProfile): BlockMeas
   const bytes = new Float64Array(length);
   site.keptAfterUse.forEach((drag, context) => {
     if (drag === undefined || drag.blocks === 0) return;
-    // Of all blocks the part that is late among those that were followed, which is exact where all were.
+    // The late share of the followed blocks is applied to all blocks. The result is exact if all were followed.
     blocks[context] = Math.round((mibs.allocCount[context]! * drag.lateBlocks) / drag.blocks);
     bytes[context] = Math.round((Number(mibs.totalSize[context]) * drag.lateBytes) / drag.bytes);
   });
@@ -24,31 +24,33 @@ export function draggedBlocks({ contexts, description }: HeapProfile): BlockMeas
   );
 }
 
-/** Of what is late among the followed blocks, for which all allocated ones are taken. */
+/** Scales the variances of the late followed blocks to all allocated blocks. */
 function variancesOf(
   { site, variances, length }: ContextTable,
   allocated: ArrayLike<number | bigint>,
-  what: "Blocks" | "Bytes",
+  quantity: "Blocks" | "Bytes",
 ): Float64Array {
-  const late = variances?.[`keptAfterUse.late${what}`];
+  const late = variances?.[`keptAfterUse.late${quantity}`];
   return Float64Array.from({ length: late === undefined ? 0 : length }, (_, context) => {
     const drag = site!.keptAfterUse[context];
-    const followed = drag?.[what === "Blocks" ? "blocks" : "bytes"] ?? 0;
+    const followed = drag?.[quantity === "Blocks" ? "blocks" : "bytes"] ?? 0;
     return followed === 0 ? 0 : late![context]! * (Number(allocated[context]) / followed) ** 2;
   });
 }
 
-/** Of some contexts together. */
 export function dragOfContexts({ contexts }: HeapProfile, rows: readonly number[]): BlockDrag {
   return rows.reduce((sum, row) => addDrag(sum, contexts.site?.keptAfterUse?.[row] ?? NO_DRAG), NO_DRAG);
 }
 
-/** Part of the work during their lives, 0…1, at which late blocks were accessed last: large blocks and long lives count for more. */
+/**
+ * Returns the part of the work during the lives of late blocks, 0…1, that came before their last access. Large blocks
+ * and long lives have more weight.
+ */
 export function lastUse({ lateUsedByteWork, lateByteWork }: BlockDrag): number {
   return lateByteWork === 0 ? 0 : lateUsedByteWork / lateByteWork;
 }
 
-/** The clock when late blocks were accessed last, on average: large blocks count for more. */
+/** Returns the mean clock of the last access to late blocks; large blocks have more weight. */
 export function lastUseTime({ lateLastUse, lateBytes }: BlockDrag): number {
   return lateBytes === 0 ? 0 : lateLastUse / lateBytes;
 }

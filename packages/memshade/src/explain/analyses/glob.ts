@@ -1,15 +1,15 @@
-const known = new Map<string, RegExp>();
+const patterns = new Map<string, RegExp>();
 
-/** What a text has to look like that a glob with `*` (anything, `/` too) and `?` accepts as a whole. */
+/** Converts a glob with `*` (any characters, including `/`) and `?` to a pattern for the whole text. */
 export function globPattern(glob: string): RegExp {
-  let pattern = known.get(glob);
+  let pattern = patterns.get(glob);
   if (pattern === undefined) {
     const parts = glob
       .replace(/[.+^${}()|[\]\\]/g, String.raw`\$&`)
       .replace(/\*+/g, ".*")
       .replaceAll("?", ".");
     pattern = new RegExp(`^${parts}$`, "s");
-    known.set(glob, pattern);
+    patterns.set(glob, pattern);
   }
   return pattern;
 }

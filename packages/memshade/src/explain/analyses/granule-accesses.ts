@@ -1,18 +1,17 @@
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../profile/model/indices.ts";
 
-/** Accesses by their place in the blocks, all blocks of some contexts together. */
+/** Accesses by their offset in the blocks, summed over all blocks of some contexts. */
 export interface GranuleAccesses {
-  /** By granule, the first one at the start of the block. */
   readonly counts: Float64Array;
   readonly granuleBytes: number;
-  /** By granule, whether counters in it may have been full: then there were so many accesses, or more. */
+  /** True, by granule, if counters may have saturated: the count is then a lower bound. */
   readonly isCut: readonly boolean[];
-  /** Ranges of bytes that no access went to; `end` is not included. */
+  /** Ranges of bytes without accesses; `end` is exclusive. */
   readonly untouched: readonly { readonly start: number; readonly end: number }[];
 }
 
-/** Accesses per context that have a place; undefined if the profile has none. */
+/** Returns the number of accesses with a known offset, per context; undefined if the profile has none. */
 export function placedAccesses({ contexts }: HeapProfile): Float64Array | undefined {
   const { histogram } = contexts.mibs;
   if (!histogram.some((counts) => counts !== undefined && counts.length > 0)) return undefined;
@@ -47,23 +46,20 @@ export function granuleAccesses(
   return { counts, granuleBytes, isCut, untouched };
 }
 
-/**
- * Whether there may have been more accesses to the blocks of some contexts (without them, of all) than are counted,
- * because counters were full.
- */
+/** Returns true if saturated counters may hide accesses to the blocks of some contexts (by default all). */
 export function areAccessesCut(profile: HeapProfile, rows?: readonly IndexIntoContextTable[]): boolean {
   const { length, mibs } = profile.contexts;
   if (profile.description.counterLimit === undefined) return false;
-  const all = rows ?? Array.from({ length }, (_, row) => row as IndexIntoContextTable);
-  return all.some((row) => {
+  const contextRows = rows ?? Array.from({ length }, (_, row) => row as IndexIntoContextTable);
+  return contextRows.some((row) => {
     const limit = limitOf(profile, row);
     return mibs.histogram[row]?.some((count) => Number(count) >= limit) === true;
   });
 }
 
 /**
- * From where on the sum of one counter of all blocks of a context may have a full one in it. None is, if no block was accessed
- * so often.
+ * Returns the sum from which a granule's counts may include a saturated counter; infinity if no block was accessed that
+ * often.
  */
 function limitOf({ contexts, description }: HeapProfile, row: IndexIntoContextTable): number {
   const { counterLimit = Number.POSITIVE_INFINITY } = description;

@@ -3,21 +3,18 @@ import { type IndexIntoContextTable, NONE } from "../../profile/model/indices.ts
 import { siteFrameOfContext } from "../../profile/model/site-frame.ts";
 
 /**
- * What counts as one row: a "path" is a full call path to an allocation, a "site" the program's own call that
- * leads to it whoever called that, a "function" all calls in one function. Copies of a call that the compiler made
- * are one site where its place in the source is known.
+ * Grouping of contexts into rows. A "path" is a full call path to an allocation, a "site" the program's own call that
+ * leads to it for all its callers, and a "function" all calls in one function. Compiler-made copies of a call are one
+ * site if its source position is known.
  */
 export type GroupBy = "path" | "site" | "function";
 
 export const GROUPINGS: readonly GroupBy[] = ["path", "site", "function"];
 
-/** Contexts divided into groups, numbered from 0 in the order of their first context. */
 export interface ContextGroups {
   readonly by: GroupBy;
   readonly length: number;
-  /** The group of each context. */
   readonly groupOf: Int32Array;
-  /** The contexts of each group. */
   readonly contexts: readonly (readonly IndexIntoContextTable[])[];
 }
 
@@ -41,7 +38,6 @@ export function groupContexts(profile: HeapProfile, by: GroupBy): ContextGroups 
   return { by, length: contexts.length, groupOf, contexts };
 }
 
-/** A column of the context table added up over some contexts. */
 export function sumOf(
   column: ArrayLike<number> | ArrayLike<bigint>,
   contexts: readonly IndexIntoContextTable[],
@@ -49,7 +45,7 @@ export function sumOf(
   return contexts.reduce((total, context) => total + Number(column[context]), 0);
 }
 
-/** A column of the context table (or of numbers in its order), added up for each group. */
+/** Sums a column of the context table (or of numbers in its order) by group. */
 export function sumByGroup(
   groups: ContextGroups,
   column: ArrayLike<number> | ArrayLike<bigint>,
@@ -69,6 +65,6 @@ function groupKey(profile: HeapProfile, context: IndexIntoContextTable, by: Grou
   const isPlaceKnown = file[frame] !== NONE && line[frame] !== 0;
   if (!isPlaceKnown) return frame;
   const place = `${functions[frame]} ${file[frame]} ${line[frame]} ${column[frame]}`;
-  // A place without a line of its own is another one than that whose line it has.
+  // A place without a line of its own differs from the place whose line it has.
   return approximate?.[frame] === 1 ? `near ${place}` : place;
 }

@@ -10,7 +10,7 @@ import {
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../profile/model/indices.ts";
 
-/** What grew in some contexts together; undefined where the run did not follow it. */
+/** Returns the growth in some contexts together; undefined if the run did not follow it. */
 export function growthOf(
   { description, contexts: { site } }: HeapProfile,
   contexts: readonly IndexIntoContextTable[],
@@ -19,7 +19,7 @@ export function growthOf(
   return contexts.reduce((sum, context) => addGrowth(sum, site.growth[context] ?? NO_GROWTH), NO_GROWTH);
 }
 
-/** How much of the large blocks of some contexts was used; undefined where the run did not count it. */
+/** Returns the used part of the large blocks of some contexts; undefined if the run did not count it. */
 export function capacityOf(
   { description, contexts: { site } }: HeapProfile,
   contexts: readonly IndexIntoContextTable[],
@@ -31,12 +31,10 @@ export function capacityOf(
   );
 }
 
-/** Bytes that were copied as blocks grew, per context. */
 export function copiedBytes(profile: HeapProfile): Float64Array | undefined {
   return perContext(profile, (context) => growthOf(profile, [context])?.copiedBytes);
 }
 
-/** How often blocks were made larger where they were, per context. */
 export function stepsInPlace(profile: HeapProfile): Float64Array | undefined {
   return perContext(profile, (context) => {
     const growth = growthOf(profile, [context]);
@@ -44,18 +42,18 @@ export function stepsInPlace(profile: HeapProfile): Float64Array | undefined {
   });
 }
 
-/** Bytes of large blocks behind the last one that was used, per context. */
+/** Returns the bytes of large blocks after the last used one, per context. */
 export function spareBytes(profile: HeapProfile): Float64Array | undefined {
   return perContext(profile, (context) => capacityOf(profile, [context])?.unusedBytes);
 }
 
 function perContext(
   { contexts: { length } }: HeapProfile,
-  of: (context: IndexIntoContextTable) => number | undefined,
+  amountOf: (context: IndexIntoContextTable) => number | undefined,
 ): Float64Array | undefined {
   const column = new Float64Array(length);
   for (let context = 0; context < length; context++) {
-    const value = of(context as IndexIntoContextTable);
+    const value = amountOf(context as IndexIntoContextTable);
     if (value === undefined) return undefined;
     column[context] = value;
   }

@@ -4,16 +4,18 @@ import { type BlockMeasure, blockMeasure } from "./block-measure.ts";
 import { liveBlocksOf } from "./live-blocks.ts";
 import type { RecordedTools } from "./recorded-tools.ts";
 
-/** The fewest blocks that were more than half of the heap when it was largest. */
+/** Smallest number of blocks that were more than half of the heap at its peak. */
 interface DominantBlocks {
   readonly blocks: number;
   readonly bytes: number;
-  /** All that was live then. */
   readonly peakBlocks: number;
   readonly peakBytes: number;
 }
 
-/** Blocks of one context count with their mean size. Undefined where the profile does not know its peak, or has none. */
+/**
+ * Finds the dominant blocks. Blocks of one context count with their mean size. Undefined if the profile does not know
+ * its peak, or it is 0.
+ */
 export function dominantBlocks(profile: HeapProfile): DominantBlocks | undefined {
   const { contexts } = profile;
   const [allBlocks, allBytes] = [siteColumn(profile, "peakBlocks"), siteColumn(profile, "peakBytes")];
@@ -40,54 +42,56 @@ interface FollowedModule {
   readonly allocator?: { readonly how: string; readonly refused?: string | undefined } | undefined;
 }
 
-/** Whether blocks were seen at all: of a run whose modules have code and no allocator that was found, nothing is known, also not 0. */
+/**
+ * Returns true if blocks were recorded. If a run's modules have code but no recognized allocator, nothing is known, not
+ * even 0.
+ */
 export function areBlocksSeen(modules: readonly FollowedModule[]): boolean {
-  const known = modules.flatMap(({ allocator }) => allocator ?? []);
-  return known.length === 0 || known.some((allocator) => !isGivenUp(allocator));
+  const allocators = modules.flatMap(({ allocator }) => allocator ?? []);
+  return allocators.length === 0 || allocators.some((allocator) => !isGivenUp(allocator));
 }
 
 function isGivenUp({ how, refused }: { how: string; refused?: string | undefined }): boolean {
   return how === "none" || refused !== undefined;
 }
 
-/** Why a run that was recorded with a tool for the heap has no figures of it; undefined: it has them. */
+/** Returns the reason why a run with a heap tool has no heap figures; undefined if it has them. */
 export function whyHeapUnknown({ heap }: RecordedTools): string | undefined {
   if (heap === undefined || areBlocksSeen(heap.modules)) return undefined;
   const { notTracked } = heap.description;
   return `no allocator was followed, so that nothing is known of the heap. ${notTracked.join(" ")}`.trim();
 }
 
-/** Why a recorded heap does not tell which blocks are lost; undefined: it does. */
+/** Returns the reason why a recorded heap does not know its lost blocks; undefined if it does. */
 export function whyLostUnknown(heap: HeapProfile): string | undefined {
   if (heap.description.recordedBy === undefined || liveBlocksOf(heap, "definite") !== undefined)
     return undefined;
-  const told = reachSentence(heap);
-  if (told === undefined && isOfNativeProgram(heap)) return "pointers to blocks were not looked for";
-  return `pointers to blocks could not be looked for. ${told ?? heap.description.notTracked.join(" ")}`.trim();
+  const sentence = reachSentence(heap);
+  if (sentence === undefined && isOfNativeProgram(heap)) return "pointers to blocks were not looked for";
+  return `pointers to blocks could not be looked for. ${sentence ?? heap.description.notTracked.join(" ")}`.trim();
 }
 
-/** The sentence of a recorded heap that says why it is not known which blocks are lost. */
 export function reachSentence({ description: { notTracked } }: HeapProfile): string | undefined {
   return notTracked.find((sentence) => OF_REACH.test(sentence));
 }
 
 const OF_REACH = /^Whether .* lost or still reachable /;
 
-/** Whether a profile tells which blocks were read and written. */
+/** Returns true if a profile records which blocks were read and written. */
 export function isUseKnown(profile: HeapProfile): boolean {
   const isCounted = knowsField(profile, "totalAccessCount") && knowsField(profile, "maxAccessCount");
   return isCounted || profile.contexts.site?.readBytes !== undefined;
 }
 
 /**
- * Blocks that were live at the end of the run. Undefined where the profile does not know: a MIB does not
- * tell a block that was freed from one that was live when the profile was written.
+ * Returns blocks that were live at the end of the run. Undefined if the profile does not know: a MIB does not
+ * distinguish a freed block from one that was live when the profile was written.
  */
 export function leaks(profile: HeapProfile): BlockMeasure | undefined {
   return measureOf(siteColumn(profile, "liveBlocks"), siteColumn(profile, "liveBytes"));
 }
 
-/** Blocks that were live when the whole heap was largest. Undefined where the profile does not know. */
+/** Returns blocks that were live at the peak of the whole heap; undefined if the profile does not know. */
 export function liveAtPeak(profile: HeapProfile): BlockMeasure | undefined {
   return measureOf(siteColumn(profile, "peakBlocks"), siteColumn(profile, "peakBytes"));
 }

@@ -11,11 +11,12 @@ import { type IndexIntoContextTable, NONE } from "../../profile/model/indices.ts
 import type { Mib } from "../../profile/model/mib.ts";
 
 /*
- * Of frequent entries a sample was asked who made them. What the others did is spread over the callers of those that did the same in
- * the same stage of sampling, in proportion to what these did: a context's cell is its path inside the module, and the stage.
+ * Attribution of unsampled entries. The callers of frequent host entries are sampled. Unsampled entries are attributed
+ * to the sampled callers with the same path and stage, in proportion to their amounts. A context's cell is its path
+ * inside the module, and the stage.
  */
 
-/** Fields of MIBs that are sums over blocks. The others, of single blocks, stay as they are. */
+/** Fields of MIBs that are sums over blocks. The others describe single blocks and are copied. */
 const MIB_SUMS = [
   "allocCount",
   "totalAccessCount",
@@ -29,30 +30,25 @@ const MIB_SUMS = [
   "totalLifetimeAccessDensity",
 ] as const satisfies readonly (keyof Mib)[];
 
-/** A context's call path as numbers of frames, innermost first. */
+/** Call path of a context as frame numbers, innermost first. */
 interface Path {
-  /** Up to the innermost entry. */
   inner: number[];
-  /** In the host, up to the next call of a module. */
+  /** Frames in the host, up to the next call of a module. */
   host: number[];
-  /** Further out. */
   outer: number[];
 }
 
-/** A context of the profile with figures for some of its blocks, or all. */
 interface Row {
-  /** Its number in the profile that was read. */
+  /** Number of the context in the original profile. */
   context: number;
   path: Path;
   mib: Mib;
-  /** Columns of the site by name. */
   site: Record<string, number | Figures | undefined>;
   isEstimated: boolean;
-  /** Margins of estimated figures, by field. */
   variances?: ReadonlyMap<string, number>;
 }
 
-/** Bytes, and the blocks that they are of. The whole stands before its parts. */
+/** Block count field of each byte field. Whole figures precede their parts. */
 const BLOCKS_OF: Readonly<Record<string, string>> = {
   peakBytes: "peakBlocks",
   neverAccessedBytes: "neverAccessed",
@@ -61,7 +57,6 @@ const BLOCKS_OF: Readonly<Record<string, string>> = {
   suppressedBytes: "suppressedBlocks",
 };
 
-/** Figures that are some of others. */
 const WHOLE_OF: Readonly<Record<string, string>> = {
   ...each("allocCount", ["peakBlocks", "neverAccessed", "writtenNeverRead", "temporary"]),
   ...each("allocCount", ["numMigratedCpu", "numLifetimeOverlaps", "numSameAllocCpu", "numSameDeallocCpu"]),
@@ -86,15 +81,20 @@ const WHOLE_OF: Readonly<Record<string, string>> = {
   "keptAfterUse.lateUsedByteWork": "keptAfterUse.lateByteWork",
 };
 
-/** Of blocks that were followed to their last access: a sample of their own, few of which were made by calls of one stage that were asked. */
+/**
+ * Prefix of the drag figures. Followed blocks are a separate sample, of which few come from the sampled calls of one
+ * stage.
+ */
 const FOLLOWED = "keptAfterUse.";
-/** What the followed blocks stand for. */
+/** Fields that the followed blocks represent. */
 const STANDING_FOR: Readonly<Record<string, string>> = {
   [`${FOLLOWED}blocks`]: "allocCount",
   [`${FOLLOWED}bytes`]: "totalSize",
 };
 
-/** Figures that have no block in common: what one of them takes of the whole is none of the others'. */
+/**
+ * Groups of disjoint figures: a block counts in at most one figure of a group, so their sum is limited by the whole.
+ */
 const APART: readonly (readonly string[])[] = [
   ["neverAccessed", "writtenNeverRead"],
   ["neverAccessedBytes", "writtenNeverReadBytes"],
@@ -102,13 +102,12 @@ const APART: readonly (readonly string[])[] = [
   [...Object.values(REACH_OF_KIND).map(([bytes]) => bytes), "suppressedBytes"],
 ];
 
-/** How far they may be off is told. */
 const ESTIMATED_FIELDS: readonly string[] = [
   ...["allocCount", "totalSize", "temporary", ...SITE_FIELDS],
   ...[`${FOLLOWED}lateBlocks`, `${FOLLOWED}lateBytes`],
 ];
 
-/** What was met of them: blocks, where the field is not a number of those itself. */
+/** Block count field that gives the sample size of a field, if the field is no number of blocks. */
 const SAMPLED_BLOCKS: Readonly<Record<string, string>> = {
   ...BLOCKS_OF,
   totalSize: "allocCount",
@@ -122,15 +121,14 @@ function each(whole: string, parts: readonly string[]): Record<string, string> {
   return Object.fromEntries(parts.map((part) => [part, whole]));
 }
 
-/** Figures that columns have together. */
 type Figures = Readonly<Record<string, number>>;
 
-/** Of figures, those that are of a single block or chain. */
+/** Names of figures that describe a single block or chain. */
 const EXTREMES = /^(most|largest|smallest|min|max|longest|shortest)/;
 
 /**
- * A profile in which entries that were left out have the callers of those that were asked. Their contexts become several of one stack
- * id, that with most bytes last.
+ * Returns a profile in which unsampled entries have the callers of sampled ones. Their contexts become several with one
+ * stack id; the one with most bytes is last.
  */
 export function withEstimatedCallers(profile: HeapProfile): HeapProfile {
   const { frames, contexts } = profile;
@@ -153,9 +151,10 @@ export function withEstimatedCallers(profile: HeapProfile): HeapProfile {
 }
 
 /**
- * How far the sum of a column in some contexts may be off, as those who made the calls were sampled: 19 times of 20 by no more. Undefined
- * where it was counted, and for columns of which nothing is known. `whole`: the column is of some of those blocks or bytes, as an analysis
- * picked them out. The fewer they are, the fewer were in the sample.
+ * Returns the 95 % margin of error of a column's sum in some contexts, caused by the sampling of callers. Undefined if
+ * the figures were counted, and for columns without known variances.
+ *
+ * @param whole field of which the column is a part selected by an analysis; smaller parts have fewer samples
  */
 export function marginOf(
   { contexts }: HeapProfile,
@@ -165,10 +164,10 @@ export function marginOf(
 ): number | undefined {
   const varianceIn = variancesIn(contexts, column, whole);
   if (varianceIn === undefined) return undefined;
-  // What one call allocates on several paths is asked for but once: such figures are off together.
+  // Figures of one call on several paths come from the same sample, so their errors are added before squaring.
   const deviations = new Map<number, number>();
   for (const row of rows) {
-    // So is what an analysis makes of figures that say something of other stages too.
+    // Columns with their own variances combine several stages, so all of their contexts are treated as correlated.
     const sample = variancesOfColumns.has(column) ? 0 : (contexts.samples?.[row] ?? 0);
     deviations.set(sample, (deviations.get(sample) ?? 0) + Math.sqrt(varianceIn(row)));
   }
@@ -176,7 +175,10 @@ export function marginOf(
   return variance === 0 ? undefined : 2 * Math.sqrt(variance);
 }
 
-/** The variance of a column's figure in each context; undefined where all was counted. `column`, `whole`: as for `marginOf`. */
+/**
+ * Returns the variance of a column's figure per context; undefined if all was counted. Parameters are as for {@link
+ * marginOf}.
+ */
 export function variancesIn(
   { variances, mibs, site }: ContextTable,
   column: ArrayLike<number> | ArrayLike<bigint>,
@@ -185,9 +187,9 @@ export function variancesIn(
   if (variances === undefined) return undefined;
   const own = variancesOfColumns.get(column);
   if (own !== undefined) return (row) => own[row]!;
-  const [field] = Object.entries({ ...mibs, ...site }).find(([, one]) => one === column) ?? [];
-  const known = field === undefined ? undefined : variances[field];
-  if (known !== undefined || whole === undefined) return (row) => known?.[row] ?? 0;
+  const [field] = Object.entries({ ...mibs, ...site }).find(([, candidate]) => candidate === column) ?? [];
+  const fieldVariances = field === undefined ? undefined : variances[field];
+  if (fieldVariances !== undefined || whole === undefined) return (row) => fieldVariances?.[row] ?? 0;
   return (row) => {
     const part = Number(column[row]) / (Number(mibs[whole][row]) || 1);
     return (variances[whole]?.[row] ?? 0) * part * Math.max(1, part);
@@ -196,45 +198,48 @@ export function variancesIn(
 
 const variancesOfColumns = new WeakMap<object, ArrayLike<number>>();
 
-/** A column that an analysis has made, with the variances of its figures. */
+/** Registers the variances of a column that an analysis computed. */
 export function withVariances<Column extends object>(column: Column, variances: ArrayLike<number>): Column {
   variancesOfColumns.set(column, variances);
   return column;
 }
 
 function rowAt({ frames, stacks, contexts }: HeapProfile, context: number, columns: SiteColumns): Row {
-  const all: number[] = [];
+  const frameNumbers: number[] = [];
   for (let stack: number = contexts.stack[context]!; stack !== NONE; stack = stacks.prefix[stack]!)
-    all.push(stacks.frame[stack]!);
+    frameNumbers.push(stacks.frame[stack]!);
   const isHost = (frame: number): boolean => frames.host?.[frame] !== undefined;
-  const first = all.findIndex(isHost);
-  const start = first < 0 ? all.length : first;
-  const end = all.findIndex((frame, depth) => depth >= start && !isHost(frame));
-  const stop = end < 0 ? all.length : end;
+  const first = frameNumbers.findIndex(isHost);
+  const start = first < 0 ? frameNumbers.length : first;
+  const end = frameNumbers.findIndex((frame, depth) => depth >= start && !isHost(frame));
+  const stop = end < 0 ? frameNumbers.length : end;
   const site = Object.entries(columns).flatMap(([name, column]) =>
     column === undefined || name === "stage" ? [] : [[name, column[context] as Row["site"][string]] as const],
   );
   return {
     context,
-    path: { inner: all.slice(0, start), host: all.slice(start, stop), outer: all.slice(stop) },
+    path: {
+      inner: frameNumbers.slice(0, start),
+      host: frameNumbers.slice(start, stop),
+      outer: frameNumbers.slice(stop),
+    },
     mib: mibAt(contexts.mibs, context as IndexIntoContextTable),
     site: Object.fromEntries(site),
     isEstimated: false,
   };
 }
 
-/** A caller of a path. */
 interface Caller {
   host: number[];
-  /** The contexts in which it was asked, in one stage. */
+  /** Sampled contexts of the caller in one stage. */
   rows: Row[];
-  /** And in all stages. */
-  all: Row[];
+  /** Sampled contexts of the caller in all stages. */
+  allRows: Row[];
 }
 
-/** What the asked entries of a path did, by their caller. */
+/** Amounts of sampled entries by path and caller. */
 class Cells {
-  /** Contexts by the frames of their callers, of cells by path and stage; without a stage, those of all stages. */
+  /** Contexts by host frames, by cell key; a key without a stage combines all stages. */
   readonly #cells = new Map<string, Map<string, Row[]>>();
 
   add(row: Row, stage: number): void {
@@ -246,15 +251,14 @@ class Cells {
     }
   }
 
-  /** Undefined: nobody was asked on this path. */
   callersOf(row: Row, stage: number): Caller[] | undefined {
-    const all = this.#cells.get(keyOf(row));
-    if (all === undefined) return undefined;
+    const rowsByHost = this.#cells.get(keyOf(row));
+    if (rowsByHost === undefined) return undefined;
     const ofStage = this.#cells.get(keyOf(row, stage));
-    return [...all].map(([host, rows]) => ({
+    return [...rowsByHost].map(([host, rows]) => ({
       host: rows[0]!.path.host,
       rows: ofStage === undefined ? rows : (ofStage.get(host) ?? []),
-      all: rows,
+      allRows: rows,
     }));
   }
 }
@@ -263,9 +267,9 @@ function keyOf({ path }: Row, stage?: number): string {
   return `${stage ?? ""}:${path.inner.join()}`;
 }
 
-/** The parts of a row that its callers have made. */
+/** Divides a row into the parts of its callers. */
 function spread(row: Row, callers: readonly Caller[]): Row[] {
-  const given = new Shares(row, callers).all();
+  const given = new Shares(row, callers).divideAll();
   const parts = callers.map(({ host }, i): Row => {
     const part: Row = {
       ...row,
@@ -282,12 +286,11 @@ function spread(row: Row, callers: readonly Caller[]): Row[] {
   if (histogram !== undefined) {
     const blocks = given.get("allocCount")!;
     const counts = histogram.map((count) => divided(count, blocks, blocks));
-    for (const [i, { mib }] of parts.entries()) mib.histogram = counts.map((of) => of[i]!);
+    for (const [i, { mib }] of parts.entries()) mib.histogram = counts.map((shares) => shares[i]!);
   }
   return parts.filter(hasFigures).sort((a, b) => Number(a.mib.totalSize - b.mib.totalSize));
 }
 
-/** How the figures of a row are divided among its callers. */
 class Shares {
   readonly #row: Row;
   readonly #callers: readonly Caller[];
@@ -299,38 +302,38 @@ class Shares {
   }
 
   /**
-   * By field, one amount per caller. What is live and what has ended is divided by what those who were asked have of it, each for itself: so
-   * nobody has more live blocks than were allocated. Other parts find their room in their whole.
+   * Returns one amount per caller, by field. Live and ended amounts are divided separately by the sampled callers'
+   * shares, so that live blocks never exceed allocated ones. Other parts are limited by their whole.
    */
-  all(): ReadonlyMap<string, readonly bigint[]> {
+  divideAll(): ReadonlyMap<string, readonly bigint[]> {
     this.#giveWithEnded("allocCount", "liveBlocks");
     this.#giveWithEnded("totalSize", "liveBytes", ["allocCount", "liveBlocks"]);
     for (const field of fieldsOf(this.#row)) this.#give(field);
     return this.#given;
   }
 
-  /** Live ones, those that have ended, and both together. */
-  #giveWithEnded(all: string, live: string, blocks?: readonly [string, string]): void {
-    const ended = (one: Row): bigint => endedOf(one, all, live);
-    // A file may say otherwise.
-    if (figureOf(this.#row, all) < figureOf(this.#row, live)) return;
+  /** Divides the live amount, the ended amount, and their sum. */
+  #giveWithEnded(total: string, live: string, blocks?: readonly [string, string]): void {
+    const ended = (sampled: Row): bigint => endedOf(sampled, total, live);
+    // An inconsistent file may have more live than allocated.
+    if (figureOf(this.#row, total) < figureOf(this.#row, live)) return;
     if (blocks?.some((field) => !this.#given.has(field)) === true) return;
     const endedBlocks = blocks && {
-      given: this.#given.get(blocks[0])!.map((of, i) => of - this.#given.get(blocks[1])![i]!),
-      of: (one: Row) => endedOf(one, ...blocks),
+      given: this.#given.get(blocks[0])!.map((amount, i) => amount - this.#given.get(blocks[1])![i]!),
+      blocksOf: (sampled: Row) => endedOf(sampled, ...blocks),
       hasSizes: true,
     };
-    const liveShares = this.#divided((one) => figureOf(one, live), blocks && this.#blocks(blocks[1]));
+    const liveShares = this.#divided((sampled) => figureOf(sampled, live), blocks && this.#blocks(blocks[1]));
     const endedShares = this.#divided(ended, endedBlocks);
     this.#given.set(live, liveShares);
     this.#given.set(
-      all,
+      total,
       endedShares.map((share, i) => share + liveShares[i]!),
     );
   }
 
   #blocks(field: string, hasSizes = true): BlockShares {
-    return { given: this.#given.get(field)!, of: (one) => figureOf(one, field), hasSizes };
+    return { given: this.#given.get(field)!, blocksOf: (sampled) => figureOf(sampled, field), hasSizes };
   }
 
   #give(field: string): void {
@@ -345,10 +348,10 @@ class Shares {
     for (const before of [whole, bytesOf]) if (before !== undefined) this.#give(before);
     let room = whole === undefined ? undefined : this.#given.get(whole);
     for (const other of APART.find((fields) => fields.includes(field)) ?? [])
-      room = room?.map((left, i) => left - (this.#given.get(other)?.[i] ?? 0n));
+      room = room?.map((limit, i) => limit - (this.#given.get(other)?.[i] ?? 0n));
     const isFollowed = field.startsWith(FOLLOWED);
     if (isFollowed) this.#give(`${FOLLOWED}blocks`);
-    // Nobody has lifetimes, accesses or granules without blocks.
+    // A caller without blocks has no lifetimes, accesses or granules.
     const blocks = isFollowed
       ? this.#blocks(`${FOLLOWED}blocks`, false)
       : bytesOf !== undefined
@@ -358,13 +361,13 @@ class Shares {
           : undefined;
     this.#given.set(
       field,
-      this.#divided((one) => figureOf(one, field), blocks, room, isFollowed),
+      this.#divided((sampled) => figureOf(sampled, field), blocks, room, isFollowed),
     );
   }
 
   /**
-   * A figure in proportion to what the callers were found to have of it: in the row's stage, or in all of them where it is none in that
-   * one, or to their blocks where nobody has any. Nobody has more than there is room for.
+   * Divides a figure in proportion to the callers' sampled amounts. The amounts of the row's stage are used, or of all
+   * stages if there are none, or else the block counts. No caller gets more than `room` allows.
    */
   #divided(
     figure: (row: Row) => bigint,
@@ -373,16 +376,19 @@ class Shares {
     ofAllStages = false,
   ): bigint[] {
     const amount = figure(this.#row);
-    const rows = ofAllStages ? this.#callers.map(({ all }) => all) : sampleOf(this.#callers, figure);
-    const found = rows.map((of) => sumBy(of, figure));
-    const within = (weights: readonly bigint[], others: readonly bigint[]): bigint[] =>
-      (room && dividedWithin(amount, weights, others, { most: room })) ?? divided(amount, weights, others);
+    const rows = ofAllStages ? this.#callers.map(({ allRows }) => allRows) : sampleOf(this.#callers, figure);
+    const found = rows.map((callerRows) => sumBy(callerRows, figure));
+    const within = (weights: readonly bigint[], fallback: readonly bigint[]): bigint[] =>
+      (room && dividedWithin(amount, weights, fallback, { most: room })) ??
+      divided(amount, weights, fallback);
     if (blocks === undefined)
-      return within(found, room ?? this.#callers.map((one) => sumBy(one.rows, allocated)));
+      return within(found, room ?? this.#callers.map((caller) => sumBy(caller.rows, allocated)));
     const count = sumOf(blocks.given) || 1n;
     const weights = blocks.given.map((given, i) => {
-      const met = sumBy(rows[i]!, blocks.of);
-      return met === 0n ? (given * amount * PRECISION) / count : (given * found[i]! * PRECISION) / met;
+      const sampledBlocks = sumBy(rows[i]!, blocks.blocksOf);
+      return sampledBlocks === 0n
+        ? (given * amount * PRECISION) / count
+        : (given * found[i]! * PRECISION) / sampledBlocks;
     });
     if (!blocks.hasSizes) return within(weights, blocks.given);
     const { minSize, maxSize } = this.#row.mib;
@@ -394,67 +400,70 @@ class Shares {
   }
 }
 
-/** How the blocks are divided that a figure is of, and how many each row has. */
 interface BlockShares {
   given: readonly bigint[];
-  of: (row: Row) => bigint;
-  /** The figure is their bytes: so much is between the sizes of the row's smallest block and its largest one. */
+  blocksOf: (row: Row) => bigint;
+  /**
+   * True if the figure is the size of the blocks: each share is bounded by the row's smallest and largest block size.
+   */
   hasSizes: boolean;
 }
 
-/** Parts of a block that weights tell apart. */
+/** Fixed-point scale of weights, per block. */
 const PRECISION = 2n ** 20n;
 
 function atMost(amount: bigint, limit: bigint | undefined): bigint {
   return limit === undefined || amount < limit ? amount : limit;
 }
 
-/** Contexts of each caller that tell how a figure is divided. */
+/** Returns each caller's contexts that determine the division of a figure. */
 function sampleOf(callers: readonly Caller[], figure: (row: Row) => bigint): Row[][] {
   const isKnown = callers.some(({ rows }) => rows.some((row) => figure(row) > 0n));
-  return callers.map(({ rows, all }) => (isKnown ? rows : all));
+  return callers.map(({ rows, allRows }) => (isKnown ? rows : allRows));
 }
 
 /**
- * How far the parts of a row's amounts may be off. The callers of a cell are a sample of as many as there were entries, but no more than
- * blocks that have the amount: those of one entry come together. One of each kind more, as if it had been met, stands for what a
- * small sample does not show (Agresti and Coull).
+ * Computes the variances of the parts of a row's amounts. The sample size of a caller is the number of its entries, but
+ * at most its number of blocks with the amount, because blocks of one entry are correlated. One additional success and
+ * failure correct for small samples (Agresti and Coull).
  */
 function variancesOf(row: Row, callers: readonly Caller[]): Map<string, number>[] {
   const found = callers.map(() => new Map<string, number>());
-  for (const field of ESTIMATED_FIELDS.filter((one) => figureOf(row, one) > 0n)) {
+  for (const field of ESTIMATED_FIELDS.filter((candidate) => figureOf(row, candidate) > 0n)) {
     const amount = Number(figureOf(row, field));
-    // How long blocks are kept may change from one stage to the next.
+    // The retention of blocks may change between stages.
     const rows = field.startsWith(FOLLOWED)
       ? callers.map((caller) => caller.rows)
-      : sampleOf(callers, (one) => figureOf(one, field));
+      : sampleOf(callers, (sampled) => figureOf(sampled, field));
     const blocks = SAMPLED_BLOCKS[field] ?? field;
-    const sizes = rows.map((of) => {
-      const met = of.map((one) =>
-        Math.min(Number(figureOf(one, blocks)), Number(figureOf(one, "entries")) || Infinity),
+    const sizes = rows.map((callerRows) => {
+      const counts = callerRows.map((sampled) =>
+        Math.min(Number(figureOf(sampled, blocks)), Number(figureOf(sampled, "entries")) || Infinity),
       );
-      return met.reduce((sum, count) => sum + count, 0);
+      return counts.reduce((sum, count) => sum + count, 0);
     });
     const size = sizes.reduce((sum, count) => sum + count, 0) + 2;
-    // Whose blocks are larger than those of others is off by more: the share of bytes is a ratio of two sums.
-    const amounts = rows.map((of) => Number(sumBy(of, (one) => figureOf(one, field))));
-    const all = amounts.reduce((sum, one) => sum + one, 0);
-    const squares = amounts.map((one, i) => (sizes[i] === 0 ? 0 : one ** 2 / sizes[i]!));
-    const allSquares = squares.reduce((sum, one) => sum + one, 0);
-    sizes.forEach((met, i) => {
-      const share = (met + 1) / size;
-      // Of a sample of none, half of the amount is a deviation: it may be anybody's.
+    // Callers with larger blocks have larger errors: the share of bytes is a ratio of two sums.
+    const amounts = rows.map((callerRows) =>
+      Number(sumBy(callerRows, (sampled) => figureOf(sampled, field))),
+    );
+    const totalAmount = amounts.reduce((sum, value) => sum + value, 0);
+    const squares = amounts.map((value, i) => (sizes[i] === 0 ? 0 : value ** 2 / sizes[i]!));
+    const allSquares = squares.reduce((sum, value) => sum + value, 0);
+    sizes.forEach((sampleSize, i) => {
+      const share = (sampleSize + 1) / size;
+      // An empty sample gives a deviation of half the amount.
       const ofBlocks = (share * (1 - share)) / (size - 1);
-      const part = all === 0 ? 0 : amounts[i]! / all;
-      const others = allSquares - squares[i]!;
-      const ofBytes = all === 0 ? 0 : (squares[i]! * (1 - part) ** 2 + others * part ** 2) / all ** 2;
+      const part = totalAmount === 0 ? 0 : amounts[i]! / totalAmount;
+      const otherSquares = allSquares - squares[i]!;
+      const ofBytes =
+        totalAmount === 0 ? 0 : (squares[i]! * (1 - part) ** 2 + otherSquares * part ** 2) / totalAmount ** 2;
       found[i]!.set(field, amount ** 2 * Math.max(ofBlocks, ofBytes));
     });
   }
   return found;
 }
 
-/** Fields that are sums, of a row. */
 function fieldsOf({ site }: Row): string[] {
   const ofSite = Object.entries(site).flatMap(([name, value]) => {
     if (typeof value === "number") return [name];
@@ -464,7 +473,7 @@ function fieldsOf({ site }: Row): string[] {
   return [...MIB_SUMS, ...ofSite];
 }
 
-/** `field`: of the MIB, of the site, or `column.figure`. */
+/** Returns a figure; `field` is a field of the MIB or site, or `column.figure`. */
 function figureOf({ mib, site }: Row, field: string): bigint {
   if (field in mib) return BigInt(mib[field as (typeof MIB_SUMS)[number]]);
   const [name, figure] = field.split(".");
@@ -472,8 +481,8 @@ function figureOf({ mib, site }: Row, field: string): bigint {
   return BigInt((typeof value === "object" ? value[figure!] : value) ?? 0);
 }
 
-function endedOf(row: Row, all: string, live: string): bigint {
-  const ended = figureOf(row, all) - figureOf(row, live);
+function endedOf(row: Row, total: string, live: string): bigint {
+  const ended = figureOf(row, total) - figureOf(row, live);
   return ended < 0n ? 0n : ended;
 }
 
@@ -505,49 +514,50 @@ function setFigure({ mib, site }: Row, field: string, value: bigint): void {
 }
 
 /**
- * An amount in whole parts in proportion to weights, or to others where all of them are 0. What is left over goes to those that
- * lost most.
+ * Divides an amount into whole parts in proportion to weights, or to `fallback` if all weights are 0. The rest goes to
+ * the parts with the largest remainders.
  */
-export function divided(amount: bigint, weights: readonly bigint[], others: readonly bigint[]): bigint[] {
-  const by = [weights, others].find((all) => sumOf(all) > 0n) ?? weights.map(() => 1n);
+export function divided(amount: bigint, weights: readonly bigint[], fallback: readonly bigint[]): bigint[] {
+  const by = [weights, fallback].find((candidates) => sumOf(candidates) > 0n) ?? weights.map(() => 1n);
   const sum = sumOf(by);
   const parts = by.map((weight) => (amount * weight) / sum);
-  let left = amount - sumOf(parts);
+  let remaining = amount - sumOf(parts);
   const lost = by.map((weight, index) => ({ index, rest: (amount * weight) % sum }));
   lost.sort((a, b) => (a.rest === b.rest ? a.index - b.index : a.rest > b.rest ? -1 : 1));
   for (const { index } of lost) {
-    if (left === 0n) break;
+    if (remaining === 0n) break;
     parts[index]! += 1n;
-    left--;
+    remaining--;
   }
   return parts;
 }
 
-/** The same with at least and at most so much for each; undefined where the amount is not between their sums. */
+/**
+ * Divides an amount with a lower and an upper limit per part; undefined if the amount is outside of the limits' sums.
+ */
 export function dividedWithin(
   amount: bigint,
   weights: readonly bigint[],
-  others: readonly bigint[],
+  fallback: readonly bigint[],
   { least = weights.map(() => 0n), most }: { least?: readonly bigint[]; most: readonly bigint[] },
 ): bigint[] | undefined {
   if (most.some((limit, i) => limit < least[i]!) || sumOf(least) > amount || sumOf(most) < amount)
     return undefined;
-  let parts = divided(amount, weights, others).map((part, i) =>
+  let parts = divided(amount, weights, fallback).map((part, i) =>
     part < least[i]! ? least[i]! : atMost(part, most[i]!),
   );
-  for (let left = amount - sumOf(parts); left !== 0n; left = amount - sumOf(parts)) {
-    const sign = left < 0n ? -1n : 1n;
-    const limits = left < 0n ? least : most;
-    // Each time some come to their limits, or all is given.
+  for (let remaining = amount - sumOf(parts); remaining !== 0n; remaining = amount - sumOf(parts)) {
+    const sign = remaining < 0n ? -1n : 1n;
+    const limits = remaining < 0n ? least : most;
+    // Each pass either fills some parts to their limits, or distributes the whole rest.
     const room = parts.map((part, i) => sign * (limits[i]! - part));
     const open = weights.map((weight, i) => (room[i] === 0n ? 0n : weight));
-    const more = divided(sign * left, open, room);
+    const more = divided(sign * remaining, open, room);
     parts = parts.map((part, i) => part + sign * atMost(more[i]!, room[i]!));
   }
   return parts;
 }
 
-/** The profile with these rows in place of its contexts. */
 function rebuilt(profile: HeapProfile, rows: readonly Row[]): HeapProfile {
   const { contexts } = profile;
   const stacks = new Stacks(profile);
@@ -574,9 +584,9 @@ function rebuilt(profile: HeapProfile, rows: readonly Row[]): HeapProfile {
       isEstimated: Uint8Array.from(rows, ({ isEstimated }) => (isEstimated ? 1 : 0)),
       samples: Int32Array.from(rows, ({ context, path }) => {
         const key = `${contexts.site!.stage?.[context] ?? 0}:${path.host.join()}`;
-        const known = samples.get(key) ?? samples.size;
-        samples.set(key, known);
-        return known;
+        const sampleNumber = samples.get(key) ?? samples.size;
+        samples.set(key, sampleNumber);
+        return sampleNumber;
       }),
       variances: Object.fromEntries(
         ESTIMATED_FIELDS.map((field) => [
@@ -588,7 +598,7 @@ function rebuilt(profile: HeapProfile, rows: readonly Row[]): HeapProfile {
   };
 }
 
-/** The stacks of a profile, and those that are added: they stand behind the ones that call them. */
+/** Stacks of a profile and added ones; callers precede callees. */
 class Stacks {
   readonly #prefix: number[];
   readonly #frame: number[];
@@ -601,7 +611,6 @@ class Stacks {
       this.#rows.set(`${stacks.prefix[row]} ${stacks.frame[row]}`, row);
   }
 
-  /** `frames`: innermost first. */
   rowOf(frames: readonly number[]): number {
     let row: number = NONE;
     for (let depth = frames.length - 1; depth >= 0; depth--) {

@@ -13,7 +13,6 @@ import {
   LLVM_THRESHOLDS,
 } from "../../profile/model/memprof/hot-cold.ts";
 
-/** How often and how much one kind of context allocated. */
 export interface TypeTotals {
   readonly contexts: number;
   readonly blocks: number;
@@ -23,25 +22,27 @@ export interface TypeTotals {
 /** Contexts of a site that share their innermost frames, and are of one type. */
 export interface DecidingSuffix {
   readonly type: AllocationType;
-  /** Innermost first: the fewest frames that tell these contexts from those of other types. */
+  /**
+   * Shortest list of innermost frames, innermost first, that distinguishes these contexts from those of other types.
+   */
   readonly frames: readonly IndexIntoFrameTable[];
   readonly totals: TypeTotals;
 }
 
-/** What the compiler would make of one allocation call. */
 export interface ClassifiedSite {
   readonly frame: IndexIntoFrameTable;
-  /** "ambiguous": its contexts are of several types, so that functions have to be cloned to tell them apart. */
+  /**
+   * Type of the site. "ambiguous": its contexts have several types, so the compiler must clone functions to distinguish
+   * them.
+   */
   readonly type: AllocationType | "ambiguous";
   readonly totals: TypeTotals;
   readonly byType: ReadonlyMap<AllocationType, TypeTotals>;
-  /** What decides; one entry without a choice if all contexts are of one type. Largest first. */
+  /** Deciding frames, largest first. One entry without frames to choose from if all contexts are of one type. */
   readonly deciding: readonly DecidingSuffix[];
 }
 
-/** Contexts that share their innermost frames. */
 interface Shared {
-  /** The outermost of these frames. */
   readonly frame: IndexIntoFrameTable;
   readonly contexts: readonly IndexIntoContextTable[];
   readonly totals: ReadonlyMap<AllocationType, TypeTotals>;
@@ -52,9 +53,9 @@ const isOfSystem = ({ knows }: ProfileModule) => knows !== undefined;
 const NOTHING: TypeTotals = { contexts: 0, blocks: 0, bytes: 0 };
 
 /**
- * Classifies the allocation calls of a profile by LLVM's rule and finds, for those whose contexts differ, which
- * callers decide: the shortest part of each call path, from the allocation on, below which all contexts are of one
- * type. Contexts that cannot be told apart at all count as not cold, as in the compiler. Most bytes first.
+ * Classifies the allocation calls of a profile by LLVM's rule. If the contexts of a call differ, the deciding callers
+ * are found: the shortest innermost part of each call path whose contexts all have one type. Indistinguishable contexts
+ * count as not cold, as in the compiler. Most bytes first.
  */
 export function classifySites(
   profile: HeapProfile,
@@ -69,16 +70,16 @@ export function classifySites(
       totalLifetimeAccessDensity[context]!,
       thresholds,
     );
-  const all = Array.from({ length }, (_, row) => row as IndexIntoContextTable);
-  /** By context: the stack whose frame was looked at last. */
+  const contextRows = Array.from({ length }, (_, row) => row as IndexIntoContextTable);
+  /** Current stack of each context during the walk. */
   const position = Int32Array.from(stack);
-  const sites = divide(profile, all, position, typeOf);
+  const sites = divide(profile, contextRows, position, typeOf);
   return sites
     .map((site) => classifySite(profile, site, position, typeOf))
     .sort((a, b) => b.totals.bytes - a.totals.bytes);
 }
 
-/** Contexts by the places of the frames where they are now; those that have none left are left out. */
+/** Divides contexts by the places of their current frames; contexts without further frames are left out. */
 function divide(
   profile: HeapProfile,
   contexts: readonly IndexIntoContextTable[],
@@ -109,7 +110,10 @@ function divide(
   return [...parts.values()];
 }
 
-/** The innermost frame, from a stack's own on, that a compiler knows: code without lines is not compiled with the profile. */
+/**
+ * Returns the innermost stack, from a given one outwards, whose code was compiled with the profile. Native code without
+ * lines was not.
+ */
 function compiledFrom({ stacks, frames, functions, modules }: HeapProfile, stack: number): number {
   let from = stack as IndexIntoStackTable | None;
   while (from !== NONE) {
@@ -122,7 +126,7 @@ function compiledFrom({ stacks, frames, functions, modules }: HeapProfile, stack
   return from;
 }
 
-/** What the compiler tells frames apart by: function, line and column; without a line, the place in the code. */
+/** Returns the compiler's key of a frame: function, line and column; without a line, the frame itself. */
 function placeOf({ frames }: HeapProfile, frame: IndexIntoFrameTable): string {
   const line = frames.line[frame]!;
   return line === 0 ? `#${frame}` : `${frames.function[frame]} ${line} ${frames.column[frame]}`;
@@ -167,7 +171,7 @@ function decidingSuffixes(
     const callers = divide(profile, shared.contexts, position, typeOf);
     const above = callers.flatMap(({ totals }) => [...totals.values()]).reduce(sum, NOTHING);
     for (const caller of callers) pending.push({ shared: caller, inner: frames });
-    // Contexts that end here have nothing left that could tell them from the others.
+    // Contexts that end here have no further frames that could distinguish them.
     if (above.contexts < total.contexts)
       deciding.push({
         type: "notcold",

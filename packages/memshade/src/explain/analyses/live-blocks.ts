@@ -3,22 +3,20 @@ import type { HeapReach } from "../../profile/model/run.ts";
 import { LEAK_KINDS, type LeakKind } from "../../profile/model/suppression.ts";
 import { type BlockMeasure, blockMeasure } from "./block-measure.ts";
 
-/** What is live and what of it is suppressed or was not looked for. */
+/** Kind of live blocks: a leak kind, suppressed, or not examined. */
 export type LiveKind = LeakKind | "suppressed" | "unknown";
 
-/** Blocks of one kind. */
 export interface LiveAmount {
   readonly kind: LiveKind;
   readonly bytes: number;
   readonly blocks: number;
 }
 
-/** What is known of whether live blocks are lost; undefined where nothing is. */
 export function reachOf(profile: HeapProfile): HeapReach | undefined {
   return profile.contexts.site && profile.description.totals?.reach;
 }
 
-/** Blocks of a kind that were live at the end; undefined where it was not looked for. */
+/** Returns live blocks of a kind at the end; undefined if reachability was not determined. */
 export function liveBlocksOf(profile: HeapProfile, kind: LeakKind): BlockMeasure | undefined {
   const { site } = profile.contexts;
   if (site === undefined || reachOf(profile) === undefined) return undefined;
@@ -26,7 +24,10 @@ export function liveBlocksOf(profile: HeapProfile, kind: LeakKind): BlockMeasure
   return blockMeasure(site[blocks], site[bytes]);
 }
 
-/** All that was live at the end by kind, those that there are; they add up to it. Undefined where it was not looked for. */
+/**
+ * Returns all live blocks at the end by kind, without empty kinds; the amounts add up to the whole. Undefined if
+ * reachability was not determined.
+ */
 export function liveByKind(profile: HeapProfile): LiveAmount[] | undefined {
   const { totals, suppressed = [] } = profile.description;
   const { liveBytes, liveBlocks } = totals ?? {};
@@ -35,8 +36,8 @@ export function liveByKind(profile: HeapProfile): LiveAmount[] | undefined {
     const { totalBytes: bytes, totalBlocks: blocks } = liveBlocksOf(profile, kind)!;
     return { kind, bytes, blocks };
   });
-  const sum = (field: "bytes" | "blocks", of: readonly { bytes: number; blocks: number }[]): number =>
-    of.reduce((total, amount) => total + amount[field], 0);
+  const sum = (field: "bytes" | "blocks", rows: readonly { bytes: number; blocks: number }[]): number =>
+    rows.reduce((total, amount) => total + amount[field], 0);
   amounts.push({ kind: "suppressed", bytes: sum("bytes", suppressed), blocks: sum("blocks", suppressed) });
   const bytes = liveBytes - sum("bytes", amounts);
   const blocks = liveBlocks - sum("blocks", amounts);

@@ -1,13 +1,12 @@
 import { partitionPoint } from "../../ground/bytes/partition-point.ts";
 
 /**
- * Values (distances, times) with how often each occurred. Weights may be fractions, and negative ones come from
- * corrections. Infinite values (references without an earlier one) are kept apart by whoever counts.
+ * Histogram of values (distances, times). Weights may be fractional, or negative for corrections. The caller counts
+ * infinite values (references without an earlier one) separately.
  */
 export class ValueHistogram {
   readonly #counts = new Map<number, number>();
   #sorted: { values: Float64Array; from: Float64Array; weightedFrom: Float64Array } | undefined;
-  /** Sum of all weights. */
   total = 0;
 
   add(value: number, weight = 1): void {
@@ -16,18 +15,17 @@ export class ValueHistogram {
     this.#sorted = undefined;
   }
 
-  /** (value, weight), smallest value first. */
+  /** Returns pairs (value, weight), smallest value first. */
   entries(): [value: number, weight: number][] {
     return [...this.#counts].sort(([a], [b]) => a - b);
   }
 
-  /** Weight of the values ≥ `value`. */
   atLeast(value: number): number {
     const { values, from } = this.#suffixSums();
     return from[firstAtLeast(values, value)];
   }
 
-  /** Sum of max(0, v − `value`) over all v. */
+  /** Returns the sum of max(0, v − `value`) over all v. */
   excessOver(value: number): number {
     const { values, from, weightedFrom } = this.#suffixSums();
     const at = firstAtLeast(values, value);
@@ -49,22 +47,19 @@ export class ValueHistogram {
   }
 }
 
-/** Index of the first value ≥ `value` in ascending values. */
 function firstAtLeast(values: Float64Array, value: number): number {
   return partitionPoint(0, values.length, (index) => values[index] < value);
 }
 
-/** The bin of a value: 0, 1, then one bin for each [2^i, 2^(i+1)). */
+/** Returns the bin of a value: 0, 1, then one bin for each [2^i, 2^(i+1)). */
 export function binOf(value: number): number {
   return value < 1 ? 0 : Math.floor(Math.log2(value)) + 1;
 }
 
-/** Smallest value of a bin. */
 export function binStart(bin: number): number {
   return bin === 0 ? 0 : 2 ** (bin - 1);
 }
 
-/** Weight per bin, up to the last bin that has any. */
 export function binned(histogram: ValueHistogram): number[] {
   const bins: number[] = [];
   for (const [value, weight] of histogram.entries()) {
@@ -104,7 +99,7 @@ export function summarize(histogram: ValueHistogram): Summary {
 /** Size of a cache line, bytes. */
 export const LINE_BYTES = 64;
 
-/** A data cache of a common machine, to mark on a curve. Sizes in bytes, per core unless shared. */
+/** Data cache of a common machine, for marks on a curve. Sizes are in bytes, per core unless shared. */
 interface CommonCache {
   name: string;
   bytes: number;
@@ -113,7 +108,9 @@ interface CommonCache {
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** Smallest first. Vendors' data sheets: typical sizes, not those of the machine that runs the profile. */
+/**
+ * Common caches, smallest first. Sizes are typical ones from vendors' data sheets, not those of the profiled machine.
+ */
 export const COMMON_CACHES: readonly CommonCache[] = [
   { name: "L1 32 KiB (most x86-64, small Arm cores)", bytes: 32 * KIB },
   { name: "L1 48 KiB (Intel since Ice Lake)", bytes: 48 * KIB },
@@ -128,72 +125,29 @@ export const COMMON_CACHES: readonly CommonCache[] = [
   { name: "L3 96 MiB (AMD with stacked cache)", bytes: 96 * MIB },
 ];
 
-/** Reuse behaviour of a whole reference stream. Positions count references from 1. */
-export interface ReuseProfile {
+/** Lines of a reference stream over time. Positions count references from 1. */
+interface Footprints {
   references: number;
-  /** Distinct lines: as many references had no earlier one. */
   lines: number;
-  /** Position of the line's previous reference subtracted from the reference's own. */
+  /** Differences between the position of a reference and that of the line's previous one. */
   times: ValueHistogram;
-  /** Distinct other lines between the two. */
-  distances: ValueHistogram;
-  /** Position of the first reference to each line. */
   firsts: ValueHistogram;
-  /** References from the last one to each line to the end, that one included. */
+  /** References from the last one to each line to the end, inclusive. */
   lasts: ValueHistogram;
 }
 
-/** Estimates from reuse times alone, for when distances were not measured. */
-export class ReuseTimeModel {
-  readonly #profile: ReuseProfile;
-
-  constructor(profile: ReuseProfile) {
-    this.#profile = profile;
-  }
-
-  /** P(time): part of all references whose line is referenced again later than `time` references on, or never. */
-  survival(time: number): number {
-    const { references, lines, times } = this.#profile;
-    return (times.atLeast(time + 1) + lines) / references;
-  }
-
-  /** StatStack: expected stack distance of a reuse of the given time, P(1) + … + P(time − 1). */
-  expectedDistance(time: number): number {
-    return time < 1 ? 0 : this.#sum(time) - this.survival(0);
-  }
-
-  /** AET: the miss ratio of an LRU cache of `cacheLines` lines, interpolated inside a step of the clock. */
-  missRatio(cacheLines: number): number {
-    const { references, lines } = this.#profile;
-    if (references === 0) return 0;
-    if (cacheLines > this.#sum(references)) return lines / references;
-    const reached = partitionPoint(0, references, (time) => this.#sum(time) < cacheLines);
-    if (reached === 0) return this.survival(0);
-    const before = this.#sum(reached - 1);
-    const part = (cacheLines - before) / (this.#sum(reached) - before);
-    const from = this.survival(reached - 1);
-    return from + part * (this.survival(reached) - from);
-  }
-
-  /** P(0) + … + P(time − 1): each reference counts its reuse time, but `time` at most. */
-  #sum(time: number): number {
-    const { references, lines, times } = this.#profile;
-    return (times.excessOver(0) - times.excessOver(time) + lines * time) / references;
-  }
-}
-
 /**
- * The footprint curve: fp(T) is the mean number of distinct lines over all windows of T consecutive references, from
- * the positions of first and last references and the reuse times alone (Xiang et al.'s closed form).
+ * Footprint curve: fp(T) is the mean number of distinct lines over all windows of T consecutive references. It is
+ * computed from the positions of first and last references and the reuse times (Xiang et al.'s closed form).
  */
 export class FootprintCurve {
-  readonly #profile: ReuseProfile;
+  readonly #profile: Footprints;
 
-  constructor(profile: ReuseProfile) {
+  constructor(profile: Footprints) {
     this.#profile = profile;
   }
 
-  /** Mean number of lines in a window of `window` references, 1 ≤ window ≤ references. */
+  /** Returns the mean number of lines in a window of `window` references, 1 ≤ window ≤ references. */
   at(window: number): number {
     const { references, lines, firsts, lasts, times } = this.#profile;
     const missing = firsts.excessOver(window) + lasts.excessOver(window) + times.excessOver(window);
@@ -201,15 +155,16 @@ export class FootprintCurve {
   }
 }
 
-/**
- * Miss ratios of fully associative LRU caches of every size: mr(C) = (cold + #{d ≥ C}) / total, C in lines.
- */
+/** Miss ratios of fully associative LRU caches of every size: mr(C) = (cold + #{d ≥ C}) / total, C in lines. */
 export class MissRatioCurve {
   readonly #distances: ValueHistogram;
   readonly #cold: number;
   readonly #total: number;
 
-  /** `cold`: weight of the references without an earlier one; `total`: weight of all references. */
+  /**
+   * @param cold weight of the references without an earlier one
+   * @param total weight of all references
+   */
   constructor(distances: ValueHistogram, cold: number, total: number) {
     this.#distances = distances;
     this.#cold = cold;
@@ -223,22 +178,19 @@ export class MissRatioCurve {
   }
 }
 
-/** What a sampled reference stream tells about the whole one. */
+/** Sampled part of a reference stream. */
 interface ShardsProfile {
-  /** All references, sampled or not. */
   references: number;
-  /** Sampled references. */
   sampled: number;
   rate: number;
-  /** Distances scaled to the whole stream. */
   distances: ValueHistogram;
   cold: number;
 }
 
 /**
- * The miss-ratio curve of a sampled stream, adjusted (SHARDS-adj): the difference between the expected and the actual
- * number of sampled references is added to the references of distance 0. A few hot lines in or out of the sample would
- * shift the whole curve otherwise. (Waldspurger et al., Efficient MRC Construction with SHARDS, FAST '15.)
+ * Returns the miss-ratio curve of a sampled stream, adjusted (SHARDS-adj). The difference between the expected and the
+ * actual number of sampled references is added to the references of distance 0. Without it, a few hot lines in or out
+ * of the sample would shift the whole curve. (Waldspurger et al., Efficient MRC Construction with SHARDS, FAST '15.)
  */
 export function shardsCurve({ references, sampled, rate, distances, cold }: ShardsProfile): MissRatioCurve {
   const adjusted = new ValueHistogram();

@@ -1,4 +1,4 @@
-/** Words whose names are like a text as mistyped ones are, the likest first, each once. */
+/** Returns words whose names resemble a mistyped text, without duplicates, the most similar first. */
 export function nearest(
   text: string,
   names: readonly { readonly word: string; readonly name: string }[],
@@ -10,12 +10,12 @@ export function nearest(
   return [...new Set(near.map(({ word }) => word))];
 }
 
-/** Of three letters one may be wrong; words that differ in more are other ones. */
+/** Returns the maximum distance of similar words: one of three letters. */
 function mostMistakes(text: string, name: string): number {
   return Math.max(1, Math.floor(Math.min(text.length, name.length) / 3));
 }
 
-/** Letters to change, add and leave out; little where one is in the other. */
+/** Returns the edit distance, or 1 if one text contains the other. */
 function distance(a: string, b: string): number {
   if (a.length > 2 && b.length > 2 && (a.includes(b) || b.includes(a))) return 1;
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
@@ -28,7 +28,6 @@ function distance(a: string, b: string): number {
   return row[b.length]!;
 }
 
-/** The end of a sentence that refuses a word. */
 export function likeIt(near: readonly string[]): string {
   return near.length === 0 ? "" : `; most like it ${near.length === 1 ? "is" : "are"} ${near.join(", ")}`;
 }

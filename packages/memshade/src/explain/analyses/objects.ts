@@ -10,36 +10,31 @@ import type { StackFrame } from "../../profile/model/working-set/working-set.ts"
 import { fromOwn } from "./frames/own-place.ts";
 import { type Phase, phasesOf } from "./phases.ts";
 
-/** A field that nobody has read in some objects. */
 interface UnreadField {
   readonly part: ModuleObjects;
-  /** Of the one type whose objects have it, or the one that they all extend. */
+  /** Name with the type that has the field: the only one, or their common supertype. */
   readonly name: string;
-  /** Index of that type. */
   readonly type: number;
-  /** Those whose objects have it. */
   readonly types: readonly ObjectType[];
-  /** Size in one object, and all of them together, bytes. */
+  /** Size in one object and in all objects together, bytes. */
   readonly each: number;
   readonly bytes: number;
   readonly objects: number;
-  /** Whether it was written after objects were made. */
   readonly written: boolean;
-  /** Whether all objects of the language have it: it belongs to the compiler, not to the program. */
+  /** True if all objects of the language have the field: it belongs to the compiler, not to the program. */
   readonly isOfLanguage: boolean;
 }
 
-/** A type of whose objects nobody has read any field. */
 interface UnreadType {
   readonly part: ModuleObjects;
   readonly type: ObjectType;
 }
 
-/** A struct that was made, and its fields that nobody reads, but for those that all objects of the language have. */
+/** Allocated struct type with its unread fields, without those that all objects of the language have. */
 interface UnreadOfType {
   readonly part: ModuleObjects;
   readonly type: ObjectType;
-  /** Offsets are sums of the sizes before, without padding. */
+  /** Offsets are sums of the preceding sizes, without padding. */
   readonly fields: readonly {
     readonly offset: number;
     readonly size: number;
@@ -48,13 +43,15 @@ interface UnreadOfType {
   }[];
 }
 
-/** The fields, those with most bytes first. Fields of types that are not read at all are left out: the types are told. */
+/**
+ * Returns the unread fields, those with most bytes first. Fields of types without any read are left out, because the
+ * types are reported.
+ */
 export function unreadFields({ parts, fields }: ObjectsProfile): UnreadField[] {
   if (!fields) return [];
   return parts.flatMap(unreadOfPart).sort((a, b) => b.bytes - a.bytes || (a.name < b.name ? -1 : 1));
 }
 
-/** The types, those with most bytes first. */
 export function unreadTypes({ parts, fields }: ObjectsProfile): UnreadType[] {
   if (!fields) return [];
   return parts
@@ -62,7 +59,7 @@ export function unreadTypes({ parts, fields }: ObjectsProfile): UnreadType[] {
     .sort((a, b) => b.type.bytes - a.type.bytes || a.type.index - b.type.index);
 }
 
-/** All structs that were made. */
+/** Returns all struct types with objects, and their unread fields. */
 export function unreadByType({ parts, sizes, fields: areCounted }: ObjectsProfile): UnreadOfType[] {
   if (!areCounted) return [];
   return parts.flatMap((part) => {
@@ -100,9 +97,9 @@ function unreadOfPart(part: ModuleObjects): UnreadField[] {
       if (!unread) return;
       const owner = ownerOf(type, field, byIndex);
       const key = `${owner.index}.${field}`;
-      const known = found.get(key);
-      if (known === undefined) found.set(key, { types: [type], owner, field });
-      else known.types.push(type);
+      const existing = found.get(key);
+      if (existing === undefined) found.set(key, { types: [type], owner, field });
+      else existing.types.push(type);
     });
   }
   return [...found.values()].map(({ types, owner, field }) => {
@@ -123,12 +120,12 @@ function unreadOfPart(part: ModuleObjects): UnreadField[] {
   });
 }
 
-/** In a program of fewer types nothing tells the root of a language from the program's own. */
+/** Least number of struct types from which a language's root type can be recognized. */
 const LEAST_TYPES = 8;
 
 /**
- * The types that a language derives a program's from: those that most of the structs extend which code makes. Tables of methods are made
- * by constant expressions.
+ * Returns the types that a language derives a program's types from: those that most of the structs created by code
+ * extend. Structs created by constant expressions, such as method tables, do not count.
  */
 function typesOfLanguage(
   { types }: ModuleObjects,
@@ -142,7 +139,6 @@ function typesOfLanguage(
   return new Set([...counts].filter(([, count]) => 2 * count > structs.length).map(([type]) => type));
 }
 
-/** The types that a type extends, from the nearest on. */
 function ancestors(type: ObjectType, byIndex: ReadonlyMap<number, ObjectType>): ObjectType[] {
   const found: ObjectType[] = [];
   for (let at = type; at.supertype !== undefined && found.length <= byIndex.size; ) {
@@ -154,42 +150,41 @@ function ancestors(type: ObjectType, byIndex: ReadonlyMap<number, ObjectType>): 
   return found;
 }
 
-/** The type that a field came with: the outermost one that is extended and has it. */
+/** Returns the type that introduced a field: the outermost supertype that has it. */
 function ownerOf(type: ObjectType, field: number, byIndex: ReadonlyMap<number, ObjectType>): ObjectType {
   return ancestors(type, byIndex).findLast(({ fields }) => fields.length > field) ?? type;
 }
 
-/** `Node`, or `struct 12` where the module has no name for it. */
 export function typeName({ name, kind, index }: ObjectType): string {
   return name || `${kind} ${index}`;
 }
 
-/** `Node.debugName`; `Node.3` where the field has no name; `Bytes[]` for elements. */
+/** Returns `Node.debugName`; `Node.3` if the field has no name; `Bytes[]` for elements. */
 function fieldName(type: ObjectType, field: number): string {
   if (type.kind === "array") return `${typeName(type)}[]`;
   return `${typeName(type)}.${type.fields[field]?.name || field}`;
 }
 
-/** The types of a module by their index. */
 export function typesByIndex({ types }: ModuleObjects): ReadonlyMap<number, ObjectType> {
   return new Map(types.map((type) => [type.index, type]));
 }
 
-/** What is estimated of objects in use, by those that were followed. */
+/** Estimate of objects in use, from those that were followed. */
 export interface Survival {
   readonly objects: number;
   readonly bytes: number;
-  /** Standard error of the bytes. */
   readonly error: number;
-  /** Objects that the estimate is made of. */
   readonly followed: number;
-  /** Bytes by age: the part of them that is younger than each bound of {@link AGE_BOUNDS}, and not than the one before; the last is older. */
+  /**
+   * Bytes by age: one entry per bound of {@link AGE_BOUNDS}, with the objects younger than it and not younger than the
+   * previous bound; the last entry is older.
+   */
   readonly ages: readonly number[];
 }
 
 const MIB = 2 ** 20;
 
-/** Ages are bytes that were allocated since. */
+/** Bounds of ages, which are bytes allocated since the object's creation. */
 export const AGE_BOUNDS: readonly number[] = [MIB, 16 * MIB, 256 * MIB];
 
 interface Sums {
@@ -200,7 +195,7 @@ interface Sums {
   ages: number[];
 }
 
-/** What is in use, by the key of each sample; undefined keys are left out. */
+/** Estimates the objects in use by the key of each sample; undefined keys are left out. */
 export function survivalBy<Key>(
   { samples }: ModuleObjects,
   keyOf: (sample: number) => Key | undefined,
@@ -220,7 +215,7 @@ export function survivalBy<Key>(
     const bound = AGE_BOUNDS.findIndex((most) => age < most);
     sums.objects += weight;
     sums.bytes += weight * size;
-    // Of an estimate that weighs what was chosen with one over its probability.
+    // Variance of an estimator that weights each sample with the inverse of its probability.
     sums.variance += weight * (weight - 1) * size * size;
     sums.followed++;
     sums.ages[bound < 0 ? AGE_BOUNDS.length : bound]! += weight * size;
@@ -233,10 +228,10 @@ export function survivalBy<Key>(
   );
 }
 
-/** With no object of those that were followed in use, no more than so many are missed but once in twenty times. */
+/** Upper bound, at 95 % confidence, of the expected number of missed objects when no followed object is in use. */
 const MOST_MISSED = 3;
 
-/** What is in use of all of a module's objects; undefined where nothing was followed. */
+/** Estimates the objects in use of a module; undefined if no objects were followed. */
 export function wholeSurvival(part: ModuleObjects): Survival | undefined {
   const { size, weight } = part.samples;
   if (size.length === 0) return undefined;
@@ -247,12 +242,15 @@ export function wholeSurvival(part: ModuleObjects): Survival | undefined {
   return { objects: 0, bytes: 0, error: MOST_MISSED * largest, followed: 0, ages };
 }
 
-/** Deaths that are seen at the very end say nothing of when they were: most must be seen before. */
+/**
+ * Least part of the deaths that must be observed before the end. A death that is observed only at the end has an
+ * unknown time.
+ */
 const LEAST_SEEN = 0.5;
 
 /**
- * Estimated bytes in use at times in ascending order, which are bytes that were allocated. Undefined where the engine had no pause to tell what is
- * gone: it does between the tasks of a program, and not inside of one.
+ * Estimates the bytes in use at ascending times, which are bytes allocated. Undefined if the engine could not report
+ * collected objects during the run: it does so between the tasks of a program, not inside one.
  */
 export function liveAt({ samples }: ModuleObjects, times: readonly number[]): number[] | undefined {
   const dead = samples.death.filter((death) => death >= 0);
@@ -274,35 +272,35 @@ export function liveAt({ samples }: ModuleObjects, times: readonly number[]): nu
   });
 }
 
-/** The ends of equal stretches of all that was allocated. */
+/** Returns the ends of equal stretches of all allocated bytes. */
 export function equalStretches({ samples }: ModuleObjects, count: number): number[] {
   const end = samples.now.reduce((most, now) => Math.max(most, now), 0);
   return Array.from({ length: count }, (_, step) => ((step + 1) * end) / count);
 }
 
-/** What a site made by one call path. */
 export interface SiteShare {
-  /** Indices of the context and of its site. */
   readonly context: number;
   readonly index: number;
   readonly site: ObjectSite;
-  /** Innermost first; empty where nothing is known. */
   readonly frames: readonly StackFrame[];
-  /** By the model of sizes. As objects, exact for all paths together that differ in nothing but the JavaScript that entered the module. */
+  /**
+   * Bytes by the size model. Bytes and objects are exact for the sum of all paths that differ only in their JavaScript
+   * frames.
+   */
   readonly bytes: number;
   readonly objects: number;
-  /** Bytes in use, an estimate. */
   readonly live: number;
-  /** Part of its context, from 0 to 1. */
+  /** Share of its context, from 0 to 1. */
   readonly part: number;
 }
 
-/** Bytes by path of the host, −1: none. */
+/** Bytes by host path; −1: none. */
 type HostBytes = Map<number, number>;
 
 /**
- * What sites made, by calling context. Who entered the module is noted of some of the objects that were followed: the others have the callers of
- * the nearest such one, and contexts without any are shared out as all that begin in the same function.
+ * Returns the allocations of sites by calling context. Host callers are recorded for some of the followed objects.
+ * Other objects get the callers of the nearest such one. Contexts without any are divided like all contexts with the
+ * same entry function.
  */
 export function siteShares(part: ModuleObjects): SiteShare[] {
   const { contexts, sites, samples } = part;
@@ -315,9 +313,9 @@ export function siteShares(part: ModuleObjects): SiteShare[] {
   return contexts.site.flatMap((index, context): SiteShare[] => {
     const own = framesOfPath(part, contexts.path[context]!);
     const hosts = hostsOf(context);
-    const all = [...hosts.values()].reduce((sum, bytes) => sum + bytes, 0);
+    const total = [...hosts.values()].reduce((sum, bytes) => sum + bytes, 0);
     return [...hosts].map(([host, bytes]) => {
-      const share = bytes / all;
+      const share = bytes / total;
       return {
         context,
         index,
@@ -332,26 +330,24 @@ export function siteShares(part: ModuleObjects): SiteShare[] {
   });
 }
 
-/** What a run is told with whose {@link callersAreEstimated}. */
 export const ESTIMATED_CALLERS =
   "How much was made for each JavaScript caller is estimated by the objects that were followed.";
 
-/** Whether several paths of JavaScript share what one context made. */
+/** Returns true if several JavaScript paths share the allocations of one context. */
 export function callersAreEstimated({ parts }: ObjectsProfile): boolean {
   return parts.some((part) => siteShares(part).some((share) => share.part < 1));
 }
 
-/** The call path by which each site made most bytes, by the site's index. */
+/** Returns the call path with most bytes of each site, by the site's index. */
 export function busiestPaths(part: ModuleObjects): ReadonlyMap<number, readonly StackFrame[]> {
   const busiest = new Map<number, SiteShare>();
   for (const share of siteShares(part)) {
-    const known = busiest.get(share.index);
-    if (known === undefined || share.bytes > known.bytes) busiest.set(share.index, share);
+    const existing = busiest.get(share.index);
+    if (existing === undefined || share.bytes > existing.bytes) busiest.set(share.index, share);
   }
   return new Map([...busiest].map(([index, { frames }]) => [index, frames]));
 }
 
-/** The frames of a call path, innermost first. */
 export function framesOfPath({ frames, paths }: ModuleObjects, path: number): StackFrame[] {
   const found: StackFrame[] = [];
   for (let at = path; at >= 0; at = paths.caller[at]!) found.push(frames[paths.frame[at]!]!);
@@ -391,7 +387,7 @@ function groupBy(values: readonly number[], keyOf: (value: number) => number): M
   return groups;
 }
 
-/** The one of ascending numbers that is nearest to another one. */
+/** Returns the nearest of ascending numbers. */
 function nearest(numbers: readonly number[], to: number): number {
   const above = partitionPoint(0, numbers.length, (index) => numbers[index]! < to);
   const [before, behind] = [numbers[above - 1], numbers[above]];
@@ -399,7 +395,6 @@ function nearest(numbers: readonly number[], to: number): number {
   return behind === undefined || to - before < behind - to ? before : behind;
 }
 
-/** The function in which a path begins. */
 function entryOf({ frames, paths }: ModuleObjects, path: number): number {
   let at = path;
   while (paths.caller[at]! >= 0) at = paths.caller[at]!;
@@ -407,12 +402,12 @@ function entryOf({ frames, paths }: ModuleObjects, path: number): number {
 }
 
 function addTo(sums: Map<number, HostBytes>, key: number, host: number, bytes: number): void {
-  const of = sums.get(key) ?? new Map<number, number>();
-  sums.set(key, of);
-  of.set(host, (of.get(host) ?? 0) + bytes);
+  const hosts = sums.get(key) ?? new Map<number, number>();
+  sums.set(key, hosts);
+  hosts.set(host, (hosts.get(host) ?? 0) + bytes);
 }
 
-/** Where intervals begin and end, in bytes that were allocated, and what they have. */
+/** Start and end of intervals, in bytes allocated, and their contents. */
 interface ObjectIntervals {
   readonly start: readonly number[];
   readonly end: readonly number[];
@@ -420,22 +415,20 @@ interface ObjectIntervals {
   readonly objects: readonly number[];
 }
 
-/** Intervals in a row in which about the same is allocated by the same part of the program. */
+/** Consecutive intervals in which the same part of the program allocates about the same amount. */
 export interface ObjectPhase extends Phase {
   readonly bytes: number;
   readonly objects: number;
-  /** Index of the context that stands for it, −1: none is known. */
+  /** Index of its representative context, −1: none is known. */
   readonly context: number;
 }
 
-/** What a site made in each interval. */
 interface SiteOverTime {
   readonly site: number;
   readonly bytes: readonly number[];
   readonly most: number;
 }
 
-/** The intervals of a module's objects; undefined where nobody looked. */
 export function objectIntervals({ overTime }: ModuleObjects): ObjectIntervals | undefined {
   if (overTime === undefined) return undefined;
   const { end, objects } = overTime.intervals;
@@ -443,7 +436,7 @@ export function objectIntervals({ overTime }: ModuleObjects): ObjectIntervals | 
   return { start, end, objects, bytes: end.map((at, interval) => at - start[interval]!) };
 }
 
-/** Phases by the mean size of objects, and by the context that allocated most in each interval. */
+/** Finds phases by the mean size of objects, and by the context that allocated most in each interval. */
 export function objectPhases(part: ModuleObjects): ObjectPhase[] {
   const intervals = objectIntervals(part);
   if (intervals === undefined) return [];
@@ -458,9 +451,9 @@ export function objectPhases(part: ModuleObjects): ObjectPhase[] {
   const stacks: StackFrame[][] = part.contexts.path.map(() => []);
   for (const context of new Set(stackOf))
     if (context >= 0) stacks[context] = [...fromOwn(framesOfPath(part, part.contexts.path[context]!)).stack];
-  const sizes = bytes.map((all, interval) => all / Math.max(1, objects[interval]!));
+  const sizes = bytes.map((intervalBytes, interval) => intervalBytes / Math.max(1, objects[interval]!));
   const sum = (values: readonly number[], { first, last }: Phase) =>
-    values.slice(first, last + 1).reduce((all, value) => all + value, 0);
+    values.slice(first, last + 1).reduce((total, value) => total + value, 0);
   return phasesOf({ start, end, sizes, stackOf, stacks }).map((phase) => ({
     ...phase,
     bytes: sum(bytes, phase),
@@ -469,7 +462,7 @@ export function objectPhases(part: ModuleObjects): ObjectPhase[] {
   }));
 }
 
-/** The sites of the contexts that are told of over time, those that allocated most in an interval first. */
+/** Returns the sites of the contexts that were recorded over time, those that allocated most in an interval first. */
 export function objectSitesOverTime({ contexts, overTime }: ModuleObjects): SiteOverTime[] {
   if (overTime === undefined) return [];
   const bySite = new Map<number, number[]>();
@@ -486,7 +479,7 @@ export function objectSitesOverTime({ contexts, overTime }: ModuleObjects): Site
     .sort((a, b) => b.most - a.most);
 }
 
-/** What all modules of a run have allocated; bytes by the model of sizes. */
+/** Returns the totals of all modules of a run; bytes follow the size model. */
 export function objectTotals({ parts }: ObjectsProfile): {
   objects: number;
   bytes: number;

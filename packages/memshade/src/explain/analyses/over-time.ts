@@ -7,14 +7,15 @@ import { frameName } from "./frames/frame-name.ts";
 import { groupContexts } from "./groups.ts";
 import { type Phase, phasesOf } from "./phases.ts";
 
-/** The phases of an instance's heap, by what was live most in each interval and by who allocated behind it. */
+/**
+ * Phases of an instance's heap, by the maximum of live bytes in each interval and by the allocation that followed it.
+ */
 export interface HeapPhases {
   readonly phases: readonly Phase[];
-  /** What `Phase.stack` is an index into: the context's row, and its frames. */
+  /** Contexts that `Phase.stack` is an index into. */
   readonly contexts: readonly IndexIntoContextTable[];
 }
 
-/** Rows of contexts by their keys in the raw profile. */
 export function rowsOfContexts({ contexts }: HeapProfile): Map<string, IndexIntoContextTable> {
   return new Map(
     Array.from(contexts.stackId, (stackId, row) => [`${stackId}`, row as IndexIntoContextTable]),
@@ -28,8 +29,8 @@ export function heapPhases(profile: HeapProfile, { intervals }: InstanceHeap): H
   const stackOf = intervals.next.map((stackId) => {
     const row = rows.get(stackId);
     if (row === undefined) return -1;
-    const known = numbers.get(stackId);
-    if (known !== undefined) return known;
+    const existing = numbers.get(stackId);
+    if (existing !== undefined) return existing;
     numbers.set(stackId, contexts.length);
     return contexts.push(row) - 1;
   });
@@ -40,7 +41,7 @@ export function heapPhases(profile: HeapProfile, { intervals }: InstanceHeap): H
 
 function stackOfContext(profile: HeapProfile, row: IndexIntoContextTable): StackFrame[] {
   const { contexts, frames } = profile;
-  // Phases are named by the program's own code, not by what it allocates through.
+  // Phases are named by the program's own code, not by the libraries through which it allocates.
   const stack = contexts.siteStack?.[row] ?? contexts.stack[row]!;
   if (stack === NONE) return [];
   return framesOfStack(profile, stack).map((frame) => ({
@@ -50,14 +51,13 @@ function stackOfContext(profile: HeapProfile, row: IndexIntoContextTable): Stack
   }));
 }
 
-/** What a site's contexts held at the ends of intervals. */
 interface SiteOverTime {
   readonly contexts: readonly IndexIntoContextTable[];
   readonly liveBytes: Float64Array;
   readonly most: number;
 }
 
-/** The sites of an instance that held anything at the end of an interval, those first that held most. */
+/** Returns the sites of an instance with live bytes at the end of an interval, in descending order of their maximum. */
 export function sitesOverTime(profile: HeapProfile, { intervals, contexts }: InstanceHeap): SiteOverTime[] {
   const count = intervals.start.length;
   const rows = rowsOfContexts(profile);

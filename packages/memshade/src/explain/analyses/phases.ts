@@ -1,27 +1,24 @@
 import type { StackFrame } from "../../profile/model/working-set/working-set.ts";
 
-/** Part of a phase's snapshots that must go through a function for the phase to be named after it. */
+/** Least part of a phase's snapshots that must go through the function that names it. */
 const MAJORITY = 0.6;
-/** Part of the other phases that go through a function where it tells nothing of a phase. */
+/** Largest part of the other phases that may go through the naming function. */
 const COMMON = 0.5;
 
-/** The functions that most of a phase's snapshots go through, outermost first. */
+/** Functions on the path of most of a phase's snapshots, outermost first. */
 type MajorityPath = readonly {
   frame: StackFrame;
-  /** Those of the snapshots that go through it: numbers of their stacks. */
   numbers: readonly number[];
 }[];
 
 interface PhaseName {
-  /** The function that the phase is named after. */
   name: string | undefined;
-  /** Part of the snapshots whose stacks go through that function. */
   agreement: number;
-  /** The most frequent of these stacks, as an index into `stacks`; −1 if there is none. */
+  /** Most frequent of these stacks, as an index into `stacks`; −1 if there is none. */
   stack: number;
 }
 
-/** Follows the majority from the outermost frame inwards. `numbers`: the stacks of some snapshots. */
+/** Follows the majority of stacks from the outermost frame inwards. @param numbers stacks of some snapshots */
 function majorityPath(
   stacks: readonly StackFrame[][],
   numbers: readonly number[],
@@ -42,16 +39,16 @@ function majorityPath(
 }
 
 /**
- * Names of phases: the outermost of the program's own functions on the way of a phase's majority that most other phases do not go
- * through. Where there is none, the innermost on that way. `lengths`: snapshots of each phase.
+ * Names phases by the outermost of the program's own functions on a phase's majority path that most other phases do not
+ * go through. Without such a function, the innermost one on the path is used. @param lengths snapshots of each phase
  */
 function namePhases(paths: readonly MajorityPath[], lengths: readonly number[]): PhaseName[] {
   return paths.map((path, phase) => {
-    const others = paths.filter((other, i) => i !== phase && other.length > 0);
+    const otherPaths = paths.filter((other, i) => i !== phase && other.length > 0);
     const isOwn = (depth: number): boolean =>
-      others.filter((other) => sharesWay(path, other, depth)).length <= COMMON * others.length;
+      otherPaths.filter((other) => sharesWay(path, other, depth)).length <= COMMON * otherPaths.length;
     const depths = tellingDepths(path);
-    const own = others.length === 0 ? undefined : depths.find(isOwn);
+    const own = otherPaths.length === 0 ? undefined : depths.find(isOwn);
     const at = path[own ?? depths.at(-1) ?? -1];
     if (at === undefined) return { name: undefined, agreement: 0, stack: -1 };
     const { frame, numbers } = at;
@@ -64,22 +61,20 @@ function namePhases(paths: readonly MajorityPath[], lengths: readonly number[]):
   });
 }
 
-/** Where on a way the program's own functions are, outermost first; all where it has none with a name. */
+/** Returns the depths of the program's own named functions on a path, outermost first; all depths if there are none. */
 function tellingDepths(path: MajorityPath): number[] {
-  const all = [...path.keys()];
-  const own = all.filter((depth) => {
+  const depths = [...path.keys()];
+  const own = depths.filter((depth) => {
     const { name, library } = path[depth].frame;
     return name !== undefined && library === undefined;
   });
-  return own.length === 0 ? all : own;
+  return own.length === 0 ? depths : own;
 }
 
-/** Whether two ways are the same up to a depth. */
 function sharesWay(path: MajorityPath, other: MajorityPath, depth: number): boolean {
   return path.slice(0, depth + 1).every(({ frame }, i) => other[i]?.frame.function === frame.function);
 }
 
-/** Numbers with one key each, the largest group first. */
 function groupBy(numbers: readonly number[], keyOf: (number: number) => number): number[][] {
   const groups = new Map<number, number[]>();
   for (const number of numbers) {
@@ -90,52 +85,48 @@ function groupBy(numbers: readonly number[], keyOf: (number: number) => number):
   return [...groups.values()].sort((a, b) => b.length - a.length);
 }
 
-/** Intervals of a run: how much there was in each, and what the program did at its end. */
+/** Intervals of a run: their sizes, and the stack at the end of each. */
 interface Intervals {
   readonly start: readonly number[];
   readonly end: readonly number[];
   readonly sizes: readonly number[];
-  /** Indices into `stacks`; −1: not known. */
+  /** Indices into `stacks`; −1: unknown. */
   readonly stackOf: readonly number[];
-  /** Innermost frames first. */
   readonly stacks: readonly StackFrame[][];
 }
 
-/** Intervals in a row in which a program does one thing with about the same amount of memory. */
+/** Consecutive intervals in which a program does one kind of work with about the same amount of memory. */
 export interface Phase extends PhaseName {
-  /** First and last interval. */
   first: number;
   last: number;
   start: number;
   end: number;
-  /** Mean and largest size of an interval. */
   mean: number;
   peak: number;
 }
 
 const MOST_PHASES = 12;
-/** A change of the size by less than this factor is no other phase, if the program goes on with what it does. */
+/** Factor below which a change of the size starts no new phase, if the program continues with the same work. */
 const SMALLEST_CHANGE = 1.35;
-/** Something else to do is as much of a change as four times the size: the square of its logarithm. */
+/** Weight of a change of work, equal to a fourfold size: the square of that factor's logarithm. */
 const OTHER_WORK = 4;
-/** What the stack of a single interval, which is that of its end, counts for. */
+/** Weight of the stack of a single interval, which is sampled only at its end. */
 const LONE_EVIDENCE = 0.02;
-/** Part of all snapshots that go through a function from which on stacks tell what the program does. */
+/** Part of all snapshots whose common path is the trunk. Frames beyond the trunk show the kind of work. */
 const TRUNK = 0.9;
 
-/** Intervals in a row, while they are joined. */
 interface Segment {
   first: number;
   last: number;
   /** Sum of their sizes on a logarithmic scale. */
   sizes: number;
-  /** How many of them ended in each kind of work. */
+  /** Number of intervals that ended in each kind of work. */
   works: ReadonlyMap<number, number>;
 }
 
 /**
- * Splits a run into phases: neighbouring intervals are joined, the most similar ones first, as long as their mean sizes
- * differ by little on a logarithmic scale and the same work goes on, or there are too many phases.
+ * Splits a run into phases. Neighbouring segments are joined, the most similar ones first, while their mean sizes are
+ * close on a logarithmic scale and the work is the same, or while there are too many phases.
  */
 export function phasesOf(intervals: Intervals): Phase[] {
   const { start, end, sizes, stackOf, stacks } = intervals;
@@ -166,7 +157,10 @@ export function phasesOf(intervals: Intervals): Phase[] {
   });
 }
 
-/** What intervals ended in: the function that is called where the stacks of the run part; undefined if no stack is known. */
+/**
+ * Returns the work at the end of each interval: the function called where the stacks of the run diverge; undefined if
+ * no stack is known.
+ */
 function worksOf({ stacks, stackOf }: Intervals): (number | undefined)[] {
   const trunk = majorityPath(
     stacks,
@@ -203,7 +197,7 @@ function costOf(a: Segment, b: Segment): number {
   return ((length(a) * length(b)) / (length(a) + length(b))) * distanceOf(a, b);
 }
 
-/** Square of the distance between the means of two segments. */
+/** Returns the square of the distance between the means of two segments. */
 function distanceOf(a: Segment, b: Segment): number {
   const evidence = 1 - (1 - LONE_EVIDENCE) / Math.min(length(a), length(b));
   const works = OTHER_WORK * evidence * differenceOf(a.works, b.works);
@@ -214,18 +208,21 @@ function length({ first, last }: Segment): number {
   return last - first + 1;
 }
 
-/** From 0, the same parts of the same works but for chance, to 1; 0 if one is not known. */
+/**
+ * Returns the difference of two distributions of work, corrected for chance: 0 for equal ones, 1 for disjoint ones; 0
+ * if one is unknown.
+ */
 function differenceOf(a: Segment["works"], b: Segment["works"]): number {
-  const [all, others] = [a, b].map((works) => [...works.values()].reduce((sum, count) => sum + count, 0));
-  if (all === 0 || others === 0) return 0;
+  const [totalA, totalB] = [a, b].map((works) => [...works.values()].reduce((sum, count) => sum + count, 0));
+  if (totalA === 0 || totalB === 0) return 0;
   let difference = 0;
   let chance = 1;
   for (const work of new Set([...a.keys(), ...b.keys()])) {
-    const [here, there] = [a.get(work) ?? 0, b.get(work) ?? 0];
-    difference += (here / all - there / others) ** 2 / 2;
-    chance -= ((here + there) / (all + others)) ** 2;
+    const [countA, countB] = [a.get(work) ?? 0, b.get(work) ?? 0];
+    difference += (countA / totalA - countB / totalB) ** 2 / 2;
+    chance -= ((countA + countB) / (totalA + totalB)) ** 2;
   }
-  // Two draws from the same works differ by so much on average.
-  const expected = ((1 / all + 1 / others) * chance) / 2;
+  // Mean difference of two samples from the same distribution.
+  const expected = ((1 / totalA + 1 / totalB) * chance) / 2;
   return Math.max(LONE_EVIDENCE * difference, difference - 2 * expected);
 }

@@ -6,20 +6,46 @@ import type { WorkingSetProfile } from "../../profile/model/working-set/working-
 import type { StaticsReport } from "./statics.ts";
 import { heapTotals } from "./totals.ts";
 
-/** Profiles that the tools recorded of one run. Their frames say whose code they are. */
+/** Profiles of all tools in one run, with libraries marked in their frames. */
 export interface RecordedTools {
   readonly heap?: HeapProfile | undefined;
   readonly waste?: WasteFile | undefined;
   readonly workingset?: WorkingSetProfile | undefined;
-  /** Objects of garbage-collected languages. */
   readonly objects?: ObjectsProfile | undefined;
-  /** Call paths by CPU time. */
   readonly cpu?: CpuProfile | undefined;
-  /** Recorded with the heap. */
+  /** Static data, recorded with the heap. */
   readonly statics?: StaticsReport | undefined;
 }
 
-/** Whether anything was recorded that may be wrong by itself: blocks, instances, the stack, or stores and loads; a working set is not. */
+/**
+ * Returns the sentence for a run without findings, with what was searched and which tool searches more.
+ *
+ * @example "no findings among allocations; --tool heap also looks at how blocks are used"
+ */
+export function noFindings({ heap, waste, objects }: RecordedTools): string {
+  // The recording of another tool determines what was searched.
+  if (heap?.description.importedFrom !== undefined) return "no findings";
+  const hasUses = heap !== undefined && heap.description.counters !== "none";
+  const searched = [
+    ...(heap === undefined ? [] : [hasUses ? "blocks" : "allocations"]),
+    ...(waste === undefined ? [] : ["stores and loads"]),
+    ...(objects === undefined ? [] : ["objects"]),
+  ];
+  const other =
+    heap !== undefined && !hasUses
+      ? "; --tool heap also looks at how blocks are used"
+      : heap !== undefined && waste === undefined
+        ? "; --tool waste looks at stores and loads"
+        : heap === undefined && waste !== undefined
+          ? "; --tool heap looks at blocks"
+          : "";
+  return `no findings${searched.length === 0 ? "" : ` among ${searched.join(", ")}`}${other}`;
+}
+
+/**
+ * Returns true if the run recorded something that can be faulty by itself: blocks, instances, the stack, objects, stores or loads.
+ * A working set cannot.
+ */
 export function findsAnything({ heap, waste, objects }: RecordedTools): boolean {
   const hasBlocks = heap !== undefined && (heap.contexts.length > 0 || heapTotals(heap).allocations > 0);
   const hasObjects = objects?.fields === true && objects.parts.some(({ sites }) => sites.length > 0);

@@ -1,23 +1,21 @@
 import { NONE } from "../../profile/model/indices.ts";
 import { framesOfSampleStack, type SampleProfile, sumByStack } from "../../profile/model/sample-profile.ts";
 
-/** What one function took of a profile, in the unit of the value column asked for. */
+/** Samples of one function, in the unit of the chosen value column. */
 export interface SampledFunction {
   readonly name: string;
   readonly module: string | undefined;
-  /** Of samples in the function itself. */
   readonly self: number;
-  /** Of samples in the function or in what it called; recursion counts once. */
+  /** Sum of samples in the function or its callees; recursion counts once. */
   readonly total: number;
 }
 
-/** A stack with its sum; frames are indices into the profile, innermost first. */
 export interface SampledStack {
   readonly frames: readonly number[];
   readonly value: number;
 }
 
-/** The functions of a profile, those that took the most themselves first. */
+/** Returns the functions of a profile, in descending order of their own samples. */
 export function sampledFunctions(profile: SampleProfile, column: number): SampledFunction[] {
   const rows = new Map<string, { name: string; module: string | undefined; self: number; total: number }>();
   const rowOfFrame = profile.frames.map(({ function: name, module: index }) => {
@@ -42,7 +40,6 @@ export function sampledFunctions(profile: SampleProfile, column: number): Sample
   );
 }
 
-/** Equal stacks of a profile added up, the heaviest first. */
 export function sampledStacks(profile: SampleProfile, column: number): SampledStack[] {
   return sumByStack(profile)
     .map(({ stack, values }) => ({ frames: framesOfSampleStack(profile, stack), value: values[column]! }))

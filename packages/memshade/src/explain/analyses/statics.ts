@@ -13,66 +13,63 @@ import type {
 } from "../../profile/model/statics.ts";
 
 /**
- * How static data was used:
+ * Use of static data:
  *
- * - `hot`: one of the fewest that have 99 % of all accesses to static data;
+ * - `hot`: one of the fewest objects that have 99 % of all accesses to static data;
  * - `cold`: accessed less than those;
  * - `unread`: written, never read;
  * - `untouched`: neither read nor written;
- * - `uncounted`: code knows it whose accesses are not counted, such as the allocator's.
+ * - `uncounted`: referenced by code whose accesses are not counted, such as the allocator's.
  */
 type StaticUse = "hot" | "cold" | "unread" | "untouched" | "uncounted";
 
-/** What static data is called, and where it is declared. */
 interface StaticSymbolName {
-  /** `crc_table`, `.rodata+0x40`; of what shares 8 bytes `hits, misses`. */
+  /** Name such as `crc_table` or `.rodata+0x40`; `hits, misses` for variables that share 8 bytes. */
   readonly name: string;
   readonly linkageName?: string | undefined;
   readonly file?: string | undefined;
-  /** 0 where it is not known. */
   readonly line: number;
 }
 
-/** A variable, a literal, a stretch of data without a name, or the few bytes that several of them share. */
+/** Variable, literal, unnamed stretch of data, or a few bytes that several of them share. */
 export interface StaticObject extends StaticSymbolName {
-  /** Index in the run. */
   readonly module: number;
   readonly kind: PlacedData["kind"] | "shared";
-  /** The variables that share the bytes. */
   readonly members?: readonly StaticSymbolName[];
   readonly address: number;
   readonly bytes: number;
   readonly accesses: number;
   readonly use: StaticUse;
-  /** Bytes that certainly nobody read or wrote, and bytes that were written and certainly not read. */
+  /** Bytes that were certainly neither read nor written, and bytes that were written and certainly not read. */
   readonly untouchedBytes: number;
   readonly unreadBytes: number;
-  /** The module brings all of it or a part: zeros it does not bring, and systems give no memory to what nobody touches of them. */
+  /**
+   * True if the module file contains at least part of it. Zeros are not contained, and systems allocate no memory for
+   * untouched ones.
+   */
   readonly isBrought: boolean;
 }
 
-/** The static data of a run: who has it, and who was accessed. */
 export interface StaticsReport {
-  /** The most accessed first. */
   readonly objects: readonly StaticObject[];
-  /** Of all of it. */
+  /** Sums over all objects. */
   readonly bytes: number;
   readonly untouchedBytes: number;
   readonly unreadBytes: number;
-  /** Of all objects. */
   readonly accesses: number;
-  /** What else was counted between the first segment and the heap: to zeroed data without a name, and to a stack that lies there. */
+  /**
+   * Counted accesses elsewhere between the first segment and the heap: to unnamed zeroed data, and to a stack in that
+   * range.
+   */
   readonly elsewhere: number;
-  /** Counters may have wrapped: accesses are at least as many. */
   readonly atLeast: boolean;
 }
 
-/** LLVM's limit: what has these parts of all counts together is hot. */
+/** LLVM's limit: objects that together have this part of all accesses are hot. */
 const HOT_PART = 0.99;
-/** Counters this full may have wrapped before. */
+/** Count from which a counter may have wrapped before. */
 const NEARLY_FULL = 2 ** 30;
 
-/** What of a run's static data was accessed, by variable. */
 export function staticsReport({ file, variables }: NamedStatics): StaticsReport {
   const found = file.modules.map((module) => objectsOf(module, file, variables.get(module.module)));
   const objects = found
@@ -100,7 +97,6 @@ function mayHaveWrapped({ wrapsAt, runs }: StaticsOfModule): boolean {
   );
 }
 
-/** `objects`: the most accessed first. */
 function markHot(objects: readonly StaticObject[], accesses: number): StaticObject[] {
   let seen = 0;
   return objects.map((object) => {
@@ -168,30 +164,28 @@ function objectsOf(
       isBrought: true,
     });
   }
-  const told = objects.reduce((sum, object) => sum + object.accesses, 0);
+  const objectAccesses = objects.reduce((sum, object) => sum + object.accesses, 0);
   const bytes = placed.reduce((sum, { start, end }) => sum + end - start, 0);
-  return { objects, bytes, elsewhere: cells.accesses - told };
+  return { objects, bytes, elsewhere: cells.accesses - objectAccesses };
 }
 
 type Use = Pick<StaticObject, "accesses" | "use" | "untouchedBytes" | "unreadBytes">;
 
-/** A stretch of memory, `end` exclusive. */
+/** Address range; `end` is exclusive. */
 interface Stretch {
   readonly start: number;
   readonly end: number;
 }
 
-/** Without a name, what is accessed and what is not are told apart from so many bytes on. */
+/** Least size for which unnamed data is divided into accessed and untouched pieces. */
 const LEAST_CUT = 64;
 
-/** The cells of a module that were accessed. */
 class CellTable {
-  /** Sum of all. */
   readonly accesses: number;
   readonly #bytes: number;
   readonly #spread: number;
   readonly #uncounted: readonly number[];
-  /** Numbers of the cells, ascending, and what the file has of each. */
+  /** Numbers of the cells, ascending, and their values in the file. */
   readonly #cells: number[] = [];
   readonly #values: number[] = [];
 
@@ -213,7 +207,7 @@ class CellTable {
     return Math.abs(this.#valueOf(cell) ?? 0);
   }
 
-  /** Whether something reads it, or may. */
+  /** Returns true if the cell is read, or may be. */
   isRead(cell: number): boolean {
     return (this.#valueOf(cell) ?? -1) >= 0;
   }
@@ -223,7 +217,9 @@ class CellTable {
     return first < this.#uncounted.length && this.#uncounted[first] < end;
   }
 
-  /** Cells that were accessed and in which several of the data lie, with these; data is sorted and does not overlap. */
+  /**
+   * Yields accessed cells that contain several data objects, with these. The data must be sorted and without overlaps.
+   */
   *sharedBy(placed: readonly PlacedData[]): Generator<[number, PlacedData[]]> {
     let first = 0;
     for (const cell of this.#cells) {
@@ -236,7 +232,7 @@ class CellTable {
     }
   }
 
-  /** How data was used, by the cells that it shares with nobody; undefined where there are none of these. */
+  /** Returns the use of data, judged by the cells that it shares with no other data; undefined if there are none. */
   use(data: PlacedData, shared: ReadonlySet<number>): Use | undefined {
     const { start, end } = data;
     const touched: Stretch[] = [];
@@ -254,7 +250,7 @@ class CellTable {
       }
       accesses += Math.abs(value);
       isAnyRead ||= value > 0;
-      // Whether the loop that went over it reads shows at its last place.
+      // A loop's reads are recorded only at its last cell.
       if (value >= 0) read.push(stretch);
     }
     if (sharedBytes === end - start) return undefined;
@@ -267,7 +263,7 @@ class CellTable {
     return { accesses, use: "cold", untouchedBytes, unreadBytes };
   }
 
-  /** Data without a name in pieces that were accessed and pieces that certainly were not. */
+  /** Divides unnamed data into accessed pieces and certainly untouched ones. */
   cut(data: PlacedData): PlacedData[] {
     const touched = [...this.#within(data)].map(([cell]) => this.#stretchOf(cell, data));
     const outside = this.#outside(data, touched).filter(
@@ -302,7 +298,10 @@ class CellTable {
     return this.#outside(data, stretches).reduce((sum, { start, end }) => sum + end - start, 0);
   }
 
-  /** What of the data lies farther from all of the stretches, which are sorted, than accesses may be from where they are counted. */
+  /**
+   * Returns the parts of the data that are farther from all (sorted) stretches than an access may be from its counting
+   * cell.
+   */
   #outside({ start, end }: Stretch, stretches: readonly Stretch[]): Stretch[] {
     const outside: Stretch[] = [];
     let at = start;
@@ -321,7 +320,6 @@ class CellTable {
   }
 }
 
-/** The name of data without one, from another address on. */
 function renamed({ name, start }: PlacedData, address: number): string {
   const plus = name.lastIndexOf("+0x");
   const offset = Number.parseInt(name.slice(plus + 3), 16);
@@ -330,49 +328,47 @@ function renamed({ name, start }: PlacedData, address: number): string {
     : `${name.slice(0, plus)}+0x${(offset + address - start).toString(16)}`;
 }
 
-/** Something that has a part of a module's static data: nothing overlaps another. */
+/** Named part of a module's static data. Parts do not overlap. */
 interface PlacedData {
   readonly kind: "variable" | "literal" | "unnamed";
   readonly name: string;
   readonly linkageName?: string | undefined;
   readonly file?: string | undefined;
-  /** 0 where it is not known. */
   readonly line: number;
   readonly start: number;
-  /** Behind its last byte. */
+  /** Exclusive. */
   readonly end: number;
-  /** Of data without a name: the last address before it that has one, but no size. */
+  /** Last address before unnamed data that has a name but no size. */
   readonly behind?: Label | undefined;
 }
 
-/** A name for an address, which may be of one byte or of many. */
 interface Label {
   readonly name: string;
   readonly address: number;
 }
 
-/** Less space between variables is there for their alignment. */
+/** Least space between variables that is not taken for alignment. */
 const LEAST_SPACE = 16;
 const LITERAL = "string literal";
 
 /**
- * What lies in a module's static data, by address: variables that debug information knows, then symbols of the module, and in
- * what is left of the data the space between them, named by its segment. A name has what its size tells: without one, nobody knows where it
- * ends, and it only says where data without a name begins.
+ * Determines the contents of a module's static data, by address: variables from debug information, then symbols of the
+ * module, then unnamed data between them, named by its segment. A symbol without a size has an unknown end; it only
+ * labels the unnamed data after it.
  */
 function placeVariables(module: StaticsOfModule, variables: readonly StaticVariable[] = []): PlacedData[] {
-  const all = [
+  const candidates = [
     ...variables.map(describe),
     ...module.symbols.map((symbol) => ({ ...symbol, kind: "variable" as const, line: 0 })),
   ].sort((a, b) => a.address - b.address);
   return withSpaces(
     module,
-    withoutOverlaps(module, all),
-    all.filter(({ bytes }) => bytes === undefined),
+    withoutOverlaps(module, candidates),
+    candidates.filter(({ bytes }) => bytes === undefined),
   );
 }
 
-/** What data without a name is called: `.rodata+0x40`, and by which name that has no size it lies. */
+/** Returns the name of unnamed data: `.rodata+0x40`, and its position relative to a symbol without a size. */
 function placeName({ name, start, behind }: PlacedData): string {
   if (behind === undefined) return name;
   return start <= behind.address ? `${name}, from ${behind.name} on` : `${name}, behind ${behind.name}`;
@@ -387,7 +383,7 @@ function describe({ name, ...variable }: StaticVariable): Candidate {
   return { ...variable, kind: name === undefined ? "literal" : "variable", name: name ?? LITERAL };
 }
 
-/** Of several at one address the first stays. */
+/** Removes overlaps; the first of several parts at one address stays. */
 function withoutOverlaps(module: StaticsOfModule, sorted: readonly Candidate[]): PlacedData[] {
   const placed: PlacedData[] = [];
   for (const { address, bytes = 0, ...candidate } of sorted) {
@@ -398,12 +394,14 @@ function withoutOverlaps(module: StaticsOfModule, sorted: readonly Candidate[]):
   return placed;
 }
 
-/** Behind the last segment. */
 function endOfData({ segments, start }: StaticsOfModule): number {
   return Math.max(start, ...segments.map((segment) => segment.start + segment.bytes));
 }
 
-/** Adds what lies between, in whole cells: what fills one up is taken for the padding of what is before or behind it. Labels part it. */
+/**
+ * Adds unnamed data between the parts, in whole cells. A rest within a cell counts as padding of its neighbours. Labels
+ * divide the data.
+ */
 function withSpaces(
   module: StaticsOfModule,
   named: readonly PlacedData[],
@@ -412,12 +410,12 @@ function withSpaces(
   const { cellBytes } = module;
   const end = Math.min(module.end, endOfData(module));
   const segmentAt = segmentsBefore(module);
-  // Nothing is said of what lies in another segment than a name.
+  // A label names no data in other segments.
   const endAround = (address: number): number => {
     const { start = address, bytes = 0 } = segmentAt(address) ?? {};
     return address < start + bytes ? start + bytes : end;
   };
-  const all: PlacedData[] = [];
+  const placed: PlacedData[] = [];
   let at = module.start;
   let label = 0;
   const cellOf = (address: number): number => Math.floor(address / cellBytes) * cellBytes;
@@ -433,36 +431,37 @@ function withSpaces(
         behind === undefined ? to : Math.ceil(endAround(behind.address) / cellBytes) * cellBytes,
       );
       if (end - start >= LEAST_SPACE || behind !== undefined)
-        all.push({ kind: "unnamed", name: nameIn(segmentAt(start), start), line: 0, start, end, behind });
+        placed.push({ kind: "unnamed", name: nameIn(segmentAt(start), start), line: 0, start, end, behind });
       start = end;
     }
   };
   for (const data of named) {
     space(Math.min(cellOf(data.start), end));
-    all.push(data);
+    placed.push(data);
     at = Math.max(at, Math.ceil(data.end / cellBytes) * cellBytes);
   }
   space(end);
-  return all;
+  return placed;
 }
 
-/** The segment that begins at or before an address. Between segments lie zeros; some programs have tens of thousands. */
+/**
+ * Returns a lookup of the segment that begins at or before an address. Zeros lie between segments; some programs have
+ * tens of thousands of segments.
+ */
 function segmentsBefore({ segments }: StaticsOfModule): (address: number) => StaticSegment | undefined {
   const sorted = [...segments].sort((a, b) => a.start - b.start);
   return (address) => sorted[partitionPoint(0, sorted.length, (row) => sorted[row].start <= address) - 1];
 }
 
-/** Names an address by that: `.rodata+0x40`. */
 function nameIn(segment: StaticSegment | undefined, address: number): string {
   if (segment === undefined) return `0x${address.toString(16)}`;
   const { name = `segment ${segment.index}`, start } = segment;
   return `${name}+0x${(address - start).toString(16)}`;
 }
 
-/** Of one symbol, in all runs together. */
 export interface SymbolUse {
   readonly accesses: number;
-  /** Nobody read or wrote it in any run. */
+  /** True if it was neither read nor written in any run. */
   readonly isUntouched: boolean;
   readonly places: readonly SymbolPlace[];
 }
@@ -473,15 +472,14 @@ interface SymbolPlace {
 }
 
 /**
- * LLVM's data access profile of runs. The compiler takes every symbol with a record for hot, so there are records of those alone that
- * have 99 % of all accesses; known to be cold are those that no run touched. What shares 8 bytes counts as accessed as often as the
- * others there.
+ * Builds LLVM's data access profile of runs. The compiler treats every symbol with a record as hot, so only symbols
+ * with 99 % of all accesses get records. Symbols that no run touched are known to be cold. A symbol that shares 8 bytes
+ * with others counts their accesses too.
  */
 export function dataAccessProfile(reports: readonly StaticsReport[]): DataAccessProfile {
   return profileOfSymbols(reports.flatMap((report) => [...symbolUses(report)]));
 }
 
-/** What a run says of its symbols, by the names that the compiler has for them. */
 export function symbolUses({ objects }: StaticsReport): Map<string, SymbolUse> {
   return together(
     objects.flatMap((object) =>
@@ -493,7 +491,6 @@ export function symbolUses({ objects }: StaticsReport): Map<string, SymbolUse> {
   );
 }
 
-/** As {@link dataAccessProfile}, of the symbols of all runs. */
 export function profileOfSymbols(uses: Iterable<readonly [string, SymbolUse]>): DataAccessProfile {
   const symbols = together(uses);
   const ranked = [...symbols].sort(([a, x], [b, y]) => y.accesses - x.accesses || compare(a, b));
@@ -527,19 +524,18 @@ function placesOf({ file, line }: StaticSymbolName): SymbolPlace[] {
   return file !== undefined && line > 0 ? [{ file, line }] : [];
 }
 
-/** Each symbol once. */
 function together(uses: Iterable<readonly [string, SymbolUse]>): Map<string, SymbolUse> {
   const symbols = new Map<string, SymbolUse>();
   for (const [name, use] of uses) {
-    const known = symbols.get(name);
+    const existing = symbols.get(name);
     symbols.set(
       name,
-      known === undefined
+      existing === undefined
         ? use
         : {
-            accesses: known.accesses + use.accesses,
-            isUntouched: known.isUntouched && use.isUntouched,
-            places: distinct([...known.places, ...use.places]),
+            accesses: existing.accesses + use.accesses,
+            isUntouched: existing.isUntouched && use.isUntouched,
+            places: distinct([...existing.places, ...use.places]),
           },
     );
   }
@@ -550,7 +546,7 @@ function distinct(places: readonly SymbolPlace[]): SymbolPlace[] {
   return [...new Map(places.map((place) => [`${place.line} ${place.file}`, place])).values()];
 }
 
-/** As the compiler names it; a variable inside of a C function is that function's. */
+/** Returns the compiler's name; a variable inside of a C function has the function's prefix. */
 function symbolOf({ name, linkageName }: StaticSymbolName): string {
   return linkageName ?? name.replaceAll("::", ".");
 }

@@ -11,7 +11,6 @@ import type { FramePattern, Suppressed, Suppression } from "../../profile/model/
 import { bareName, mainName } from "./frames/function-names.ts";
 import { globPattern } from "./glob.ts";
 
-/** A frame of a call path, by all that patterns may name it. */
 interface NamedFrame {
   readonly functions: readonly string[];
   readonly objects: readonly string[];
@@ -20,8 +19,8 @@ interface NamedFrame {
 }
 
 /**
- * The profile without what suppressions say of its lost blocks: those are live in it, and nothing else. Of several suppressions
- * that fit a call path the first one counts.
+ * Returns the profile with suppressed blocks removed from its lost blocks; they stay live. The first suppression that
+ * fits a call path counts.
  */
 export function suppressLeaks(profile: HeapProfile, suppressions: readonly Suppression[]): HeapProfile {
   const { site } = profile.contexts;
@@ -86,7 +85,6 @@ function fits({ path: pattern }: Suppression, path: readonly NamedFrame[]): bool
   );
 }
 
-/** Whether the frames from `frame` on begin with what the patterns from `at` on say. */
 function fitsFrames(
   patterns: readonly FramePattern[],
   at: number,
@@ -113,10 +111,10 @@ function fitsFrame(pattern: Exclude<FramePattern, { kind: "any" }>, frame: Named
   );
 }
 
-/** The call paths of a profile's contexts, with the allocation function in front. */
+/** Call paths of a profile's contexts, including the allocation function. */
 class Frames {
   readonly #profile: HeapProfile;
-  readonly #known = new Map<IndexIntoFrameTable, NamedFrame>();
+  readonly #namedFrames = new Map<IndexIntoFrameTable, NamedFrame>();
 
   constructor(profile: HeapProfile) {
     this.#profile = profile;
@@ -130,7 +128,7 @@ class Frames {
   }
 
   #named(frame: IndexIntoFrameTable): NamedFrame {
-    let named = this.#known.get(frame);
+    let named = this.#namedFrames.get(frame);
     if (named === undefined) {
       const { frames, functions, modules, strings } = this.#profile;
       const row = frames.function[frame]!;
@@ -146,7 +144,7 @@ class Frames {
         files: path === undefined ? [] : [path, path.slice(path.lastIndexOf("/") + 1)],
         line: frames.line[frame]!,
       };
-      this.#known.set(frame, named);
+      this.#namedFrames.set(frame, named);
     }
     return named;
   }

@@ -2,17 +2,16 @@ import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import { knowsField } from "../../profile/model/known-fields.ts";
 import { type BlockMeasure, blockMeasure } from "./block-measure.ts";
 
-/** A block is temporary if it was freed at most this many clock units after it was allocated. */
 export const LONGEST_TEMPORARY_LIFETIME = 1;
 
 /**
- * Temporary blocks: with the virtual clock, those freed before a second allocation followed their own.
- * Blocks that were never freed are not temporary.
+ * Returns temporary blocks: with the virtual clock, those freed before a second allocation followed their own. Blocks
+ * that were never freed are not temporary.
  *
- * A MIB holds the sum and the extremes of the lifetimes, not each of them. Where the run did not count
- * temporary blocks itself, the result is the number that must have been: every other block lived at
- * least 2 units, one of them as long as the longest, and all lifetimes together are known.
- * Bytes are the mean size times the blocks. Undefined where neither blocks of that kind nor lifetimes were recorded.
+ * A MIB holds the sum and the extremes of the lifetimes, not each of them. If the run did not count temporary blocks,
+ * the result is a lower bound: every other block lived at least 2 units, one of them as long as the longest, and the
+ * sum of lifetimes is known. Bytes are the mean size times the blocks. Undefined if neither temporary blocks nor
+ * lifetimes were recorded.
  */
 export function temporaryBlocks(profile: HeapProfile): BlockMeasure | undefined {
   const { mibs, site, length } = profile.contexts;

@@ -1,15 +1,14 @@
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 
 export interface HeapTotals {
-  /** Blocks and bytes allocated. */
   readonly allocations: number;
   readonly allocatedBytes: number;
   readonly heapAccesses: number;
-  /** Sums over the contexts of the profile; equal to the above unless something has no context. */
+  /** Sums over the contexts of the profile; equal to the above unless some data has no context. */
   readonly inContexts: { readonly allocations: number; readonly bytes: number; readonly accesses: number };
 }
 
-/** The run's own totals where it has them, else the sums over all contexts. */
+/** Returns the run's own totals if present, else the sums over all contexts. */
 export function heapTotals({ contexts, description }: HeapProfile): HeapTotals {
   const { allocCount, totalSize, totalAccessCount } = contexts.mibs;
   const inContexts = {

@@ -4,7 +4,7 @@ import { knowsField, siteColumn } from "../../profile/model/known-fields.ts";
 import { type BlockMeasure, blockMeasure } from "./block-measure.ts";
 
 /**
- * Blocks that nobody read or wrote. Without the run's own count, only contexts with no access at all are
+ * Returns blocks that were neither read nor written. Without the run's own count, only contexts without any access are
  * certain, so the result is a lower bound.
  */
 export function neverAccessed(profile: HeapProfile): BlockMeasure {
@@ -13,13 +13,14 @@ export function neverAccessed(profile: HeapProfile): BlockMeasure {
 
 function untouched(profile: HeapProfile): BlockMeasure {
   const { mibs, length } = profile.contexts;
-  const [known, knownBytes] = [
+  const [recordedBlocks, recordedBytes] = [
     siteColumn(profile, "neverAccessed"),
     siteColumn(profile, "neverAccessedBytes"),
   ];
-  if (known !== undefined && knownBytes !== undefined) return blockMeasure(known, knownBytes);
-  const told = withoutAccesses(profile, (read, written) => read + written === 0);
-  if (told !== undefined) return told;
+  if (recordedBlocks !== undefined && recordedBytes !== undefined)
+    return blockMeasure(recordedBlocks, recordedBytes);
+  const withoutAccess = withoutAccesses(profile, (read, written) => read + written === 0);
+  if (withoutAccess !== undefined) return withoutAccess;
   const blocks = new Float64Array(length);
   const bytes = new Float64Array(length);
   if (!knowsField(profile, "maxAccessCount")) return blockMeasure(blocks, bytes, true);
@@ -31,7 +32,7 @@ function untouched(profile: HeapProfile): BlockMeasure {
   return blockMeasure(blocks, bytes, true);
 }
 
-/** Blocks that were written but never read. Undefined where reads and writes were not told apart. */
+/** Returns blocks that were written but never read; undefined if reads and writes were not distinguished. */
 export function writtenNeverRead(profile: HeapProfile): BlockMeasure | undefined {
   const [blocks, bytes] = [
     siteColumn(profile, "writtenNeverRead"),
@@ -44,7 +45,7 @@ export function writtenNeverRead(profile: HeapProfile): BlockMeasure | undefined
   return written && whereCounted(profile, written);
 }
 
-/** Without the blocks that code asked for whose accesses nobody counted: it may have used them. */
+/** Removes the blocks requested by code without access counting, which may have used them. */
 function whereCounted(profile: HeapProfile, measure: BlockMeasure): BlockMeasure {
   const { modules, functions, frames, stacks, contexts } = profile;
   if (!modules.some(({ isUncounted }) => isUncounted)) return measure;
@@ -61,7 +62,10 @@ function whereCounted(profile: HeapProfile, measure: BlockMeasure): BlockMeasure
   return blockMeasure(blocks, bytes, true);
 }
 
-/** All blocks of the contexts that bytes were read from and written to as told: there may be such blocks in others too. */
+/**
+ * Returns all blocks of the contexts whose read and written bytes satisfy `isSuch`. Other contexts may have such blocks
+ * too.
+ */
 function withoutAccesses(
   { contexts: { mibs, site, length } }: HeapProfile,
   isSuch: (read: number, written: number) => boolean,

@@ -9,12 +9,13 @@ import type {
 import { ownPlace } from "./frames/own-place.ts";
 import { LINE_BYTES } from "./locality.ts";
 
-/** From a part, 0…1, to another one. */
+/** Range of shares, each 0…1. */
 type PartRange = readonly [from: number, to: number];
 
 /**
- * What real programs waste: the middle half of the seventeen of `bench/typical/run.ts`, whose table is in docs/tools/waste.md. Dead
- * bytes of those written, silent stores of all, loads of all that repeat.
+ * Waste of real programs: the middle half of the seventeen of `bench/typical/run.ts`, whose table is in
+ * docs/tools/waste.md. Shares are dead bytes of those written, silent stores of all stores, and redundant loads of all
+ * loads.
  */
 export const TYPICAL_SHARES: Readonly<Record<"dead" | "silent" | "redundant", PartRange>> = {
   dead: [0.07, 0.26],
@@ -22,23 +23,22 @@ export const TYPICAL_SHARES: Readonly<Record<"dead" | "silent" | "redundant", Pa
   redundant: [0.65, 0.76],
 };
 
-/** Two places of which the second undid, repeated or re-read what the first did. */
+/** Pair of places of which the second undid, repeated or re-read the work of the first. */
 export interface PairRow {
   kind: PairKind;
-  /** What came first, without the callers it shares with the second; empty where nobody of the program did. */
+  /** First place, without the callers shared with the second; empty if it is not in the program. */
   first: readonly WasteIp[];
   origin: "init" | "zero" | undefined;
   second: readonly WasteIp[];
-  /** Callers of both, innermost first. */
   common: readonly WasteIp[];
   bytes: number;
   operations: number;
-  /** Of all bytes of pairs of this kind of waste, alone and with the rows before. */
+  /** Share of all bytes of this kind of pairs, alone and together with the rows before. */
   share: number;
   cumulativeShare: number;
 }
 
-/** Which pairs a ranking is about: those of dead bytes (whatever ended them), of silent stores or of redundant loads. */
+/** Kind of pairs in a ranking: dead bytes (of any cause), silent stores or redundant loads. */
 export type PairTable = "dead" | "silent" | "redundant";
 
 const TABLE_OF: Readonly<Record<PairKind, PairTable>> = {
@@ -50,7 +50,7 @@ const TABLE_OF: Readonly<Record<PairKind, PairTable>> = {
   redundant: "redundant",
 };
 
-/** The pairs of one table, most bytes first, with their common callers folded. */
+/** Returns the pairs of one table, most bytes first, with their common callers folded. */
 export function rankPairs(file: WasteFile, table: PairTable): PairRow[] {
   const pairs = (file.pairs ?? []).filter(({ kind }) => TABLE_OF[kind] === table);
   const total = pairs.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -75,7 +75,7 @@ export function rankPairs(file: WasteFile, table: PairTable): PairRow[] {
     });
 }
 
-/** Takes the callers that two paths end with off both. The places themselves stay. */
+/** Removes the common outermost callers of two paths. The places themselves stay. */
 export function foldCallers(
   first: readonly WasteIp[],
   second: readonly WasteIp[],
@@ -94,12 +94,11 @@ export function foldCallers(
   };
 }
 
-/** Part of the accesses that hot fields have together. */
 const HOT_PART = 0.9;
 
 /**
- * EfficiencySanitizer's figure for fields of one struct that are accessed very unequally often: over neighbouring fields, the sum of
- * ⌊larger ÷ smaller⌋ of their access counts; a count of 0 is taken as 1 there.
+ * Computes EfficiencySanitizer's figure for unequally accessed fields of one struct: over neighbouring fields, the sum
+ * of ⌊larger ÷ smaller⌋ of their access counts. A divisor of 0 counts as 1.
  */
 export function disparityRatio(counts: readonly number[]): number {
   let ratio = 0;
@@ -111,17 +110,19 @@ export function disparityRatio(counts: readonly number[]): number {
 }
 
 interface FieldOrder {
-  /** Of all fields' accesses, and their sum. */
   disparity: number;
   accesses: number;
-  /** The fields that have most of the accesses, the hottest first, and their bytes. */
+  /** Fields with most of the accesses, the hottest first, and their bytes. */
   hot: readonly WasteField[];
   hotBytes: number;
-  /** Lines of 64 bytes of an object that hot fields lie in (as if it began with one), now and moved together. */
+  /**
+   * Lines of 64 bytes that contain hot fields of an object (assumed to be aligned to a line), now and with hot fields
+   * moved together.
+   */
   lines: { before: number; after: number };
 }
 
-/** What the order of a type's fields costs; undefined where the type is not known or nothing was accessed. */
+/** Computes the cost of a type's field order; undefined if the type is unknown or nothing was accessed. */
 export function fieldOrder(site: WasteObjects): FieldOrder | undefined {
   const { type } = site;
   if (type === undefined) return undefined;
@@ -150,12 +151,14 @@ export function fieldOrder(site: WasteObjects): FieldOrder | undefined {
   };
 }
 
-/** The blocks of each of the program's own places that allocate, whatever libraries and layers it did so by: most dead bytes first. */
+/**
+ * Returns the blocks of each of the program's own allocation places, across libraries and layers: most dead bytes
+ * first.
+ */
 export function objectsByPlace(sites: readonly WasteObjects[]): WasteObjects[] {
   return byPlace(sites, addSites).sort((a, b) => b.bytesDead - a.bytesDead || b.bytes - a.bytes);
 }
 
-/** The reallocations of each of the program's own places. */
 export function reallocationsByPlace(sites: readonly WasteReallocations[]): WasteReallocations[] {
   return byPlace(sites, (a, b) => ({
     ips: a.moved >= b.moved ? a.ips : b.ips,
@@ -173,8 +176,8 @@ function byPlace<T extends { readonly ips: readonly WasteIp[] }>(
   const merged = new Map<string, T>();
   for (const site of sites) {
     const key = placeKey(site.ips);
-    const known = merged.get(key);
-    merged.set(key, known === undefined ? site : add(known, site));
+    const existing = merged.get(key);
+    merged.set(key, existing === undefined ? site : add(existing, site));
   }
   return [...merged.values()];
 }
@@ -183,22 +186,22 @@ function placeKey(ips: readonly WasteIp[]): string {
   const own = ownPlace(ips);
   const ip = ips[own?.depth ?? 0];
   const inlined = ip?.inlined ?? [];
-  const around = own === undefined ? [] : inlined.slice(inlined.indexOf(own.frame) + 1);
+  const enclosing = own === undefined ? [] : inlined.slice(inlined.indexOf(own.frame) + 1);
   return JSON.stringify([
     ip?.address,
     own?.frame.function,
     own?.frame.line,
-    around.map((frame) => [frame.function, frame.line]),
+    enclosing.map((frame) => [frame.function, frame.line]),
   ]);
 }
 
 function addSites(a: WasteObjects, b: WasteObjects): WasteObjects {
   const mean = (figure: MeanFigure, weight: "objects" | "bytes"): number | undefined => {
-    const [one, other] = [a[figure], b[figure]];
+    const [meanA, meanB] = [a[figure], b[figure]];
     const whole = a[weight] + b[weight];
-    return one === undefined || other === undefined || whole === 0
+    return meanA === undefined || meanB === undefined || whole === 0
       ? undefined
-      : Math.round(((one * a[weight] + other * b[weight]) / whole) * 1e6) / 1e6;
+      : Math.round(((meanA * a[weight] + meanB * b[weight]) / whole) * 1e6) / 1e6;
   };
   const hasOneType = a.type?.name === b.type?.name && a.type?.size === b.type?.size;
   const fields = (hasOneType ? addFields(a.fields, b.fields) : undefined) ?? [];
@@ -218,7 +221,7 @@ function addSites(a: WasteObjects, b: WasteObjects): WasteObjects {
     usageSpan: mean("usageSpan", "bytes"),
     ratioRead: mean("ratioRead", "bytes"),
     ratioWritten: mean("ratioWritten", "bytes"),
-    // Members of a type stand for all of its elements.
+    // Members of a type represent all of its elements.
     ...(a.type === undefined && b.type === undefined ? offsetFigures(fields, isTail) : {}),
     deadBy: addAccesses(a.deadBy ?? [], b.deadBy ?? [], "store"),
     writtenBy: addAccesses(a.writtenBy ?? [], b.writtenBy ?? [], "store"),
@@ -228,14 +231,14 @@ function addSites(a: WasteObjects, b: WasteObjects): WasteObjects {
   };
 }
 
-/** Offsets that are accessed in one way only. */
+/** Returns the number of offsets that are accessed in only one way. */
 function offsetFigures(
   fields: readonly WasteField[],
   isTail: boolean,
 ): Pick<WasteObjects, "writeOnlyBytes" | "holeBytes" | "readUnwrittenBytes"> {
-  const told = isTail ? fields.slice(0, -1) : fields;
+  const singleOffsets = isTail ? fields.slice(0, -1) : fields;
   const bytesWhere = (is: (field: WasteField) => boolean): number =>
-    told.reduce((sum, field) => (is(field) ? sum + field.size : sum), 0);
+    singleOffsets.reduce((sum, field) => (is(field) ? sum + field.size : sum), 0);
   return {
     writeOnlyBytes: bytesWhere(({ reads, writes }) => reads === 0 && writes > 0),
     holeBytes: bytesWhere(({ reads, writes }) => reads === 0 && writes === 0),
@@ -255,13 +258,13 @@ function addAccesses<Access extends "store" | "load">(
   for (const { [access]: index, bytes } of [...a, ...b])
     bytesOf.set(index, (bytesOf.get(index) ?? 0) + bytes);
   return [...bytesOf]
-    .sort(([one, bytes], [other, others]) => others - bytes || one - other)
+    .sort(([indexA, bytes], [indexB, otherBytes]) => otherBytes - bytes || indexA - indexB)
     .map(([index, bytes]) => ({ [access]: index, bytes }) as Accesses<Access>[number]);
 }
 
 const COUNTS = ["reads", "writes", "dead", "overwritten", "deallocated", "exit", "silent"] as const;
 
-/** Undefined where the blocks are not divided alike. */
+/** Adds two lists of fields; undefined if the blocks are divided differently. */
 function addFields(a: readonly WasteField[], b: readonly WasteField[]): WasteField[] | undefined {
   const [long, short] = a.length < b.length ? [b, a] : [a, b];
   const sums: WasteField[] = [];

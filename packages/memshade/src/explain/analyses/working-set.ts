@@ -7,28 +7,29 @@ import type {
 import { fromOwn } from "./frames/own-place.ts";
 import { type Phase, phasesOf } from "./phases.ts";
 
-/** Contexts that a reader cannot tell apart: the same functions and, where they are known, lines. */
+/** Contexts that look equal to a reader: the same functions and, if known, lines. */
 interface AttributedPlace {
   kind: AttributionKind;
-  /** Name of the object or file that it is of. */
   of?: string | undefined;
-  /** Innermost frame first, without its offset where it stands for several; none for what is no code. */
+  /** Frames, innermost first, without an offset if the place combines several; empty for an owner that is not code. */
   stack: StackFrame[];
-  /** Lines of the whole run. */
   total: number;
-  /** Lines per level-0 interval, on average. */
   mean: number;
 }
 
 /**
- * All places of an attribution. Owners: each call that allocates is a place, those with most lines per interval first. First
- * touches: without lines in the source, functions are, those with most lines of the whole run first.
+ * Returns all places of an attribution. For owners, each allocating call is a place, in descending order of lines per
+ * interval. For first touches, functions are places if lines are unknown, in descending order of lines of the whole
+ * run.
  */
-export function attributedPlaces({ contexts }: Attribution, of: "owners" | "firstTouch"): AttributedPlace[] {
+export function attributedPlaces(
+  { contexts }: Attribution,
+  role: "owners" | "firstTouch",
+): AttributedPlace[] {
   const places = new Map<string, AttributedPlace>();
   for (const { kind, of: object, stack, total, mean } of contexts) {
     const [frame, ...callers] = stack;
-    const innermost = of === "owners" ? `${frame?.offset}` : "";
+    const innermost = role === "owners" ? `${frame?.offset}` : "";
     const key = `${kind} ${object} ${innermost} ${stack.map(placeKey).join(" ")}`;
     const place = places.get(key);
     if (place === undefined) {
@@ -41,7 +42,7 @@ export function attributedPlaces({ contexts }: Attribution, of: "owners" | "firs
     const { offset: _, ...several } = frame;
     place.stack = [several, ...callers];
   }
-  const [by, then] = of === "owners" ? (["mean", "total"] as const) : (["total", "mean"] as const);
+  const [by, then] = role === "owners" ? (["mean", "total"] as const) : (["total", "mean"] as const);
   return [...places.values()].sort((a, b) => b[by] - a[by] || b[then] - a[then]);
 }
 
@@ -49,13 +50,16 @@ function placeKey({ function: index, file, line }: StackFrame): string {
   return line === undefined ? `${index}` : `${index} ${file}:${line}`;
 }
 
-/** Of an interval: what lines are attributed to that have a function in common, or are no code's. */
+/** Lines of an interval that are attributed to one function, or to an owner that is not code. */
 interface AttributedLines extends Pick<AttributedPlace, "kind" | "of"> {
   frame: StackFrame | undefined;
   lines: number;
 }
 
-/** Lines of one interval by the function that touched or allocated, or by what is no code; most lines first. */
+/**
+ * Returns the lines of one interval by the function that touched or allocated, or by the owner that is not code. The
+ * owner with most lines comes first.
+ */
 export function functionsOfInterval(
   { contexts, levels }: Attribution,
   level: number,
@@ -66,21 +70,18 @@ export function functionsOfInterval(
     const { kind, of, stack } = contexts[number];
     const [frame] = fromOwn(stack).stack;
     const key = `${kind} ${of} ${frame?.function}`;
-    const known = functions.get(key);
-    if (known === undefined) functions.set(key, { kind, of, frame, lines });
-    else known.lines += lines;
+    const existing = functions.get(key);
+    if (existing === undefined) functions.set(key, { kind, of, frame, lines });
+    else existing.lines += lines;
   }
   return [...functions.values()].sort((a, b) => b.lines - a.lines);
 }
 
-/** Level-0 intervals in a row in which a program does one thing with about the same working set. */
 interface WorkingSetPhase extends Omit<Phase, "mean" | "peak"> {
-  /** Mean and largest number of lines per interval. */
   meanLines: number;
   peakLines: number;
 }
 
-/** The phases of an instance by the lines of its intervals. */
 export function findPhases({ levels, stackOf, stacks }: InstanceWorkingSet): WorkingSetPhase[] {
   const [{ start, end, counts, lastIsPartial }] = levels;
   const phases = phasesOf({ start, end, sizes: counts.lines ?? [], stackOf, stacks }).map(
@@ -97,7 +98,7 @@ export function findPhases({ levels, stackOf, stacks }: InstanceWorkingSet): Wor
   return lastIsPartial ? withoutRest(phases) : phases;
 }
 
-/** An interval that the end of the run cuts short has fewer lines for that alone: it belongs to what was before. */
+/** Joins a partial last interval to the phase before it: it has fewer lines only because the run ended. */
 function withoutRest(phases: WorkingSetPhase[]): WorkingSetPhase[] {
   const [before, rest] = phases.slice(-2);
   if (rest === undefined || rest.first < rest.last || rest.meanLines > before.meanLines) return phases;

@@ -3,39 +3,32 @@ import type { StackFrame } from "../measures/measured-stacks.ts";
 import type { StackGrouping, WeightedStacks } from "./weighted-stacks.ts";
 
 export interface CallTreeOptions {
-  /** Index of the metric. */
   readonly metric: number;
   readonly group: StackGrouping;
-  /** From the innermost frames to those that called them, instead of the other way. */
+  /** True if the tree goes from the innermost frames to their callers. */
   readonly isInverted: boolean;
 }
 
-/**
- * A place or function with everything that goes on in it: `total` is `own` and the totals of all children together.
- */
+/** Place or function with its callees: `total` is the sum of `own` and the totals of all children. */
 export interface CallNode {
-  /** The heaviest place that the node stands for. */
   readonly frame: StackFrame;
-  /** How many places it stands for. */
   readonly places: number;
   readonly total: number;
-  /** Of paths that end here: at their innermost frame, in an inverted tree at their outermost one. */
+  /** Sum of the paths that end here: at their innermost frame, in an inverted tree at their outermost one. */
   readonly own: number;
-  /** What it called, in an inverted tree who called it; the largest total first. They are found when somebody asks. */
+  /** Callees, in an inverted tree callers; the largest total first. They are computed on first access. */
   readonly children: readonly CallNode[];
 }
 
 export interface CallTree {
-  /** The totals of all roots together. */
   readonly total: number;
-  /** Paths that have a value. */
   readonly paths: number;
   readonly roots: readonly CallNode[];
 }
 
 const NO_PATH: StackFrame = { function: "no call path", isWord: true };
 
-/** The tree of all paths that have a value of a metric. Sums of whole numbers are exact. */
+/** Builds the tree of all paths with a value of a metric. Sums of whole numbers are exact. */
 export function callTree(stacks: WeightedStacks, { metric, group, isInverted }: CallTreeOptions): CallTree {
   const own = new Float64Array(stacks.prefix.length);
   let [paths, pathless] = [0, 0];
@@ -53,7 +46,7 @@ export function callTree(stacks: WeightedStacks, { metric, group, isInverted }: 
   return { total: roots.reduce((sum, { total }) => sum + total, 0), paths, roots };
 }
 
-/** Stacks that one node stands for; what each counts there, in all and of paths that end there. */
+/** Stacks of one node, with the total of each and its part of paths that end there. */
 interface Members {
   readonly at: number[];
   readonly total: number[];
@@ -63,7 +56,7 @@ interface Members {
 function topDownRoots(stacks: WeightedStacks, groupOf: Int32Array, own: Float64Array): CallNode[] {
   const { prefix } = stacks;
   const total = own.slice();
-  // Callers stand before what they call.
+  // Callers precede callees.
   for (let stack = prefix.length - 1; stack >= 0; stack--)
     if (prefix[stack] !== NONE) total[prefix[stack]!]! += total[stack]!;
   const called: number[][] = prefix.map(() => []);
@@ -112,7 +105,6 @@ function invertedRoots(stacks: WeightedStacks, groupOf: Int32Array, own: Float64
   );
 }
 
-/** The nodes of stacks by the groups of their frames. */
 function nodesOf(
   { frames, frame }: WeightedStacks,
   groupOf: Int32Array,
@@ -122,17 +114,17 @@ function nodesOf(
   const byGroup = new Map<number, Members>();
   for (const [index, stack] of members.at.entries()) {
     const group = groupOf[frame[stack]!]!;
-    let of = byGroup.get(group);
-    if (of === undefined) {
-      of = { at: [], total: [], own: [] };
-      byGroup.set(group, of);
+    let groupMembers = byGroup.get(group);
+    if (groupMembers === undefined) {
+      groupMembers = { at: [], total: [], own: [] };
+      byGroup.set(group, groupMembers);
     }
-    of.at.push(stack);
-    of.total.push(members.total[index]!);
-    of.own.push(members.own[index]!);
+    groupMembers.at.push(stack);
+    groupMembers.total.push(members.total[index]!);
+    groupMembers.own.push(members.own[index]!);
   }
   return [...byGroup.values()]
-    .map((of) => lazyNode(of, (stack) => frame[stack]!, frames, childrenOf))
+    .map((groupMembers) => lazyNode(groupMembers, (stack) => frame[stack]!, frames, childrenOf))
     .sort(compareNodes);
 }
 
@@ -145,7 +137,7 @@ function lazyNode(
   const byFrame = new Map<number, number>();
   for (const [index, stack] of members.at.entries())
     byFrame.set(frameAt(stack), (byFrame.get(frameAt(stack)) ?? 0) + members.total[index]!);
-  const [heaviest] = [...byFrame].reduce((most, one) => (one[1] > most[1] ? one : most));
+  const [heaviest] = [...byFrame].reduce((most, entry) => (entry[1] > most[1] ? entry : most));
   let children: CallNode[] | undefined;
   return {
     frame: frames[heaviest]!,
@@ -163,11 +155,11 @@ function sumOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-/** Nodes of equal totals stand in the order of their names and lines, so that runs can be laid side by side. */
-function compareNodes(one: CallNode, other: CallNode): number {
-  const [a, b] = [one.frame, other.frame];
+/** Orders nodes of equal totals by names and lines, so that runs can be compared side by side. */
+function compareNodes(nodeA: CallNode, nodeB: CallNode): number {
+  const [a, b] = [nodeA.frame, nodeB.frame];
   return (
-    other.total - one.total ||
+    nodeB.total - nodeA.total ||
     compareTexts(a.function, b.function) ||
     compareTexts(a.file, b.file) ||
     (a.line ?? 0) - (b.line ?? 0) ||
@@ -179,7 +171,7 @@ function compareTexts(a = "", b = ""): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** For each frame the number of its group: its own, or that of all places in its function. */
+/** Returns the group number of each frame: its own, or that of all places in its function. */
 export function frameGroups(frames: readonly StackFrame[], group: StackGrouping): Int32Array {
   if (group === "site") return Int32Array.from(frames.keys());
   const files = filesOfFunctions(frames);
@@ -195,7 +187,10 @@ export function frameGroups(frames: readonly StackFrame[], group: StackGrouping)
   });
 }
 
-/** Functions of one name in several files are several; a place without a file is in the one that its function has. */
+/**
+ * Returns the key of a function. Equal names in several files are several functions; a place without a file belongs to
+ * the only file of its name.
+ */
 function functionKey(frame: StackFrame, files: ReadonlyMap<string, ReadonlySet<string>>): string {
   if (frame.function === undefined) return `\n${frame.module}\n${frame.address}`;
   const name = nameKey(frame);

@@ -3,13 +3,12 @@ import { type SampleProfile, sumByStack, type ValueType } from "../../profile/mo
 import type { StackFrame } from "../measures/measured-stacks.ts";
 import { StackCollector, type StackMetric, type WeightedStacks } from "./weighted-stacks.ts";
 
-/** The stacks of a profile of samples, with all of their frames. */
 export function sampleStacks(profile: SampleProfile): WeightedStacks {
   const collector = new StackCollector();
   const frames = profile.frames.map(
     ({ function: name, file, line }): StackFrame => ({ function: name, file, line }),
   );
-  // Callers stand before what they call.
+  // Callers precede callees.
   const stacks: number[] = [];
   for (const [row, caller] of profile.stackPrefix.entries())
     stacks.push(collector.stack(caller === NONE ? NONE : stacks[caller]!, frames[profile.stackFrame[row]!]!));

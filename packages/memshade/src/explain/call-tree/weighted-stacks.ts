@@ -9,21 +9,20 @@ import {
   type StackFrame,
 } from "../measures/measured-stacks.ts";
 
-/** What call paths are weighed by: its values add up over paths. */
+/** Weight of call paths, whose values add up over paths. */
 export interface StackMetric {
   readonly key: string;
   readonly title: string;
-  /** Of a column. */
   readonly head: string;
   readonly unit: MeasureUnit | "count" | "nanoseconds";
 }
 
-/** Whether two places in a function, or on a line, are two places or one. */
+/** Grouping of places: each line separately, or all places of a function. */
 export type StackGrouping = "site" | "function";
 
 /**
- * Call paths with values, whichever tool recorded them. Paths are a tree: a stack is a frame called from a shorter stack, and
- * callers stand before what they call.
+ * Call paths with values, from any tool. Paths are a tree: a stack is a frame called from a shorter stack, and callers
+ * precede callees.
  */
 export interface WeightedStacks {
   readonly tool: MeasuredTool | "samples";
@@ -31,13 +30,12 @@ export interface WeightedStacks {
   readonly frames: readonly StackFrame[];
   readonly prefix: readonly number[];
   readonly frame: readonly number[];
-  /** One row per path: its stack, {@link NONE} where nobody knows any, and a value per metric. */
+  /** Row per path: its stack, {@link NONE} if unknown, and a value per metric. */
   readonly rows: readonly { readonly stack: number; readonly values: readonly number[] }[];
-  /** Sentences: what the paths do not tell. */
+  /** Sentences about facts that the paths do not cover. */
   readonly gaps: readonly string[];
 }
 
-/** Collects call paths; equal frames and stacks are kept once. */
 export class StackCollector {
   readonly #frames: StackFrame[] = [];
   readonly #frameIndex = new Map<string, number>();
@@ -46,7 +44,7 @@ export class StackCollector {
   readonly #stackIndex = new Map<string, number>();
   readonly #rows: { stack: number; values: readonly number[] }[] = [];
 
-  /** The stack of `frame` called from `caller`, which is {@link NONE} for an outermost frame. */
+  /** Returns the stack of `frame` called from `caller`, which is {@link NONE} for an outermost frame. */
   stack(caller: number, frame: StackFrame): number {
     const index = this.#indexOf(frame);
     const key = `${caller} ${index}`;
@@ -60,16 +58,18 @@ export class StackCollector {
   }
 
   /**
-   * The same as people want to see it: what called the program's first function is left out, and calls within a library are
-   * one, with its name.
+   * Returns the stack in its display form: callers of the program's first function are left out, and calls within a
+   * library become one frame with its name.
    */
   shown(caller: number, frame: StackFrame): number {
     const { library } = frame;
     if (library === undefined || library === LAYER) return this.stack(caller, frame);
     if (caller === NONE) return NONE;
     const word: StackFrame = { function: library, library, isWord: true };
-    const of = this.#frames[this.#frame[caller]!]!;
-    return of.isWord === true && of.function === library ? caller : this.stack(caller, word);
+    const callerFrame = this.#frames[this.#frame[caller]!]!;
+    return callerFrame.isWord === true && callerFrame.function === library
+      ? caller
+      : this.stack(caller, word);
   }
 
   add(stack: number, values: readonly number[]): void {
@@ -77,8 +77,8 @@ export class StackCollector {
   }
 
   /**
-   * Adds a path, innermost first, that begins with the frame that names its place. A path of nothing but libraries is its innermost
-   * frame.
+   * Adds a path, innermost first, that begins with the frame that names its place. A path of libraries alone becomes
+   * its innermost frame.
    */
   addPath(path: readonly StackFrame[], values: readonly number[]): void {
     let stack: number = NONE;
@@ -101,7 +101,7 @@ export class StackCollector {
     };
   }
 
-  /** A stack without the word for the library that its innermost frame is of. */
+  /** Returns a stack without the library name of its innermost frame. */
   #outsideOf(stack: number): number {
     const isWord = stack !== NONE && this.#frames[this.#frame[stack]!]!.isWord === true;
     return isWord ? this.#prefix[stack]! : stack;
@@ -118,7 +118,7 @@ export class StackCollector {
   }
 }
 
-/** The call paths of a tool to its places, with all of its measures that add up. */
+/** Returns the call paths of a tool to its places, with all of its additive measures. */
 export function weightedStacks(stacks: MeasuredStacks, profiles: MeasuredProfiles): WeightedStacks {
   const measures = placedMeasures(stacks.tool, profiles);
   const columns = measures.map(({ column }) => column(profiles)!);
@@ -137,7 +137,10 @@ function metricOf({ id: key, title, head, unit }: Measure): StackMetric {
   return { key, title, head, unit };
 }
 
-/** What a reader can tell a place from others by: function, module and line, or the address where no line is known. */
+/**
+ * Returns the key that distinguishes places for a reader: function, module and line, or the address if no line is
+ * known.
+ */
 function frameKey({ function: name, module, file, line = 0, address, library, isWord }: StackFrame): string {
   const place = line === 0 ? address : undefined;
   return [name, module, file, line, place, library, isWord].join("\n");

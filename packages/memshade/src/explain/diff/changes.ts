@@ -1,42 +1,37 @@
-/** One figure of two sides: of a single run each, or the median of several. */
+/** Figure of two sides: of a single run each, or the median of several. */
 export interface OldAndNew {
   readonly old: number;
   readonly new: number;
 }
 
-/** The smallest and the largest value of each row in the runs of a side. */
 export interface Range {
   readonly low: ArrayLike<number>;
   readonly high: ArrayLike<number>;
 }
 
-/** Between which values figures lie where a side has several runs. */
+/** Ranges of the figures, if a side has several runs. */
 export interface Spread {
   readonly old: Range;
   readonly new: Range;
   readonly total: { readonly old: readonly [number, number]; readonly new: readonly [number, number] };
 }
 
-/** How one figure changed, in all and row by row. */
 export interface Change<Measure> {
   readonly measure: Measure;
   readonly total: OldAndNew;
-  /** One value per pair, 0 where a run has no such row. */
   readonly old: Float64Array;
   readonly new: Float64Array;
-  /** Absent where both sides are one run. */
   readonly spread?: Spread | undefined;
 }
 
 type Columns = Pick<Change<unknown>, "old" | "new" | "spread">;
 
-/** Values of all runs: for each run of a side one per pair, and its total. */
+/** Values of all runs of a side: one per pair for each run, and its total. */
 export interface RunValues {
   readonly rows: readonly Float64Array[];
   readonly totals: readonly number[];
 }
 
-/** Medians of the runs of two sides, with their spread. */
 export function changeOf<Measure>(measure: Measure, old: RunValues, now: RunValues): Change<Measure> {
   const isSpread = old.rows.length > 1 || now.rows.length > 1;
   return {
@@ -55,8 +50,8 @@ export function changeOf<Measure>(measure: Measure, old: RunValues, now: RunValu
 }
 
 /**
- * Indices of the pairs whose values differ, the largest difference first; equal ones keep their order. Those that the spread of the runs
- * explains come last.
+ * Returns the indices of the pairs whose values differ, the largest difference first; equal ones keep their order.
+ * Differences within the spread of the runs come last.
  */
 export function rankChanges(change: Columns): number[] {
   const { old, new: now } = change;
@@ -67,23 +62,22 @@ export function rankChanges(change: Columns): number[] {
     .sort((a, b) => within(a) - within(b) || sizeOf(b) - sizeOf(a));
 }
 
-/** Whether some run of one side is as high as some run of the other one is, and some run as low: the difference may be chance. */
+/** Returns true if the ranges of the two sides overlap, so that the difference may be chance. */
 export function isWithinSpread({ spread }: Columns, pair: number): boolean {
   if (spread === undefined) return false;
   const { old, new: now } = spread;
   return doOverlap([old.low[pair]!, old.high[pair]!], [now.low[pair]!, now.high[pair]!]);
 }
 
-/** The same of the totals. */
 export function isTotalWithinSpread({ spread }: { readonly spread?: Spread | undefined }): boolean {
   return spread !== undefined && doOverlap(spread.total.old, spread.total.new);
 }
 
-function doOverlap(one: readonly [number, number], other: readonly [number, number]): boolean {
-  return one[0] <= other[1] && other[0] <= one[1];
+function doOverlap(a: readonly [number, number], b: readonly [number, number]): boolean {
+  return a[0] <= b[1] && b[0] <= a[1];
 }
 
-/** Of an even number of values, the mean of the two in the middle. */
+/** Returns the median; for an even number of values the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;

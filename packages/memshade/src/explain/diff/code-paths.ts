@@ -7,7 +7,7 @@ import { keyFrame as heapKeyFrame } from "./heap-groups.ts";
 import type { KeyFrame } from "./path-keys.ts";
 import { keyFrame } from "./place-diff.ts";
 
-/** All call paths that tools recorded, innermost first, as they are found again in other runs. */
+/** Returns all recorded call paths, innermost frame first, as keys for finding them in other runs. */
 export function codePaths(run: RecordedTools): KeyFrame[][] {
   const { heap } = run;
   const paths: KeyFrame[][] = [];

@@ -3,16 +3,18 @@ import type { Finding } from "../findings/index.ts";
 import { functionName } from "./path-keys.ts";
 import type { RenamedFunctions } from "./renamed-functions.ts";
 
-/** Findings that only one of two runs has, and how many both have. */
+/** Findings that only one of two runs has, and the number of common ones. */
 export interface FindingDiff {
   readonly new: readonly Finding[];
   readonly gone: readonly Finding[];
   readonly kept: number;
-  /** Functions that have another name now; findings in them are no new ones. */
   readonly renamed: RenamedFunctions;
 }
 
-/** What most of some runs found: as often as they did, from the first run that did. */
+/**
+ * Returns the findings of most of some runs, each taken from the first run that has it. Repeated equal findings count
+ * separately.
+ */
 export function commonFindings(runs: readonly (readonly Finding[])[]): readonly Finding[] {
   const found = new Map<string, { finding: Finding; runs: number }>();
   for (const findings of runs) {
@@ -20,27 +22,27 @@ export function commonFindings(runs: readonly (readonly Finding[])[]): readonly 
     for (const finding of findings) {
       const nth = (seen.get(keyOf(finding)) ?? 0) + 1;
       seen.set(keyOf(finding), nth);
-      const known = found.get(`${keyOf(finding)}\n${nth}`);
-      if (known === undefined) found.set(`${keyOf(finding)}\n${nth}`, { finding, runs: 1 });
-      else known.runs++;
+      const existing = found.get(`${keyOf(finding)}\n${nth}`);
+      if (existing === undefined) found.set(`${keyOf(finding)}\n${nth}`, { finding, runs: 1 });
+      else existing.runs++;
     }
   }
-  return [...found.values()].filter((one) => 2 * one.runs > runs.length).map(({ finding }) => finding);
+  return [...found.values()].filter((entry) => 2 * entry.runs > runs.length).map(({ finding }) => finding);
 }
 
-/** Compares what a person can act on: findings are the same if kind and function are, as often as there are such. */
+/** Compares findings. Findings of the same kind and function are equal; repeated ones are paired one to one. */
 export function diffFindings(
   older: readonly Finding[],
   newer: readonly Finding[],
   renamed: RenamedFunctions = new Map(),
 ): FindingDiff {
-  const left = new Map<string, Finding[]>();
+  const unmatched = new Map<string, Finding[]>();
   for (const finding of older) {
     const key = keyOf(finding, renamed);
-    left.set(key, [...(left.get(key) ?? []), finding]);
+    unmatched.set(key, [...(unmatched.get(key) ?? []), finding]);
   }
-  const fresh = newer.filter((finding) => left.get(keyOf(finding))?.shift() === undefined);
-  const gone = new Set([...left.values()].flat());
+  const fresh = newer.filter((finding) => unmatched.get(keyOf(finding))?.shift() === undefined);
+  const gone = new Set([...unmatched.values()].flat());
   return {
     new: fresh,
     gone: older.filter((finding) => gone.has(finding)),

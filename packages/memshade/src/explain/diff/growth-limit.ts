@@ -5,16 +5,14 @@ import type { Measure } from "../measures/measure.ts";
 import { someMeasures } from "../measures/some-measures.ts";
 import { type Change, isTotalWithinSpread, type OldAndNew } from "./changes.ts";
 
-/** How much a total may grow: `bytes+10%`, `peak+1MiB`, `left+0`. */
+/** Limit for the growth of a total: `bytes+10%`, `peak+1MiB`, `left+0`. */
 export interface GrowthLimit {
   readonly text: string;
   readonly measure: Measure;
   readonly amount: number;
-  /** Whether the amount is one in a hundred of the older total. */
   readonly isPercent: boolean;
 }
 
-/** @throws UserError if it is none */
 export function parseGrowthLimit(text: string): GrowthLimit {
   const [, name = "", number = ""] = /^([a-z-]+)\+(.+)$/.exec(text) ?? [];
   const measure = findMeasure(name, "diff");
@@ -27,7 +25,10 @@ export function parseGrowthLimit(text: string): GrowthLimit {
   return { text, measure, amount: amount.value, isPercent: amount.isPercent };
 }
 
-/** The totals of a limit that is exceeded by more than the spread of several runs. @throws UserError if the profiles do not know them */
+/**
+ * Returns the totals of a limit that is exceeded by more than the spread of several runs. @throws UserError if the
+ * profiles do not know them
+ */
 export function exceededTotals(
   changes: readonly Pick<Change<{ readonly id: string }>, "measure" | "total" | "spread">[],
   limit: GrowthLimit,

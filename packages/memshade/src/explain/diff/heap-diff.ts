@@ -8,30 +8,30 @@ import { keyedGroups } from "./heap-groups.ts";
 import { pairRows } from "./pair-rows.ts";
 import type { RenamedFunctions } from "./renamed-functions.ts";
 
-/** A measure in both profiles. Totals are of the whole profile: a sum, or a mean over all blocks. */
+/** Change of a measure in both profiles. Totals are of the whole profile: a sum, or a mean over all blocks. */
 export type MeasureChange = Change<Measure>;
 
-/** A group of the older side and the same one of the newer, by the numbers of {@link HeapSide}; undefined where a side has none. */
+/** Equal groups of the older and the newer side, by the numbers of {@link HeapSide}; undefined if a side has none. */
 export interface GroupPair {
   readonly old: number | undefined;
   readonly new: number | undefined;
 }
 
-/** The runs of a side. Their groups are numbered one run after the other: those of the first run have their own numbers. */
+/**
+ * Runs of a side. Group numbers continue from one run to the next: the groups of the first run have their own numbers.
+ */
 export interface HeapSide {
   readonly runs: readonly { readonly profile: HeapProfile; readonly groups: ContextGroups }[];
 }
 
-/** What changed from one heap profile of a program to another one, or from some runs to others. */
 export interface HeapDiff {
   readonly by: GroupBy;
   readonly sides: { readonly old: HeapSide; readonly new: HeapSide };
-  /** The groups of the first run of each side. */
   readonly old: ContextGroups;
   readonly new: ContextGroups;
-  /** Each group of either side once; of a side with several runs, that of the first one that has it. */
+  /** Distinct groups of both sides; on a side with several runs, the group of the first run that has it. */
   readonly pairs: readonly GroupPair[];
-  /** What all profiles know. */
+  /** Changes of the measures that all profiles have. */
   readonly changes: readonly MeasureChange[];
 }
 
@@ -48,9 +48,9 @@ export function diffHeaps(
     now.map(({ keys }) => keys),
     renamed,
   );
-  const [first, ...others] = [...old, ...now].map(({ profile }) => ({ heap: profile }));
+  const [first, ...otherRuns] = [...old, ...now].map(({ profile }) => ({ heap: profile }));
   const changes = measuresOfTool("heap").flatMap((measure): MeasureChange[] => {
-    if (others.some((other) => measure.differs?.(first!, other) !== undefined)) return [];
+    if (otherRuns.some((other) => measure.differs?.(first!, other) !== undefined)) return [];
     const [before, after] = [
       valuesOf(old, measure, (pair) => rows[pair]!.old),
       valuesOf(now, measure, (pair) => rows[pair]!.new),
@@ -85,7 +85,6 @@ export function diffHeaps(
   }
 }
 
-/** The run that a group's number is of, and the group in it. */
 export function groupAt(
   { runs }: HeapSide,
   number: number,

@@ -7,7 +7,7 @@ import { frameName } from "../analyses/frames/frame-name.ts";
 import { type ContextGroups, type GroupBy, groupContexts } from "../analyses/groups.ts";
 import { exactKey, type KeyFrame, type PathKey, withSigns } from "./path-keys.ts";
 
-/** The groups of a profile, those with the same names and places in one, with what they are called in other profiles. */
+/** Returns the groups of a profile, with equal names and places combined, and their keys for other profiles. */
 export function keyedGroups(
   profile: HeapProfile,
   by: GroupBy,
@@ -48,7 +48,6 @@ function framesOf(profile: HeapProfile, context: IndexIntoContextTable, by: Grou
   return frame === undefined ? [] : [frame];
 }
 
-/** A frame as it is found again in other profiles. */
 export function keyFrame(profile: HeapProfile, frame: IndexIntoFrameTable): KeyFrame {
   const { frames, strings } = profile;
   const file = frames.file[frame]!;
@@ -62,18 +61,23 @@ export function keyFrame(profile: HeapProfile, frame: IndexIntoFrameTable): KeyF
   };
 }
 
-/** A function's name, with its module where others have that too; without one its number there, or as exports call it. */
+/**
+ * Returns a function's name, with its module if the name is ambiguous. An unnamed function has its number in the
+ * module, or its export's name.
+ */
 function nameOf(profile: HeapProfile, frame: IndexIntoFrameTable): string {
   const { frames, functions, modules, strings } = profile;
   const row = frames.function[frame]!;
   const [name, module] = [functions.name[row]!, functions.module[row]!];
-  const of = module === NONE ? undefined : modules[module]!.name;
+  const moduleName = module === NONE ? undefined : modules[module]!.name;
   const isObject = module !== NONE && modules[module]!.objectAddress !== undefined;
   if (name === NONE)
     return functions.wasmIndex[row] === NONE || isObject
       ? frameName(profile, frame)
-      : `${of ?? ""} ${frameName(profile, frame)}`;
+      : `${moduleName ?? ""} ${frameName(profile, frame)}`;
   const text = strings[name]!;
-  // A file that was renamed is no other program.
-  return of === undefined || !ambiguousFunctions(profile).has(text) ? text : `${text} of ${of}`;
+  // A unique function keeps its key if its module's file is renamed.
+  return moduleName === undefined || !ambiguousFunctions(profile).has(text)
+    ? text
+    : `${text} of ${moduleName}`;
 }

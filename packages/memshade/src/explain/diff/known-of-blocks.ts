@@ -1,15 +1,15 @@
 import type { RecordedTools } from "../analyses/recorded-tools.ts";
 import { type Finding, kindOf } from "../findings/index.ts";
 
-/** What runs can have found in their heaps, so that what one of them has and another has not came or went. */
+/** Kinds of heap findings that all runs can have, so that a difference is a change. */
 export type ComparableFindings = "all" | "leaks" | "none";
 
-/** Profiles that know other things of blocks find other things in them. */
+/** Returns the comparable kinds: profiles with different block data have different findings. */
 export function comparableFindings(runs: readonly RecordedTools[]): ComparableFindings {
-  const known = (of: (heap: NonNullable<RecordedTools["heap"]>["description"]) => unknown) =>
-    new Set(runs.map(({ heap }) => heap && JSON.stringify(of(heap.description)))).size === 1;
-  if (!known(({ importedFrom, clock }) => [importedFrom, clock.kind])) return "none";
-  const areAlike = known(({ counters, unknownFields = [], unknownSiteFields = [] }) => [
+  const areEqual = (factOf: (heap: NonNullable<RecordedTools["heap"]>["description"]) => unknown) =>
+    new Set(runs.map(({ heap }) => heap && JSON.stringify(factOf(heap.description)))).size === 1;
+  if (!areEqual(({ importedFrom, clock }) => [importedFrom, clock.kind])) return "none";
+  const areAlike = areEqual(({ counters, unknownFields = [], unknownSiteFields = [] }) => [
     counters,
     unknownFields.toSorted(),
     unknownSiteFields.toSorted(),
@@ -17,7 +17,7 @@ export function comparableFindings(runs: readonly RecordedTools[]): ComparableFi
   return areAlike ? "all" : "leaks";
 }
 
-/** Findings without those that the other side may have, and could not tell. */
+/** Removes findings that the other side cannot detect. */
 export function comparableOf(findings: readonly Finding[], comparable: ComparableFindings): Finding[] {
   return findings.filter(
     ({ tool, kind }) =>

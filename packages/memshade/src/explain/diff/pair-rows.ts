@@ -1,18 +1,17 @@
 import { type KeyFrame, type PathKey, type Position, positionOf } from "./path-keys.ts";
 import { FileMap, inNewNames, type RenamedFunctions } from "./renamed-functions.ts";
 
-/** A row of the older side and the same one of the newer: for each of a side's runs its row, undefined where the run has none. */
+/** Equal rows of the older and the newer side: for each run of a side its row, undefined if the run has none. */
 export interface RowPair {
   readonly old: readonly (number | undefined)[];
   readonly new: readonly (number | undefined)[];
 }
 
 /**
- * Finds the rows of some runs in others, of whatever builds of a program. Functions are the same by name, and of several with one name
- * by file. Places are the same by their line in the function: functions that moved, and lines that came in between, make no
- * difference.
+ * Pairs the rows of runs of different builds. Functions are equal by name, and by file if several have one name. Places
+ * are equal by their line in the function, so moved functions and inserted lines make no difference.
  *
- * @param older for each run of the side a key per row; all keys of a run are different ones
+ * @param older key of each row, for each run of the side; the keys of a run are distinct
  */
 export function pairRows(
   older: readonly (readonly PathKey[])[],
@@ -28,7 +27,7 @@ export function pairRows(
   ] as const)
     for (const [run, keys] of runs.entries())
       for (const [row, key] of keys.entries()) {
-        const text = names.of(side, key);
+        const text = names.nameOf(side, key);
         let pair = pairs.get(text);
         if (pair === undefined) {
           pair = { old: old.map(() => undefined), new: now.map(() => undefined) };
@@ -54,14 +53,12 @@ interface Placed {
   readonly withPlaces: boolean;
 }
 
-/** Names for frames that are the same in both builds. */
 class SharedNames {
   readonly #files: FileMap;
-  /** Functions of which some place has no known start: their lines are counted from the file's. */
+  /** Functions with a place whose start line is unknown: their lines are counted from the file's start. */
   readonly #startless: ReadonlySet<string>;
-  /** Functions of which one build knows lines and the other one none: their places are told by offsets. */
+  /** Functions for which only one build has lines: their places are compared by offsets. */
   readonly #lineless: ReadonlySet<string>;
-  /** By function and place of the older build, the place of the newer one. */
   readonly #places: ReadonlyMap<string, string>;
 
   constructor(old: readonly Placed[], now: readonly Placed[]) {
@@ -71,26 +68,28 @@ class SharedNames {
     );
     const startless = new Set<string>();
     const withLines = { old: new Set<string>(), new: new Set<string>() };
-    const all = { old: new Set<string>(), new: new Set<string>() };
+    const names = { old: new Set<string>(), new: new Set<string>() };
     for (const [side, placed] of [
       ["old", old],
       ["new", now],
     ] as const)
       for (const { frame } of placed) {
         const name = this.#files.functionOf(side, frame);
-        all[side].add(name);
+        names[side].add(name);
         if ((frame.line ?? 0) === 0) continue;
         withLines[side].add(name);
         if ((frame.startLine ?? 0) === 0) startless.add(name);
       }
     this.#startless = startless;
     this.#lineless = new Set(
-      [...all.old].filter((name) => all.new.has(name) && withLines.old.has(name) !== withLines.new.has(name)),
+      [...names.old].filter(
+        (name) => names.new.has(name) && withLines.old.has(name) !== withLines.new.has(name),
+      ),
     );
     this.#places = this.#align(this.#positionsOf("old", old), this.#positionsOf("new", now));
   }
 
-  of(side: "old" | "new", { frames, withPlaces }: PathKey): string {
+  nameOf(side: "old" | "new", { frames, withPlaces }: PathKey): string {
     return frames
       .map((frame) => {
         const name = this.#files.functionOf(side, frame);
@@ -107,7 +106,6 @@ class SharedNames {
     return positionOf(shown, !this.#startless.has(name));
   }
 
-  /** All positions in each function, told apart by kind. */
   #positionsOf(side: "old" | "new", placed: readonly Placed[]): Map<string, Map<string, Position>> {
     const positions = new Map<string, Map<string, Position>>();
     for (const { frame, withPlaces } of placed) {
@@ -144,10 +142,12 @@ class SharedNames {
   }
 }
 
-/** A place with one more of its rows. */
-function together(known: Position | undefined, position: Position, sign: string | undefined): Position {
-  const first = Math.min(known?.code ?? Number.POSITIVE_INFINITY, position.code ?? Number.POSITIVE_INFINITY);
-  const signs = new Set(known?.signs);
+function together(existing: Position | undefined, position: Position, sign: string | undefined): Position {
+  const first = Math.min(
+    existing?.code ?? Number.POSITIVE_INFINITY,
+    position.code ?? Number.POSITIVE_INFINITY,
+  );
+  const signs = new Set(existing?.signs);
   if (sign !== undefined) signs.add(sign);
   return {
     ...position,
@@ -165,22 +165,25 @@ function placeText({ kind, line, column }: Position): string {
 }
 
 /*
- * What places cost that are taken for the same one, against a match. Lines that were put in move all behind them by as many: one change of
- * the distance. Another column is another text on the line, which tells more.
+ * Costs of pairing different places, relative to a match. Inserted lines move all later ones equally: one change of the
+ * distance. Another column means another text on the line, which costs more.
  */
 const MATCH = 1000;
 const MOVE = 1;
 const OTHER_COLUMN = 2;
-/** As much code in between as before says that nothing came in there, less surely than lines do: constants take more bytes or fewer. */
+/**
+ * Cost of a different amount of code in between. It is less reliable than lines, because constants may take more or
+ * fewer bytes.
+ */
 const OTHER_CODE = 0.25;
-/** Where another function is called, or other amounts were counted: where nothing else tells which of two places came in. */
+/** Cost of another called function or other amounts. It decides only if nothing else does. */
 const OTHER_SIGNS = 0.1;
-/** Of two ways with as many moves the one with shorter ones, of fewer places; all together less than a move. */
+/** Cost that prefers shorter moves, and moves of fewer places; the sum stays below the cost of a move. */
 const PER_LINE = 1e-9;
 const FAR = 100_000;
 const MOST_STEPS = 4_000_000;
 
-/** The best way to match up to here, as a chain of matches. */
+/** Best pairing so far, as a chain of matches. */
 interface Chain {
   readonly score: number;
   readonly old: number;
@@ -189,14 +192,14 @@ interface Chain {
 }
 
 /**
- * Which places in a function of one build are which of another build. The order of places stays; as many as possible are matched, with
- * as few changes of their distance as possible.
+ * Pairs the places in a function of two builds. The order of places is kept; as many as possible are matched, with as
+ * few changes of their distance as possible.
  *
- * @param old in their order, as `now`
- * @returns for each of `old` an index into `now`; undefined for places that are gone
+ * @param old in order, like `now`
+ * @returns for each of `old` an index into `now`; undefined for removed places
  */
 export function alignPositions(old: readonly Position[], now: readonly Position[]): (number | undefined)[] {
-  // Nobody wrote functions with so many places; those of generated code are told by what did not move.
+  // Only generated functions have that many places; unmoved ones are paired.
   if (old.length * now.length > MOST_STEPS) {
     const places = new Map(now.map(({ line, column }, index) => [`${line}:${column}`, index]));
     return old.map(({ line, column }) => places.get(`${line}:${column}`));
@@ -215,7 +218,7 @@ function longestChain(old: readonly Position[], now: readonly Position[]): (numb
     const [was, is] = [codeBetween(old[before.old]!, old[i]!), codeBetween(now[before.new]!, now[j]!)];
     return was === is || was === undefined || is === undefined ? 0 : OTHER_CODE;
   };
-  // The best chain that ends before a place of `now`, over all rows of `old` up to the one before.
+  // Best chain that ends before each place of `now`, over all previous rows of `old`.
   let best: (Chain | undefined)[] = Array.from({ length: now.length + 1 });
   const bestOfShift = new Map<number, Chain>();
   for (const [i, from] of old.entries()) {
@@ -241,14 +244,14 @@ function longestChain(old: readonly Position[], now: readonly Position[]): (numb
       }
       inRow.push([shift, chain]);
       for (let end = j + 1; end <= now.length; end++) {
-        const known = next[end];
-        if (known !== undefined && known.score >= chain.score) break;
+        const existing = next[end];
+        if (existing !== undefined && existing.score >= chain.score) break;
         next[end] = chain;
       }
     }
     for (const [shift, chain] of inRow) {
-      const known = bestOfShift.get(shift);
-      if (known === undefined || known.score < chain.score) bestOfShift.set(shift, chain);
+      const existing = bestOfShift.get(shift);
+      if (existing === undefined || existing.score < chain.score) bestOfShift.set(shift, chain);
     }
     best = next;
   }
@@ -257,12 +260,11 @@ function longestChain(old: readonly Position[], now: readonly Position[]): (numb
   return matches;
 }
 
-/** Bytes; undefined where nobody knows. */
 function codeBetween({ code: from }: Position, { code: to }: Position): number | undefined {
   return from === undefined || to === undefined ? undefined : to - from;
 }
 
-/** Also where nobody knows of any. */
+/** Returns true also if signs are unknown. */
 function haveCommonSign({ signs: old }: Position, { signs: now }: Position): boolean {
   return old === undefined || now === undefined || [...old].some((sign) => now.has(sign));
 }

@@ -1,37 +1,35 @@
-/** A frame of a path as it is found again in another run, whatever was built in between. */
+/** Frame of a path as a key for finding it in other runs and builds. */
 export interface KeyFrame {
-  /** With its module where the name alone would not tell. */
+  /** Name, with its module if ambiguous. */
   readonly name: string;
   readonly file?: string | undefined;
-  /** From 1, and in the function from 0; 0 where no line is known. */
+  /** Line from 1, and column; 0 if no line is known. */
   readonly line?: number | undefined;
   readonly column?: number | undefined;
-  /** Of the function; 0 or undefined where it is not known. */
   readonly startLine?: number | undefined;
-  /** In the code, which counts where no line is known: it moves with every build. */
+  /** Offset in the code, which is used if no line is known: it changes with every build. */
   readonly offset?: number | undefined;
-  /** What goes on there: the function that is called, or what was counted. */
+  /** Activity at the place: the called function, or the counted amounts. */
   readonly sign?: string | undefined;
 }
 
-/** Innermost first; without places, functions alone are compared. */
+/** Key of a path, innermost frame first; without places, only functions are compared. */
 export interface PathKey {
   readonly frames: readonly KeyFrame[];
   readonly withPlaces: boolean;
 }
 
-/** Where in its function a frame is. Lines are counted from the function's start where that is known of both builds. */
+/** Position of a frame in its function. Lines are counted from the function's start if both builds know it. */
 export interface Position {
   readonly kind: "line" | "offset";
   readonly line: number;
   readonly column: number;
-  /** Offset in the code of its first instruction, bytes; undefined where it is not known. */
   readonly code?: number | undefined;
-  /** What goes on there, of all of its rows; undefined where that is not known. */
+  /** Activities of all of its rows; undefined if unknown. */
   readonly signs?: ReadonlySet<string> | undefined;
 }
 
-/** Numbers and hashes that compilers add to names, new ones with every build. */
+/** Numbers and hashes that compilers add to names, and that change with every build. */
 const BUILD_MARKS =
   /(?:\.(?:llvm|constprop|isra|part|cold|lto_priv)(?:\.\d+)?)+$|::h[0-9a-f]{16}$| \(\.llvm\.\d+\)$/;
 
@@ -39,7 +37,7 @@ export function functionName(name: string): string {
   return name.replace(BUILD_MARKS, "");
 }
 
-/** What tells a path from all others of its run. */
+/** Returns a key that is unique among the paths of a run. */
 export function exactKey({ frames, withPlaces }: PathKey): string {
   return frames
     .map((frame) => {
@@ -51,7 +49,6 @@ export function exactKey({ frames, withPlaces }: PathKey): string {
     .join("\n");
 }
 
-/** @param fromStart whether lines are counted from the function's start */
 export function positionOf(
   { line = 0, column = 0, offset = 0, startLine = 0 }: KeyFrame,
   fromStart: boolean,
@@ -61,7 +58,7 @@ export function positionOf(
   return { kind: "line", line: fromStart ? line - startLine : line, column, code };
 }
 
-/** What goes on in each frame of a path: who is called, and where the path ends what was counted. */
+/** Adds the activity of each frame of a path: its callee, or `counted` for the innermost one. */
 export function withSigns({ frames, withPlaces }: PathKey, counted: string): PathKey {
   const signed = frames.map((frame, index) => ({
     ...frame,

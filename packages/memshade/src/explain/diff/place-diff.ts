@@ -16,17 +16,18 @@ import { pairRows } from "./pair-rows.ts";
 import { exactKey, type KeyFrame, type PathKey, withSigns } from "./path-keys.ts";
 import type { RenamedFunctions } from "./renamed-functions.ts";
 
-/** A measure that places are compared by. `combine` says whether amounts of a row, or of all places, add up or the largest counts. */
+/**
+ * Measure for the comparison of places. `combine` determines whether amounts of a row, or of all places, are summed or
+ * their maximum counts.
+ */
 export type PlaceMeasure = Pick<Measure, "id" | "combine">;
 
-/** A row of a comparison: where it is, and a value per measure of its table. */
 export interface ComparedPlace {
-  /** Innermost first; empty for what is no code. */
+  /** Innermost first; empty for an owner that is not code. */
   readonly path: readonly StackFrame[];
   readonly values: number[];
 }
 
-/** What a tool tells of places in one run. */
 export interface PlaceTable {
   readonly measures: readonly PlaceMeasure[];
   readonly group: GroupBy;
@@ -35,19 +36,16 @@ export interface PlaceTable {
 
 export type PlaceChange = Change<PlaceMeasure>;
 
-/** What changed from one run of a program to another, or from some runs to others. */
 export interface PlaceDiff {
   readonly group: GroupBy;
-  /** The places of all runs of a side, one run after the other. */
   readonly old: readonly ComparedPlace[];
   readonly new: readonly ComparedPlace[];
-  /** Indices into these; of a side with several runs, the place of the first one that has it. */
+  /** Indices into these; on a side with several runs, the place of the first run that has it. */
   readonly pairs: readonly GroupPair[];
-  /** What all runs know. */
   readonly changes: readonly PlaceChange[];
 }
 
-/** Collects the places of one run, those of one row together. */
+/** Collects the places of one run and sums equal ones. */
 export class PlaceSums {
   readonly #measures: readonly PlaceMeasure[];
   readonly #group: GroupBy;
@@ -58,7 +56,7 @@ export class PlaceSums {
     this.#group = group;
   }
 
-  /** Adds a value per measure. `path`: the program's own frame first. */
+  /** Adds a value per measure. @param path from the program's own frame outwards */
   add(path: readonly StackFrame[], values: readonly number[]): void {
     const shown = this.#group === "path" ? path : path.slice(0, 1);
     const key = exactKey(keyOf(shown, this.#group));
@@ -80,20 +78,20 @@ export class PlaceSums {
   }
 }
 
-/** The places of a tool in each of some runs, by all that these can be compared by. */
+/** Returns the places of a tool in each run, by all measures in which the runs are comparable. */
 export function placeTables(
   tool: MeasuredTool,
   runs: readonly MeasuredProfiles[],
   group: GroupBy,
 ): PlaceTable[] {
-  const [first, ...others] = runs;
+  const [first, ...otherRuns] = runs;
   const measures = measuresOfTool(tool).filter(
     ({ combine, column, differs }) =>
       typeof combine === "string" &&
       runs.every((run) => column(run) !== undefined && column(run)!.isUnplaced !== true) &&
-      others.every((other) => differs?.(first!, other) === undefined),
+      otherRuns.every((other) => differs?.(first!, other) === undefined),
   );
-  // Runs without calling contexts have no callers to compare.
+  // Callers are compared only if all runs have calling contexts.
   const haveCallers = runs.every(({ waste }) => waste?.options.contexts !== false);
   return runs.map((run) => {
     const stacks = stacksOf(tool, run)!;
@@ -107,20 +105,19 @@ export function placeTables(
     const rest = columns.map((column) => Math.max(0, column.rest ?? 0));
     if (rest.some((value) => value !== 0)) sums.add([], rest);
     const table = sums.table();
-    // Call paths have parts of what their context made, which are whole numbers together alone.
+    // Call paths have shares of their context's amounts, of which only the sums are whole numbers.
     const places = table.places.map((place) => ({ ...place, values: place.values.map(Math.round) }));
     return { ...table, places };
   });
 }
 
-/** The program's own place in a row's innermost call, with what that is inlined into. */
+/** Returns the program's own place in a row's innermost call, with its inlining functions. */
 function innermostCall({ stacks, rows }: MeasuredStacks, row: number): readonly MeasuredFrame[] {
   const path = framesOf(stacks, rows[row]!);
   const call = path.slice(0, path.findIndex(({ isInlined }) => isInlined !== true) + 1);
   return fromOwn(call).stack;
 }
 
-/** Compares runs, place by place. Each side has at least one. */
 export function diffPlaces(
   older: readonly PlaceTable[],
   newer: readonly PlaceTable[],
@@ -173,20 +170,19 @@ function valuesOf(
       ),
     ),
     totals: tables.map(({ places }, run) =>
-      places.reduce((all, { values }) => {
+      places.reduce((total, { values }) => {
         const value = values[columns[run]!]!;
-        return combine === "most" ? Math.max(all, value) : all + value;
+        return combine === "most" ? Math.max(total, value) : total + value;
       }, 0),
     ),
   };
 }
 
-/** What a place is called in any run of the program. */
 function keyOf(path: readonly StackFrame[], group: GroupBy): PathKey {
   return { frames: path.map(keyFrame), withPlaces: group !== "function" };
 }
 
-/** A frame as it is found again in other runs. */
+/** Returns the key of a frame for finding it in other runs. */
 export function keyFrame({
   function: name = "",
   inlined,
@@ -196,7 +192,7 @@ export function keyFrame({
 }: StackFrame): KeyFrame {
   const { file, line, startLine } = place;
   return {
-    // Where functions are inlined into others, the line says which one it is of.
+    // The line belongs to the inlined function, so the name includes it.
     name: `${inlined === undefined ? "" : `${inlined} in `}${name}${module === undefined ? "" : ` of ${module}`}`,
     file,
     line,

@@ -3,11 +3,10 @@ import { functionName, type KeyFrame } from "./path-keys.ts";
 
 type FilesOf = Map<string, Set<string>>;
 
-/** Which functions of two builds are the same: by name, and by file where several have one name. Files may have other names. */
+/** Maps functions between two builds: by name, and by file if several have one name. Files may be renamed. */
 export class FileMap {
   readonly #old: FilesOf;
   readonly #new: FilesOf;
-  /** Names of files in the newer build by those in the older one. */
   readonly #renamed: ReadonlyMap<string, string>;
 
   constructor(old: readonly KeyFrame[], now: readonly KeyFrame[]) {
@@ -16,22 +15,23 @@ export class FileMap {
     this.#renamed = renamedFiles(this.#old, this.#new);
   }
 
-  /** Where the one file of a function is now that it was in alone: that of other functions may be another. */
+  /**
+   * Returns the new file of a function that was in a single file; other functions of the old file may have moved
+   * elsewhere.
+   */
   #movedFile(name: string, file: string): string | undefined {
     const [olds, news] = [this.#old.get(name), this.#new.get(name)];
     if (olds === undefined || news === undefined || news.has(this.fileOf("old", file))) return undefined;
-    const kept = new Set(Array.from(olds, (one) => this.fileOf("old", one)));
-    const gone = [...olds].filter((one) => !news.has(this.fileOf("old", one)));
-    const fresh = [...news].filter((one) => !kept.has(one));
+    const oldNames = new Set(Array.from(olds, (path) => this.fileOf("old", path)));
+    const gone = [...olds].filter((path) => !news.has(this.fileOf("old", path)));
+    const fresh = [...news].filter((path) => !oldNames.has(path));
     return gone.length === 1 && fresh.length === 1 ? fresh[0] : undefined;
   }
 
-  /** What a file is called in the newer build, if that has it. */
   fileOf(side: "old" | "new", file: string): string {
     return side === "old" ? (this.#renamed.get(file) ?? file) : file;
   }
 
-  /** What the function of a frame is called in both builds. */
   functionOf(side: "old" | "new", { name, file }: KeyFrame): string {
     const key = functionName(name);
     const isOne = (files: FilesOf) => (files.get(key)?.size ?? 0) < 2;
@@ -40,22 +40,24 @@ export class FileMap {
   }
 }
 
-/** The files that functions of each name are in. */
 function filesOf(frames: readonly KeyFrame[]): FilesOf {
   const files: FilesOf = new Map();
   for (const { name, file } of frames) {
     const key = functionName(name);
-    let of = files.get(key);
-    if (of === undefined) {
-      of = new Set();
-      files.set(key, of);
+    let paths = files.get(key);
+    if (paths === undefined) {
+      paths = new Set();
+      files.set(key, paths);
     }
-    if (file !== undefined) of.add(file);
+    if (file !== undefined) paths.add(file);
   }
   return files;
 }
 
-/** Files that the newer build has not are those that have the same functions now, or else the same name in another folder. */
+/**
+ * Maps files that are missing in the newer build: to a file with the same functions, or else to one with the same name
+ * in another folder.
+ */
 function renamedFiles(old: FilesOf, now: FilesOf): Map<string, string> {
   const olds = new Set([...old.values()].flatMap((files) => [...files]));
   const news = new Set([...now.values()].flatMap((files) => [...files]));
@@ -79,13 +81,13 @@ function renamedFiles(old: FilesOf, now: FilesOf): Map<string, string> {
   return renamed;
 }
 
-/** How many functions, of those with a name of their own in both builds, went from one file to another. */
+/** Counts how many functions, unique by name in both builds, moved from one file to another. */
 function votesOf(old: FilesOf, now: FilesOf): Map<string, number> {
   const votes = new Map<string, number>();
   for (const [name, files] of old) {
-    const [from, ...others] = files;
+    const [from, ...otherFiles] = files;
     const [to, ...more] = now.get(name) ?? [];
-    if (from === undefined || to === undefined || others.length + more.length > 0) continue;
+    if (from === undefined || to === undefined || otherFiles.length + more.length > 0) continue;
     votes.set(`${from}\n${to}`, (votes.get(`${from}\n${to}`) ?? 0) + 1);
   }
   return votes;
@@ -95,20 +97,20 @@ function baseOf(file: string): string {
   return file.slice(Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\")) + 1);
 }
 
-/** Names of functions in an older build, with those that they have in a newer one. */
+/** Function names of an older build, mapped to those of a newer one. */
 export type RenamedFunctions = ReadonlyMap<string, string>;
 
-/** Pairs of functions that are looked at: more than that are no small change of a program. */
+/** Bound on the compared pairs: more are no small change of a program. */
 const MOST_PAIRS = 1_000_000;
-/** Facts that have to agree: one alone, such as the file, is true of too many. */
+/** Least number of agreeing facts: a single one, such as the file, is true of too many functions. */
 const LEAST_FACTS = 2;
 
 /**
- * Functions that one build has under a name that the other has not, and that are the same one by all that is known of both: their
- * file, who calls them, what they call, where in them something goes on, and the last part of their names, which stays where a
- * parameter, a type or a namespace is another one. A function is named only if no other one fits as well.
+ * Finds renamed functions: each exists in only one build under its name, and is equal by all known facts. These are the
+ * file, the callers, the callees, the positions of activity, and the last part of the name, which survives a change of
+ * parameters, types or namespaces. A function is mapped only if no other one fits equally well.
  *
- * @param old call paths, innermost first
+ * @param old call paths, innermost frame first
  */
 export function renamedFunctions(
   old: readonly (readonly KeyFrame[])[],
@@ -116,8 +118,8 @@ export function renamedFunctions(
 ): RenamedFunctions {
   const files = new FileMap(old.flat(), now.flat());
   const [before, after] = [functionsOf(old), functionsOf(now)];
-  const gone = [...before].filter(([name]) => !after.has(name)).map(([, one]) => one);
-  const fresh = [...after].filter(([name]) => !before.has(name)).map(([, one]) => one);
+  const gone = [...before].filter(([name]) => !after.has(name)).map(([, entry]) => entry);
+  const fresh = [...after].filter(([name]) => !before.has(name)).map(([, entry]) => entry);
   const renamed = new Map<string, string>();
   if (gone.length * fresh.length > MOST_PAIRS) return renamed;
   for (let found = -1; found !== renamed.size; ) {
@@ -127,35 +129,33 @@ export function renamedFunctions(
     const news = fresh.filter(({ name }) => !taken.has(name));
     const isKnown = (name: string) => after.has(renamed.get(name) ?? name);
     const isTold = (name: string) => before.has(name) || taken.has(name);
-    const factsOfNew = news.map((one) => factsOf(one, "new", { files, nameOf: same, isKnown: isTold }));
+    const factsOfNew = news.map((entry) => factsOf(entry, "new", { files, nameOf: same, isKnown: isTold }));
     const nameOf = (name: string) => renamed.get(name) ?? name;
-    const factsOfOld = olds.map((one) => factsOf(one, "old", { files, nameOf, isKnown }));
-    const scores = factsOfOld.map((facts) => factsOfNew.map((others) => agreeing(facts, others)));
+    const factsOfOld = olds.map((entry) => factsOf(entry, "old", { files, nameOf, isKnown }));
+    const scores = factsOfOld.map((facts) => factsOfNew.map((newFacts) => agreeing(facts, newFacts)));
     for (const [row, ofRow] of scores.entries()) {
       const best = Math.max(0, ...ofRow);
       const column = ofRow.indexOf(best);
       if (best < LEAST_FACTS || ofRow.indexOf(best, column + 1) >= 0) continue;
-      const isBestOfBoth = scores.every((others, other) => other === row || others[column]! < best);
+      const isBestOfBoth = scores.every((rowScores, other) => other === row || rowScores[column]! < best);
       if (isBestOfBoth) renamed.set(olds[row]!.name, news[column]!.name);
     }
   }
   return renamed;
 }
 
-/** A frame of the older build as the newer one calls it. */
 export function inNewNames(renamed: RenamedFunctions, frame: KeyFrame): KeyFrame {
   const name = renamed.get(functionName(frame.name));
   return name === undefined ? frame : { ...frame, name };
 }
 
-/** The same for people: copies of a function that are inlined into others are that function. */
+/** Returns the names for display: inlined copies of a function count as that function. */
 export function toldNames(renamed: RenamedFunctions): RenamedFunctions {
   const inlined = (name: string) => name.replace(/ in .*$/, "");
-  const all = Array.from(renamed, ([old, now]) => [inlined(old), inlined(now)] as const);
-  return new Map(all.filter(([old, now]) => old !== now));
+  const pairs = Array.from(renamed, ([old, now]) => [inlined(old), inlined(now)] as const);
+  return new Map(pairs.filter(([old, now]) => old !== now));
 }
 
-/** What calls and places tell of a function. */
 interface PlacedFunction {
   readonly name: string;
   readonly files: Set<string>;
@@ -169,32 +169,31 @@ function functionsOf(paths: readonly (readonly KeyFrame[])[]): Map<string, Place
   for (const path of paths)
     for (const [index, { name: written, file, line = 0, column = 0, startLine = 0 }] of path.entries()) {
       const name = functionName(written);
-      let known = functions.get(name);
-      if (known === undefined) {
-        known = {
+      let entry = functions.get(name);
+      if (entry === undefined) {
+        entry = {
           name,
           files: new Set(),
           callers: new Set(),
           callees: new Set(),
           places: new Set(),
         };
-        functions.set(name, known);
+        functions.set(name, entry);
       }
-      if (file !== undefined) known.files.add(file);
+      if (file !== undefined) entry.files.add(file);
       const [callee, caller] = [path[index - 1], path[index + 1]];
-      if (callee !== undefined) known.callees.add(functionName(callee.name));
-      if (caller !== undefined) known.callers.add(functionName(caller.name));
-      if (line > 0 && startLine > 0) known.places.add(`${line - startLine}:${column}`);
+      if (callee !== undefined) entry.callees.add(functionName(callee.name));
+      if (caller !== undefined) entry.callers.add(functionName(caller.name));
+      if (line > 0 && startLine > 0) entry.places.add(`${line - startLine}:${column}`);
     }
   return functions;
 }
 
-/** What is compared of a function; undefined where it is not known, or where names in it are not known in both builds. */
+/** Compared facts of a function; undefined if unknown, or if they contain names that are not in both builds. */
 interface Facts {
   readonly file: string | undefined;
-  /** Without parameters, and without the types that it is made for. */
+  /** Name without parameters and template types. */
   readonly bareName: string;
-  /** The last part of it. */
   readonly ownName: string;
   readonly isLeaf: boolean;
   readonly callers: string | undefined;
@@ -203,7 +202,7 @@ interface Facts {
 }
 
 function factsOf(
-  { name, files: of, callers, callees, places }: PlacedFunction,
+  { name, files: ownFiles, callers, callees, places }: PlacedFunction,
   side: "old" | "new",
   {
     files,
@@ -212,10 +211,10 @@ function factsOf(
   }: { files: FileMap; nameOf: (name: string) => string; isKnown: (name: string) => boolean },
 ): Facts {
   const neighbours = (names: ReadonlySet<string>) =>
-    // Those that call themselves do so by their own names.
-    textOf([...names].filter((one) => one !== name && isKnown(one)).map(nameOf));
+    // Recursive calls are left out, because they use the function's own name.
+    textOf([...names].filter((neighbour) => neighbour !== name && isKnown(neighbour)).map(nameOf));
   return {
-    file: textOf([...of].map((file) => files.fileOf(side, file))),
+    file: textOf([...ownFiles].map((file) => files.fileOf(side, file))),
     bareName: bareName(name),
     ownName: bareName(name).split(/::|\//).at(-1)!,
     isLeaf: callees.size === 0,
@@ -227,13 +226,13 @@ function factsOf(
 
 const FACTS = ["file", "bareName", "ownName", "callers", "callees", "places"] as const;
 
-/** How many facts of two functions are the same, less those calls that are not. */
-function agreeing(one: Facts, other: Facts): number {
-  if (one.isLeaf !== other.isLeaf) return 0;
+/** Returns the number of equal facts, minus the number of different calls. */
+function agreeing(a: Facts, b: Facts): number {
+  if (a.isLeaf !== b.isLeaf) return 0;
   let facts = 0;
   for (const key of FACTS) {
-    if (one[key] === undefined || other[key] === undefined) continue;
-    if (one[key] === other[key]) facts++;
+    if (a[key] === undefined || b[key] === undefined) continue;
+    if (a[key] === b[key]) facts++;
     else if (key === "callers" || key === "callees") facts--;
   }
   return facts;

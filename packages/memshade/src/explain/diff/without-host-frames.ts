@@ -1,25 +1,25 @@
 import type { HeapProfile } from "../../profile/model/heap-profile.ts";
 import { type IndexIntoFrameTable, NONE } from "../../profile/model/indices.ts";
 
-/** Whether calls in the host, of JavaScript for example, are on the paths of a profile. */
+/** Returns true if the paths of a profile contain calls in the host, such as JavaScript. */
 export function hasHostFrames({ frames }: HeapProfile): boolean {
   return frames.host?.some((host) => host !== undefined) === true;
 }
 
-/** The same profile as if nobody had asked who called the modules. Whose code is whose is to be judged anew. */
+/** Returns the profile without host frames. The marks of libraries must be computed again. */
 export function withoutHostFrames(profile: HeapProfile): HeapProfile {
   const { stacks, frames, contexts } = profile;
   const prefix: number[] = [];
   const frame: IndexIntoFrameTable[] = [];
   const numbers = new Map<string, number>();
-  // Callers stand before what they call.
-  const kept = new Int32Array(stacks.length);
+  // Callers precede callees.
+  const newStacks = new Int32Array(stacks.length);
   for (let row = 0; row < stacks.length; row++) {
     const caller = stacks.prefix[row]!;
-    const outer = caller === NONE ? NONE : kept[caller]!;
+    const outer = caller === NONE ? NONE : newStacks[caller]!;
     const own = stacks.frame[row]!;
     if (frames.host?.[own] !== undefined) {
-      kept[row] = outer;
+      newStacks[row] = outer;
       continue;
     }
     const key = `${outer} ${own}`;
@@ -29,14 +29,14 @@ export function withoutHostFrames(profile: HeapProfile): HeapProfile {
       frame.push(own);
       numbers.set(key, number);
     }
-    kept[row] = number;
+    newStacks[row] = number;
   }
-  const stack = Int32Array.from(contexts.stack, (row) => (row === NONE ? NONE : kept[row]!));
-  const { host: _, library: __, ...others } = frames;
+  const stack = Int32Array.from(contexts.stack, (row) => (row === NONE ? NONE : newStacks[row]!));
+  const { host: _, library: __, ...ownFrames } = frames;
   const { siteStack: ___, ...columns } = contexts;
   return {
     ...profile,
-    frames: others,
+    frames: ownFrames,
     stacks: {
       length: prefix.length,
       prefix: Int32Array.from(prefix) as unknown as typeof stacks.prefix,

@@ -13,23 +13,23 @@ import { silent } from "./silent.ts";
 import { isSpill, MOST_SHARE, storeShape, type WasteFinding } from "./waste/waste-finding.ts";
 import { partnerInWords, partnerText, shareInWords, whereOf } from "./waste/waste-words.ts";
 
-/** Stores that are overwritten before anything reads them. */
+/** Stores that are overwritten before their bytes are read. */
 export interface DeadFinding extends Found<"dead", "waste"> {
-  /** Part of all bytes that the place stores, 0…1. */
+  /** Dead part of all bytes that the code location stores, 0…1. */
   readonly share: number;
 }
 
-/** Zeros of calloc that are overwritten before anything reads them. */
+/** Zeros of calloc that are overwritten before they are read. */
 export interface ClearFinding extends Found<"clear", "waste"> {
-  /** Of all bytes that the place clears, 0…1. */
+  /** Overwritten part of all bytes that the code location clears, 0…1. */
   readonly share: number;
 }
 
 export const dead: FindingKind<DeadFinding> = {
   kind: "dead",
   meaning:
-    "Stored bytes that are overwritten before anything reads them. (Bytes that nobody had read when their block or frame ended are dead too, and told apart: they are the price of having fields.)",
-  advice: "Leave the store out, or move it to the paths on which the value is read.",
+    "Stored bytes that are overwritten before the program reads them. Bytes that were still unread when their block or stack frame ended are counted separately: unused fields cause most of them.",
+  advice: "Remove the store, or move it to the paths that read the value.",
   more: "tools/waste.md#what-the-words-mean",
   sources: ["waste"],
   waste: {
@@ -42,7 +42,11 @@ export const dead: FindingKind<DeadFinding> = {
     rows: ["stores"],
   },
   leastPart: LEAST_COMMON_PART,
-  sentence: () => ({ before: "stored by", after: "are never read" }),
+  sentence: () => ({
+    before: "stored by",
+    after: "are overwritten before any read",
+    shortAfter: "are never read",
+  }),
   whole: OF_MOVED,
   weight: "dead",
   treeWeights: ["dead"],
@@ -50,32 +54,40 @@ export const dead: FindingKind<DeadFinding> = {
 
 export const clear: FindingKind<ClearFinding> = {
   kind: "clear",
-  meaning: "Memory that is cleared and filled before anybody reads it, or cleared where it was clear.",
-  advice: "Leave the clear out.",
+  meaning:
+    "Memory that is zeroed and then overwritten before the program reads it, or zeroed where it was zero already.",
+  advice: "Remove the zeroing: allocate with malloc instead of calloc.",
   more: "tools/waste.md#reports",
   sources: ["waste"],
   waste: {
     part: (bytes, { moved }) => bytes / moved,
     facts: ({ share }) => ({ share }),
-    // A collector's objects are cleared whatever the program asks for.
+    // A collector's objects are cleared whatever the program requests.
     isReported: ({ heap }) => heap === undefined || !isCollected(heap),
     says: (found) =>
       `${formatBytes(found.bytes)} of zeros from ${whereOf(found)} are overwritten before anything reads them: ${shareInWords(found)} of what its ${plural(found.operations, "call")} clear${found.operations === 1 ? "s" : ""}.`,
     advice: ({ share }) =>
       share > 0.995
-        ? "Ask for memory that is not cleared (malloc instead of calloc): the program fills it anyway."
-        : "Ask for memory that is not cleared (malloc instead of calloc), and clear what is not filled.",
+        ? "Allocate with malloc instead of calloc: the program fills the whole block anyway."
+        : "Allocate with malloc instead of calloc, and zero only the bytes that are not filled.",
     rows: ["blocks", "stores"],
     storesOfBlocks: "calloc",
   },
   leastPart: LEAST_COMMON_PART,
-  sentence: () => ({ before: "of zeros by", after: "are never read" }),
+  sentence: () => ({
+    before: "of zeros by",
+    after: "are overwritten before any read",
+    shortAfter: "are never read",
+  }),
   whole: OF_MOVED,
   weight: "dead",
   treeWeights: ["dead"],
 };
 
-/** One search for both: a store is a clear of calloc or another one. Those that are harmless as a rule are summed up. */
+/**
+ * Searches both kinds: a store is either a clear by calloc or another store. Usually harmless stores are only
+ * summed up.
+ */
 function overwritten(
   store: WasteStore,
   index: number,
@@ -97,7 +109,9 @@ function overwritten(
   return [];
 }
 
-/** Calls of calloc are known by the calls that led to them, where a library or a layer on the allocator asked. */
+/**
+ * Attributes a calloc to the call path of its largest request, if a library or an allocator layer calls it.
+ */
 function atCaller(found: WasteFinding, blocks: readonly WasteBlocks[]): WasteFinding {
   if (found.ips.length !== 1) return found;
   const address = found.ips[0]!.address;
@@ -125,17 +139,18 @@ function deadAdvice(found: WasteFinding): string {
   const killed = (found.partner?.bytes ?? 0) / found.bytes;
   if (isClear && killer !== undefined && !found.isOwn && found.share * killed > 0.9) {
     const [ip] = found.ips;
-    const around = [ip, ...(ip?.inlined ?? [])].map((frame) => bareName(frame?.function ?? ""));
-    if (around.some((name) => /^std::vector::/.test(name)))
-      return `Reserve the room and append instead of clearing it first: ${killer} fills the memory anyway.`;
-    return `Drop the ${isConstructor ? "initialization" : "clear"}: ${killer} fills the memory anyway.`;
+    const functionNames = [ip, ...(ip?.inlined ?? [])].map((frame) => bareName(frame?.function ?? ""));
+    if (functionNames.some((name) => /^std::vector::/.test(name)))
+      return `Use reserve and append instead of resize: ${killer} fills the memory anyway.`;
+    return `Remove the ${isConstructor ? "initialization" : "zeroing"}: ${killer} fills the memory anyway.`;
   }
   if (found.repeatsItself || found.also?.kind === silent.kind)
-    return "Do this once, and again only when what it is made of has changed.";
+    return "Store the result once, and again only after its input has changed.";
   if (isClear && !isConstructor)
-    return "Drop the clear if all of it is filled afterwards, or clear what is left over only.";
-  if (found.class === "copy") return "Copy only what is read, or hand on a pointer instead of a copy.";
+    return "Remove the zeroing if all bytes are filled afterwards, or zero only the rest.";
+  if (found.class === "copy")
+    return "Remove the copy or initialization, copy only the bytes that are read, or pass a pointer.";
   if (found.isOwn || (killer === undefined && found.isInLoop))
-    return "Keep the value in a local variable and store it once, at the end.";
+    return "Each pass overwrites the result of the last one: store it once, after the loop.";
   return dead.advice;
 }

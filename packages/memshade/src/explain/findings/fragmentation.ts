@@ -5,31 +5,34 @@ import { type FindingKind, type FindingPlace, type Found, LEAST_PART } from "./f
 import { inModule } from "./heap-blocks.ts";
 import { heapPlace } from "./places.ts";
 
-/** Memory of a native program that its allocator keeps between blocks which stay. The place has most of these; the amount is what is kept. */
+/**
+ * Memory of a native program that its allocator cannot return because of live blocks between. The location
+ * has most of these blocks; the amount is the retained memory.
+ */
 export interface FragmentationFinding extends Found<"fragmentation", "heap"> {
-  /** Live blocks of the place. */
+  /** Live blocks of the site. */
   readonly blocks: number;
-  /** What the process has resident. */
+  /** Resident bytes of the process. */
   readonly resident: number;
 }
 
-/** A process has some MiB resident of its libraries alone: less than that is nothing that anybody sees of it from outside. */
+/** A process has some MiB resident for its libraries alone: smaller amounts are not noticeable. */
 const LEAST_BYTES = 4 * 2 ** 20;
-/** Of what is resident: with more, the process is large for this and not for what it does. */
+/** Least part of the resident memory: above it, fragmentation dominates the size of the process. */
 const MOST = 1 / 2;
 /**
- * A buffer of stdout and the like stays in every program, and one that frees all before it ends looks as if that kept it: a few blocks hold
- * the end of the heap and divide nothing.
+ * Every program keeps a few blocks, such as the buffer of stdout. A program that frees everything else must
+ * not be reported for them: so few blocks hold the end of the heap but fragment nothing.
  */
 const LEAST_BLOCKS = 16;
 
 export const fragmentation: FindingKind<FragmentationFinding> = {
   kind: "fragmentation",
   meaning:
-    "Free memory that the allocator of a native program cannot give back, for between it lie blocks that stay: the process is far larger than " +
-    "its blocks. No block is lost, and new ones of these sizes take its place.",
+    "Free memory that a native allocator cannot return to the system, because live blocks lie between the free ones. The process is far " +
+    "larger than its blocks. No block is lost, and new blocks of these sizes reuse the memory.",
   advice:
-    "Allocate what stays apart from what goes: first, in a pool of its own, or by copying it when the rest is freed. malloc_trim(0) gives whole pages back.",
+    "Allocate long-lived blocks first or in a pool of their own. malloc_trim(0) returns whole free pages to the system.",
   more: "native-programs.md#what-the-process-has-beside-its-blocks",
   sources: ["heap"],
   find: inModule(fragmentationOf),
@@ -50,7 +53,7 @@ function fragmentationOf(profile: HeapProfile): FragmentationFinding[] {
   const { site } = profile.contexts;
   const { residentBytes: resident = 0, allocator } = presence?.memory ?? {};
   if (allocator === undefined || site === undefined || totals?.liveBytes === undefined) return [];
-  // The end of the heap goes back by itself, and what is not resident has gone.
+  // The allocator returns the end of the heap by itself, and memory that is not resident has been returned.
   const amount = Math.min(allocator.freeBytes - allocator.topBytes, resident - totals.liveBytes);
   const most = placeWithMost(profile, site.liveBlocks);
   if (most === undefined || most.blocks < LEAST_BLOCKS) return [];

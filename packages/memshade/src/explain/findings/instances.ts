@@ -4,7 +4,7 @@ import type { RunInstances } from "../../profile/model/run.ts";
 import { type FindingKind, type FindingPlace, type Found, LEAST_PART } from "./finding-kind.ts";
 import { hostPlace, placeKey } from "./places.ts";
 
-/** Many instances of one module that one line has made and that are all there. The amount is the memory of all but one of them. */
+/** Many instances of one module, made by one line and all kept. The amount is the memory of all but one. */
 export interface InstancesFinding extends Found<"instances", "heap"> {
   /** Name of the module. */
   readonly module: string;
@@ -13,20 +13,21 @@ export interface InstancesFinding extends Found<"instances", "heap"> {
 }
 
 /**
- * Instances of one line in one thread. A pool has one for each processor, or for each call that waits: some of either. What is made for each
- * file, user or request is more.
+ * Least number of kept instances per line and thread. A pool has one per processor or waiting call. Instances
+ * per file, user or request are more.
  */
 const LEAST_KEPT = 32;
-/** Of those that the line makes. Who drops them one after the other keeps the last few. */
+/**
+ * Least part of the instances that are kept: a program that drops them one by one keeps only the last few.
+ */
 const LEAST_SHARE = 9 / 10;
 
 export const instances: FindingKind<InstancesFinding> = {
   kind: "instances",
   meaning:
-    "Instances of one module, each with a memory of its own, that one line makes again and again and that are never dropped: an instance goes " +
-    "when no function of it can be reached any more.",
-  advice:
-    "Drop them where they are done, or use one instance again: for each task, or a few of them by turns.",
+    "Instances of one module that one line makes again and again and that are never dropped. Each has a memory of its own. The engine frees " +
+    "an instance when no function of it can be reached any more.",
+  advice: "Use one instance for all tasks, or drop the references to an instance when its task is done.",
   more: "guides/npm-package.md",
   sources: ["heap"],
   find: ({ heap }) => (heap === undefined ? [] : instancesFindings(heap)),
@@ -42,14 +43,14 @@ export const instances: FindingKind<InstancesFinding> = {
   treeWeights: ["peak", "bytes"],
 };
 
-/** What stacks of one thread have made at one line. */
+/** Instances that one line made in one thread. */
 type OfLine = Omit<RunInstances, "frames" | "thread"> & {
   readonly module: string;
   readonly place: FindingPlace;
 };
 
 function instancesFindings({ modules }: HeapProfile): InstancesFinding[] {
-  const all = modules.reduce(
+  const totalBytes = modules.reduce(
     (sum, { instancesBy = [] }) => instancesBy.reduce((total, { keptBytes }) => total + keptBytes, sum),
     0,
   );
@@ -64,7 +65,7 @@ function instancesFindings({ modules }: HeapProfile): InstancesFinding[] {
         place,
         amount,
         unit: "bytes",
-        part: amount / all,
+        part: amount / totalBytes,
         module,
         kept,
         made,
@@ -78,12 +79,12 @@ function byLine(module: string, groups: readonly RunInstances[]): OfLine[] {
     const place = hostPlace(frames);
     if (place === undefined) continue;
     const key = `${thread} ${placeKey(place)}`;
-    const known = found.get(key) ?? { module, place, made: 0, kept: 0, keptBytes: 0 };
+    const ofLine = found.get(key) ?? { module, place, made: 0, kept: 0, keptBytes: 0 };
     found.set(key, {
-      ...known,
-      made: known.made + made,
-      kept: known.kept + kept,
-      keptBytes: known.keptBytes + keptBytes,
+      ...ofLine,
+      made: ofLine.made + made,
+      kept: ofLine.kept + kept,
+      keptBytes: ofLine.keptBytes + keptBytes,
     });
   }
   return [...found.values()];

@@ -1,20 +1,21 @@
+import { counted } from "../../profile/model/counted.ts";
 import { formatBytes, formatCount, plural } from "../../profile/model/format.ts";
 import { type FindingKind, type Found, LEAST_PART, OF_MOVED } from "./finding-kind.ts";
 import { PLAIN } from "./waste/waste-finding.ts";
 import { whereOf } from "./waste/waste-words.ts";
 
-/** Blocks that are made larger in small steps, so that they are copied again and again. */
+/** Blocks that grow in small steps, so that they are copied again and again. */
 export interface MovedFinding extends Found<"moved", "waste"> {
   readonly moves: number;
 }
 
-/** A program that makes blocks larger by a half at a time copies some two bytes for each that they grow by. */
+/** Least copied bytes per byte of growth; growth by half at a time copies about two. */
 const USUAL_COPIES = 4;
 
 export const moved: FindingKind<MovedFinding> = {
   kind: "moved",
-  meaning: "Blocks that realloc copies again and again, because they are made larger in small steps.",
-  advice: "Make them larger by a half at a time, or ask for all of it at once.",
+  meaning: "Blocks that realloc copies again and again because they grow in small steps.",
+  advice: "Grow the block by half at a time, or allocate its final size at once.",
   more: "tools/waste.md#reports",
   sources: ["waste"],
   waste: {
@@ -34,18 +35,21 @@ export const moved: FindingKind<MovedFinding> = {
           ],
     part: (bytes, wholes) => bytes / wholes.moved,
     facts: ({ wasted = 0 }) => ({ moves: wasted }),
-    // The heap's record knows the growth of all blocks, and not of those alone that move.
+    // The heap's record has the growth of all blocks, and not only of those that move.
     isReported: ({ heap }) =>
       heap?.description.totals?.growth === undefined || heap.description.counters === "none",
     says: (found) =>
       `${formatCount(found.wasted ?? 0)} of the ${formatCount(found.operations)} reallocations of ${whereOf(found)} move their block: ${formatBytes(found.bytes)} are copied to where there is more room.`,
-    advice: () =>
-      "Make the block larger by a half at a time instead of by what is needed, or ask for all of it at once.",
+    advice: () => moved.advice,
     rows: ["reallocations"],
   },
   leastPart: LEAST_PART,
   sums: ["moves"],
-  sentence: ({ moves }) => ({ before: "copied by", after: `in ${plural(moves, "move")}` }),
+  sentence: ({ moves }) => ({
+    before: "copied by",
+    after: `as realloc moves blocks ${counted(moves, "time", "times")}`,
+    shortAfter: `in ${plural(moves, "move")}`,
+  }),
   whole: OF_MOVED,
   weight: "moved-bytes",
   treeWeights: ["moved-bytes", "written"],

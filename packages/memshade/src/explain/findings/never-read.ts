@@ -12,21 +12,21 @@ import { areBlocksUnread } from "./waste/members.ts";
 import { PLAIN, type WasteFinding } from "./waste/waste-finding.ts";
 import { blocksOf, whereOf } from "./waste/waste-words.ts";
 
-/** Blocks that were written and that nobody read. */
+/** Blocks that were written and never read. */
 export interface NeverReadFinding extends Found<"never-read", "heap" | "waste"> {
   readonly blocks: number;
-  /** All blocks that the place allocated. */
+  /** All blocks that the site allocated. */
   readonly allocated: number;
 }
 
 export const neverRead: FindingKind<NeverReadFinding> = {
   kind: "never-read",
   also: ["written but never read", "unread"],
-  meaning: "Blocks that were written and that nobody read: what is put into them is made in vain.",
-  advice: "Drop them, or make them only where somebody asks for what is in them.",
+  meaning: "Blocks that the program writes and never reads: making their content is wasted work.",
+  advice: "Leave the blocks out, or fill them only when their content is needed.",
   more: "concepts.md#unused-blocks",
   sources: ["use", "waste"],
-  // Where it is not known what the host reads, blocks that are written may be for the host.
+  // If the host's reads are unknown, written blocks may be meant for it.
   find: inModule((heap) =>
     heap.description.knownHost === true ? mostlyInVain(heap, "never-read", writtenNeverRead(heap)) : [],
   ),
@@ -51,9 +51,7 @@ export const neverRead: FindingKind<NeverReadFinding> = {
     says: (found) =>
       `${whichBlocks(found)} from ${whereOf(found)} ${found.wasted === 1 ? "is" : "are"} stored to and never read: ${formatBytes(found.bytes)}.`,
     advice: ({ wasted }) =>
-      wasted === 1
-        ? "Nobody reads what is kept there: leave the block out, or fill it in when somebody asks for it."
-        : "Nobody reads what is kept there: leave the blocks out, or fill them in when somebody asks for them.",
+      wasted === 1 ? "Leave the block out, or fill it only when its content is needed." : neverRead.advice,
     rows: ["blocks"],
     whole: OF_MOVED_OR_ALLOCATED,
     weight: "stored-unread",

@@ -9,17 +9,16 @@ import {
 import { isSpill, storeShape, type WasteFinding } from "./waste/waste-finding.ts";
 import { operationsInWords, repeatedBy } from "./waste/waste-words.ts";
 
-/** Stores of what is there already. */
+/** Stores of the value that is already there. */
 export interface SilentFinding extends Found<"silent", "waste"> {
-  /** Of all stores of the place, 0…1. */
+  /** Silent part of all stores of the code location, 0…1. */
   readonly share: number;
 }
 
 export const silent: FindingKind<SilentFinding> = {
   kind: "silent",
-  meaning:
-    "A store of what is there already, in every byte; a load whose bytes were all read before and have not been stored since.",
-  advice: "Compare before you store, or store only when the value was computed anew.",
+  meaning: "A store of the value that is already there, in every byte.",
+  advice: "Store only when the value has changed.",
   more: "tools/waste.md#what-the-words-mean",
   sources: ["waste"],
   waste: {
@@ -34,14 +33,18 @@ export const silent: FindingKind<SilentFinding> = {
     },
     advice: ({ clearsCleared, repeatsItself }) =>
       clearsCleared
-        ? "Leave the clear out: nobody has stored there since the system cleared the memory."
+        ? "Remove the zeroing: the system has zeroed this memory, and nothing was stored since."
         : repeatsItself
-          ? "Do this once, and again only when what it is made of has changed."
+          ? "Store the result once, and again only after its input has changed."
           : silent.advice,
     rows: ["stores"],
   },
   leastPart: LEAST_COMMON_PART,
-  sentence: () => ({ before: "stored by", after: "were there before" }),
+  sentence: () => ({
+    before: "stored by",
+    after: "are the values already there",
+    shortAfter: "change nothing",
+  }),
   whole: OF_MOVED,
   weight: "silent",
   treeWeights: ["silent"],

@@ -5,7 +5,7 @@ import { hostPlace } from "./places.ts";
 
 /** Bytes of a module's stack that JavaScript takes call by call and never gives back. The amount is those bytes. */
 export interface StackLeakFinding extends Found<"stack-leak", "heap"> {
-  /** The function by which they were taken; absent: by calls that threw, whose frames nobody has undone. */
+  /** Function that took the bytes; absent if calls threw exceptions, whose frames stay on the stack. */
   readonly function?: string | undefined;
   readonly calls: number;
   /** Size of the stack. */
@@ -22,10 +22,10 @@ export const stackLeak: FindingKind<StackLeakFinding> = {
   kind: "stack-leak",
   also: ["stack pointer", "stackAlloc"],
   meaning:
-    "Bytes of a module's own stack that JavaScript takes again and again, as by Emscripten's stackAlloc, and never gives back, or that stay taken " +
-    "when an exception of JavaScript goes through the module's functions. The stack gets smaller each time, and in the end the program writes over " +
+    "Bytes of a module's own stack that JavaScript takes again and again (with Emscripten's stackAlloc) and never gives back, or that stay taken " +
+    "when a JavaScript exception passes through the module's functions. The stack gets smaller each time; in the end the program overwrites " +
     "its data.",
-  advice: "Call stackSave() before such calls and stackRestore() behind them, in a finally block.",
+  advice: "Call stackSave() before such calls, and stackRestore() after them in a finally block.",
   more: "guides/npm-package.md",
   sources: ["heap"],
   find: ({ heap }) => (heap === undefined ? [] : stackLeakFindings(heap)),

@@ -11,7 +11,7 @@ import {
 } from "./finding-kind.ts";
 import { LEAST_BYTES } from "./heap-blocks.ts";
 
-/** Garbage-collected objects of a type of which nobody reads any field. */
+/** Garbage-collected objects of a type whose fields are never read. */
 export interface UnreadObjectsFinding extends Found<"unread-objects", "objects"> {
   readonly objects: number;
   readonly type: string;
@@ -20,14 +20,14 @@ export interface UnreadObjectsFinding extends Found<"unread-objects", "objects">
 export const unreadObjects: FindingKind<UnreadObjectsFinding> = {
   kind: "unread-objects",
   meaning:
-    "Garbage-collected objects of a type of which no instruction read a field or an element: they are made, and at most written, and thrown away.",
+    "Garbage-collected objects of a type of which no instruction reads a field or an element. The program makes them, may write them, and drops them.",
   advice:
-    "Do not make them, or make them only where somebody looks into them. Comparing references and testing types is no reading.",
+    "Make the objects only where their fields are read. Comparing references and testing types does not count as reading.",
   more: "tools/objects.md#fields",
   sources: ["objects"],
   find: ({ objects: profile }) => {
     if (profile === undefined) return [];
-    const { bytes: all } = objectTotals(profile);
+    const { bytes: totalBytes } = objectTotals(profile);
     return unreadTypes(profile).flatMap(({ part, type }): UnreadObjectsFinding[] => {
       const { bytes, objects } = type;
       const place = bytes < LEAST_BYTES ? undefined : placeOfType(part, type.index);
@@ -38,7 +38,7 @@ export const unreadObjects: FindingKind<UnreadObjectsFinding> = {
           tool: "objects",
           amount: bytes,
           unit: "bytes",
-          part: bytes / all,
+          part: bytes / totalBytes,
           place,
           objects,
           type: typeName(type),
@@ -53,12 +53,12 @@ export const unreadObjects: FindingKind<UnreadObjectsFinding> = {
   treeWeights: ["unread-fields", "object-bytes"],
 };
 
-/** Where most objects of a type are made; undefined where no code makes them. */
+/** Returns the location that makes most objects of a type; undefined if no code makes them. */
 export function placeOfType(part: ModuleObjects, type: number): FindingPlace | undefined {
   const { module, sites } = part;
   let site = -1;
-  sites.forEach((one, index) => {
-    if (one.type === type && (site < 0 || one.bytes > sites[site]!.bytes)) site = index;
+  sites.forEach((candidate, index) => {
+    if (candidate.type === type && (site < 0 || candidate.bytes > sites[site]!.bytes)) site = index;
   });
   const stack = busiestPaths(part).get(site);
   if (stack === undefined) return undefined;

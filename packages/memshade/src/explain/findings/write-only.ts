@@ -17,8 +17,8 @@ export type WriteOnlyFinding = Found<"write-only", "waste"> & MembersFacts;
 
 export const writeOnly: FindingKind<WriteOnlyFinding> = {
   kind: "write-only",
-  meaning: "Members of a type, or offsets in blocks, that are written and never read.",
-  advice: "Drop the member, or do not fill it in where nobody asks for it.",
+  meaning: "Members of a type, or offsets in blocks, that the program writes and never reads.",
+  advice: "Remove the member, or fill it only where it is read.",
   more: "tools/waste.md#blocks-and-their-members",
   sources: ["waste"],
   waste: {
@@ -33,7 +33,7 @@ export const writeOnly: FindingKind<WriteOnlyFinding> = {
           ips: site.ips,
           operations: site.blocks,
           kind: writeOnly.kind,
-          // Not every block is full of elements.
+          // Some blocks are not full of elements.
           bytes: Math.min(site.never_read, Math.round((site.bytes * size) / element)),
           share: size / element,
           object: { site, fields: written },
@@ -43,7 +43,8 @@ export const writeOnly: FindingKind<WriteOnlyFinding> = {
     part: (bytes, { moved, allocated }) => Math.max(bytes / moved, bytes / allocated),
     facts: membersFacts,
     says: (found) => membersInWords(found, "stored to and never read"),
-    advice: (found) => dropMembers(found, (them) => `do not fill ${them} in where nobody asks for ${them}`),
+    advice: (found) =>
+      dropMembers(found, (them) => `fill ${them} only where ${them === "it" ? "it is" : "they are"} read`),
     rows: ["blocks"],
   },
   leastPart: LEAST_COMMON_PART,

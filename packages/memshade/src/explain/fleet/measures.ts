@@ -4,35 +4,33 @@ import { findMeasure, isAdditive, MEASURES, measure } from "../measures/index.ts
 import type { Measure } from "../measures/measure.ts";
 import { someMeasures } from "../measures/some-measures.ts";
 
-/** Where a store has a measure that older stores have in a column, too. */
+/** Column of a store for a measure; older stores have it too. */
 interface StoredColumn {
   readonly ofRuns: string;
   readonly ofParts?: FleetMeasure["ofParts"];
   readonly title?: string;
 }
 
-/** The first of them that runs know is followed where nobody asks. */
+/** Measures with columns of their own. The first one that runs have is the default. */
 const COLUMNS: Readonly<Record<string, StoredColumn>> = {
   peak: { ofRuns: "peak_bytes", ofParts: { table: "metrics", column: "peak_bytes" } },
   bytes: { ofRuns: "allocated_bytes", ofParts: { table: "metrics", column: "total_size" } },
   blocks: { ofRuns: "allocations", ofParts: { table: "metrics", column: "alloc_count" } },
   left: { ofRuns: "live_bytes", ofParts: { table: "metrics", column: "live_bytes" } },
   dead: { ofRuns: "wasted_bytes", ofParts: { table: "waste", column: "bytes", where: "p.kind = 'dead'" } },
-  // The largest of all intervals: no place has a part of it.
+  // The largest of all intervals has no parts by place.
   workingset: { ofRuns: "workingset_bytes", title: "largest working set" },
   "object-bytes": { ofRuns: "object_bytes", ofParts: { table: "objects", column: "bytes" } },
   objects: { ofRuns: "objects", ofParts: { table: "objects", column: "objects" } },
   "objects-in-use": { ofRuns: "objects_in_use", ofParts: { table: "objects", column: "in_use" } },
 };
 
-/** What `trend` follows. */
 export interface FleetMeasure {
   readonly key: string;
   readonly title: string;
   readonly unit: "bytes" | "count";
-  /** Column of the runs; undefined: it is among the amounts. */
   readonly ofRuns: string | undefined;
-  /** Column of the table that says where it comes from, and which rows count. */
+  /** Table and column of its parts, and the condition for its rows. */
   readonly ofParts:
     | {
         readonly table: "metrics" | "waste" | "objects" | "amounts";
@@ -40,17 +38,16 @@ export interface FleetMeasure {
         readonly where?: string;
       }
     | undefined;
-  /** No two runs need to give the same number. */
+  /** True if two runs of one build may have different numbers. */
   readonly isEstimate?: true | undefined;
 }
 
-/** All measures that add up, those with columns of their own first. */
+/** All additive measures, those with columns of their own first. */
 export const FLEET_MEASURES: readonly FleetMeasure[] = [
   ...Object.keys(COLUMNS).map(measure),
-  ...MEASURES.filter((one) => isAdditive(one) && !hasColumn(one)),
+  ...MEASURES.filter((candidate) => isAdditive(candidate) && !hasColumn(candidate)),
 ].map(fleetMeasure);
 
-/** Whether a store has more than its amounts for it. */
 export function hasColumn({ id }: Pick<Measure, "id">): boolean {
   return id in COLUMNS;
 }
@@ -61,24 +58,23 @@ function fleetMeasure({ id, title, unit, isEstimate }: Measure): FleetMeasure {
     column: "amount",
     where: `p.measure = '${id}' and p.site is not null`,
   } as const;
-  const of = COLUMNS[id];
+  const stored = COLUMNS[id];
   return {
     key: id,
-    title: of?.title ?? title,
+    title: stored?.title ?? title,
     unit: unit === "bytes" ? "bytes" : "count",
-    ofRuns: of?.ofRuns,
-    ofParts: of === undefined ? amounts : of.ofParts,
+    ofRuns: stored?.ofRuns,
+    ofParts: stored === undefined ? amounts : stored.ofParts,
     isEstimate,
   };
 }
 
-/** The one of a word, which may be an older one. */
 export function findFleetMeasure(word: string): FleetMeasure | undefined {
   const found = findMeasure(word, "trend");
   return FLEET_MEASURES.find(({ key }) => key === found?.id);
 }
 
-/** How much a measure may grow from one build to the next: `peak+5%`, `bytes+1MiB`. */
+/** Limit for the growth of a measure from one build to the next: `peak+5%`, `bytes+1MiB`. */
 export interface StepLimit {
   readonly text: string;
   readonly measure: FleetMeasure;
@@ -86,7 +82,6 @@ export interface StepLimit {
   readonly isPercent: boolean;
 }
 
-/** @throws UserError if it is none */
 export function parseStepLimit(text: string): StepLimit {
   const [, name = "", number = ""] = /^([a-z-]+)\+(.+)$/.exec(text) ?? [];
   const measure = findFleetMeasure(name);

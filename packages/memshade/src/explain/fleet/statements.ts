@@ -1,31 +1,36 @@
 import type { FleetMeasure } from "./measures.ts";
 
-// One text for all engines: sums, minima, maxima, counts, averages, `case`, `group by`, `with` and windows. Aliases have `as` in front
-// and are no keywords; percentiles are counted, as engines differ in what they call one.
+// Statements use one SQL text for all engines: sums, minima, maxima, counts, averages, `case`, `group by`, `with` and
+// windows. Aliases follow `as` and are no keywords. Percentiles are computed by counting, because engines define them
+// differently.
 
-/** Text as SQL has it. */
 export function sqlText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** All runs of a project, by build: how many, when, and the sums of a measure and of its squares. */
+/**
+ * Returns the statement for all runs of a project by build: number, time, and the sums of a measure and of its squares.
+ */
 export function totalsByBuild(measure: FleetMeasure, project: string): string {
   const { ofRuns, key } = measure;
-  const known = ofRuns === undefined ? "v.amount" : `r.${ofRuns}`;
-  const value = `cast(${known} as double)`;
+  const column = ofRuns === undefined ? "v.amount" : `r.${ofRuns}`;
+  const value = `cast(${column} as double)`;
   const amounts =
     ofRuns === undefined
       ? ` left join amounts as v on v.run = r.run and v.measure = ${sqlText(key)} and v.site is null`
       : "";
   return `select r.build as build, min(r.commit_id) as commit_id, min(r.commit_time) as commit_time,
-    min(r.added) as added, count(*) as runs, count(${known}) as known,
+    min(r.added) as added, count(*) as runs, count(${column}) as known,
     sum(${value}) as total, sum(${value} * ${value}) as squares,
     max(case when r.clock = 'ms' then 1 else 0 end) as wall, max(case when r.sampled then 1 else 0 end) as sampled
   from runs as r${amounts} where r.project = ${sqlText(project)}
   group by r.build order by coalesce(min(r.commit_time), min(r.added)), min(r.added), r.build`;
 }
 
-/** The sums of a measure and of its squares by part (context, or place of waste), of the runs of some builds together. */
+/**
+ * Returns the statement for the sums of a measure and of its squares by part (context, or place of waste), over the
+ * runs of some builds.
+ */
 export function partsOfBuilds(measure: FleetMeasure, project: string, builds: readonly string[]): string {
   const { table, column, where } = measure.ofParts!;
   const among = builds.map(sqlText).join(", ");
@@ -40,7 +45,7 @@ export function partsOfBuilds(measure: FleetMeasure, project: string, builds: re
     group by p.run, p.site) as x group by x.part`;
 }
 
-/** A view of what contexts have by build: of the runs that have rows of their own, and of those that are summed up. */
+/** Returns the view of context figures by build: of the runs with rows of their own, and of the summed ones. */
 export function contextSums(columns: readonly string[]): string {
   const sums = columns.map((name) => {
     const value = `cast(m.${name} as double)`;
@@ -55,14 +60,13 @@ export function contextSums(columns: readonly string[]): string {
     union all select u.project, u.build, u.ctx, u.runs, ${rolled.join(", ")} from rollup as u`;
 }
 
-/** A question that a store is asked often. */
 export interface FleetQuestion {
   readonly name: string;
   readonly asks: string;
   readonly text: string;
 }
 
-/** The questions as text, for whoever asks another engine; names of columns are those of the store's tables. */
+/** Frequent questions as SQL text, for use with other engines; column names are those of the store's tables. */
 export const FLEET_QUESTIONS: readonly FleetQuestion[] = [
   {
     name: "peak-percentile",

@@ -2,7 +2,6 @@ import { pairRows } from "../diff/pair-rows.ts";
 import type { KeyFrame, PathKey } from "../diff/path-keys.ts";
 import type { FleetMeasure, StepLimit } from "./measures.ts";
 
-/** Samples of one measure: how many, their sum, and the sum of their squares. */
 export interface Samples {
   readonly count: number;
   readonly sum: number;
@@ -19,27 +18,26 @@ export function meanOf({ count, sum }: Samples): number {
   return count === 0 ? 0 : sum / count;
 }
 
-/** Of the samples, not of what they were drawn from: 0 for one. */
+/** Returns the variance of the samples themselves, not of their population: 0 for a single one. */
 export function varianceOf({ count, sum, squares }: Samples): number {
   return count === 0 ? 0 : Math.max(0, squares / count - (sum / count) ** 2);
 }
 
-/** Sums of large numbers are off in their last digits: so much of a mean is no spread. */
+/** Relative rounding error of sums of large numbers, below which a difference is no spread. */
 const ROUNDING = 1e-9;
 
-/** Whether all samples are one number. */
 function areEqual(samples: Samples): boolean {
   return Math.sqrt(varianceOf(samples)) <= Math.abs(meanOf(samples)) * Math.sqrt(ROUNDING);
 }
 
-/** Fewer samples than these say nothing of their spread. */
+/** Least number of samples for an estimate of their spread. */
 const LEAST_SAMPLES = 3;
-/** Of what only differs by chance, one in some 100,000 has so large a t where there are ten samples a side. */
+/** Least t of a change. By chance, one in some 100,000 has so large a t with ten samples a side. */
 const LEAST_T = 5;
 
 /**
- * How many standard errors the mean of `now` is above that of `before` (Welch's t, of samples whose spreads differ); undefined
- * for fewer than three samples a side.
+ * Returns by how many standard errors the mean of `now` is above that of `before` (Welch's t, for samples with
+ * different spreads); undefined for fewer than three samples a side.
  *
  * For example: ten runs with 100 ± 10, ten with 125 ± 10: 25 / √(100 / 9 + 100 / 9) = 5.3
  */
@@ -52,26 +50,25 @@ export function welchT(before: Samples, now: Samples): number | undefined {
   return difference / error;
 }
 
-/** Builds on each side of a step that count, at most: programs change in between for other reasons too. */
+/** Most builds on each side of a step that are compared, because programs also change for other reasons over time. */
 const WINDOW = 20;
 
-/** A step between two builds, one behind the other. */
 interface ChangePoint {
-  /** Index of the first build behind the step. */
   readonly at: number;
-  /** The builds that were compared: those from `first` on to before `at`, and those from `at` on to before `end`. */
+  /** Compared builds: from `first` to before `at`, and from `at` to before `end`. */
   readonly first: number;
   readonly end: number;
-  /** Undefined where all runs of a build are the same: then any difference is one. */
+  /** Undefined if all runs of a build are equal, so that any difference is a change. */
   readonly t: number | undefined;
 }
 
 /**
- * Between which builds a measure changed. Where all runs of a build give the same number, every difference counts. Else the mean of up
- * to twenty builds before a step is compared with that of as many behind it, up to the next step.
+ * Finds the builds between which a measure changed. If all runs of a build have the same number, every difference
+ * counts. Otherwise the mean of up to twenty builds before a step is compared with that of as many builds after it, up
+ * to the next step.
  *
  * @param builds in the order of their commits
- * @param isRepeatable whether one run of a build says what all say
+ * @param isRepeatable true if one run of a build represents all of them
  */
 export function changePoints(builds: readonly Samples[], isRepeatable: boolean): ChangePoint[] {
   if (isRepeatable && builds.every(areEqual))
@@ -104,27 +101,23 @@ function sumOf(builds: readonly Samples[], start: number, end: number): Samples 
   return builds.slice(start, end).reduce(addSamples, NO_SAMPLES);
 }
 
-/** One build of a project, with all its runs. */
 export interface BuildTotals {
   readonly build: string;
   readonly commit: string | undefined;
-  /** Milliseconds since 1970: of the commit, else of when the first run was added. */
+  /** Milliseconds since 1970 of the commit, else of the first run's addition. */
   readonly time: number;
   readonly isCommitKnown: boolean;
   readonly samples: Samples;
 }
 
-/** A frame of a part of a run. */
 export interface PartFrame extends KeyFrame {
-  /** What library it is of, in words. */
   readonly library?: string | undefined;
   readonly inlined?: boolean | undefined;
 }
 
-/** What a context, or a place, had in the runs of some builds. Runs that do not have it have 0 there. */
+/** Amounts of a context, or a place, in the runs of some builds. Runs without it count as 0. */
 export interface BuildPart {
   readonly key: bigint;
-  /** Innermost first. */
   readonly frames: readonly PartFrame[];
   readonly samples: Samples;
 }
@@ -134,21 +127,18 @@ export interface PartChange {
   readonly before: number;
   readonly now: number;
   readonly t: number | undefined;
-  /** How the two were found to be one: by the same path, or by functions whose lines have moved. */
+  /** Method of pairing: the same path, or functions whose lines have moved. */
   readonly matched: "exactly" | "by function" | "only here";
 }
 
-/** A change of the whole, and of the parts that made it. */
 export interface TrendStep {
   readonly at: number;
   readonly before: number;
   readonly now: number;
   readonly t: number | undefined;
-  /** The largest first. */
   readonly parts: readonly PartChange[];
 }
 
-/** A step that grew by more than a limit allows, of the limit's measure. */
 export interface FailedStep {
   readonly limit: StepLimit;
   readonly build: string;
@@ -159,15 +149,14 @@ export interface Trend {
   readonly project: string;
   readonly measure: FleetMeasure;
   readonly builds: readonly BuildTotals[];
-  /** Whether one run of a build stands for all. */
+  /** True if one run of a build represents all of them. */
   readonly isRepeatable: boolean;
   readonly steps: readonly TrendStep[];
   readonly failed: readonly FailedStep[];
-  /** Sentences: what the answer does not cover. */
   readonly notes: readonly string[];
 }
 
-/** The parts of a step: those that changed by more than noise, both ways, the largest first. */
+/** Returns the parts of a step that changed by more than noise, in either direction, the largest first. */
 export function changedParts(
   before: readonly BuildPart[],
   now: readonly BuildPart[],
@@ -195,7 +184,7 @@ export function changedParts(
   return changes.sort((a, b) => Math.abs(b.now - b.before) - Math.abs(a.now - a.before));
 }
 
-/** Equal keys are one part; what is left over on both sides is compared by functions and the order of lines. */
+/** Pairs parts: first by equal keys, then the rest by functions and the order of lines. */
 function pairs(
   before: readonly BuildPart[],
   now: readonly BuildPart[],
@@ -203,26 +192,28 @@ function pairs(
 ): { old: number | undefined; new: number | undefined }[] {
   const newer = new Map(now.map(({ key }, index) => [key, index]));
   const found: { old: number | undefined; new: number | undefined }[] = [];
-  const left: number[] = [];
+  const unmatched: number[] = [];
   for (const [old, { key }] of before.entries()) {
     const same = newer.get(key);
-    if (same === undefined) left.push(old);
+    if (same === undefined) unmatched.push(old);
     else found.push({ old, new: same });
     newer.delete(key);
   }
   const more = [...newer.values()];
   for (const { old, new: now_ } of pairRows(
-    [keysOf(left.map((index) => before[index]!))],
+    [keysOf(unmatched.map((index) => before[index]!))],
     [keysOf(more.map((index) => now[index]!))],
   )) {
     const [a] = old;
     const [b] = now_;
-    found.push({ old: a === undefined ? undefined : left[a], new: b === undefined ? undefined : more[b] });
+    found.push({
+      old: a === undefined ? undefined : unmatched[a],
+      new: b === undefined ? undefined : more[b],
+    });
   }
   return found;
 }
 
-/** The steps that grow by more than a limit allows. */
 export function failedSteps({ steps, builds }: Trend, limit: StepLimit): FailedStep[] {
   const { amount, isPercent } = limit;
   return steps.flatMap(({ at, before, now }) => {
@@ -232,7 +223,7 @@ export function failedSteps({ steps, builds }: Trend, limit: StepLimit): FailedS
   });
 }
 
-/** What a step compares: the builds in front of it, and those from it on. */
+/** Returns the compared builds of a step: those before it, and those from it on. */
 export function sidesOf(
   builds: readonly BuildTotals[],
   { at, first, end }: ChangePoint,

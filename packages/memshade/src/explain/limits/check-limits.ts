@@ -16,50 +16,44 @@ import type { Chosen, LimitMeasure, Measured, PlaceAmount } from "./measure.ts";
 import type { MeasuredPlace } from "./measured-place.ts";
 import { choosesPlace, type PlaceFilter } from "./place-filter.ts";
 
-/** A run, and how it is named in messages. */
 export interface CheckedRun {
   readonly name: string;
   readonly tools: RecordedTools;
   readonly facts?: RunFacts | undefined;
 }
 
-/** Places that do not count, and why. */
 export interface PlaceSuppression {
-  /** Words of measures; undefined: for all. */
   readonly measures?: readonly string[] | undefined;
   readonly filters: readonly PlaceFilter[];
   readonly reason: string;
-  /** Where it was written: `budget.yaml:7`. */
+  /** Position of the suppression: `budget.yaml:7`. */
   readonly place: string;
 }
 
-/** The place that has most of what a limit is about. */
 export interface Contributor {
   readonly place: MeasuredPlace;
   readonly amount: number;
-  /** Against a baseline: what it has there. */
+  /** Amount in the baseline, if the limit has one. */
   readonly before?: number | undefined;
 }
 
-/** A limit and what a run has. Amounts are in the measure's unit. */
+/** Limit and the run's figures. Amounts are in the measure's unit. */
 export interface CheckedLimit {
   readonly limit: Limit;
   readonly measure: LimitMeasure;
-  /** It holds, whatever may be missing in the figures. */
+  /** True if the limit holds, whatever may be missing in the figures. */
   readonly passed: boolean;
-  /** Why it is not known whether it holds, as ends of sentences; empty where that is known. */
+  /** Reasons why the result is unknown, as ends of sentences; empty if it is known. */
   readonly undecided: readonly string[];
-  /** Between which two values what the run had is: one where it was counted. */
+  /** Range of the run's true value: a single value if it was counted. */
   readonly range: Range;
   readonly value: number;
-  /** What it was compared with: percentages are worked out. */
+  /** Compared value, with percentages converted. */
   readonly allowed: number;
-  /** What limits in percent are a part of. */
   readonly whole?: number | undefined;
   readonly baseline?: number | undefined;
-  /** Undefined where nothing of it has a place. */
   readonly most?: Contributor | undefined;
-  /** Whether filters chose anything; undefined without filters. */
+  /** True if the filters choose any place; undefined without filters. */
   readonly choosesAny?: boolean | undefined;
   readonly suppressed: readonly { readonly suppression: PlaceSuppression; readonly amount: number }[];
 }
@@ -67,7 +61,7 @@ export interface CheckedLimit {
 /**
  * Compares a run with limits.
  *
- * @throws UserError where a limit cannot be decided: its measure is none or was not recorded, or there is no baseline
+ * @throws UserError if a limit cannot be decided: its measure is unknown or was not recorded, or there is no baseline
  */
 export function checkLimits(
   run: CheckedRun,
@@ -99,12 +93,12 @@ class LimitCheck {
 
   result(run: CheckedRun, baseline: CheckedRun | undefined): CheckedLimit {
     const { amount, from, relation, text } = this.#limit;
-    const now = this.#of(this.#measure, run);
+    const now = this.#count(this.#measure, run);
     if (from === undefined) {
       const whole = amount.isPercent ? this.#whole(run) : undefined;
       const parts = whole === undefined ? undefined : wholeRange(whole, amount.value);
       const allowed = parts ?? { least: amount.value, most: amount.value };
-      // A part of nothing is none of it.
+      // A part of 0 is 0 percent.
       const holds =
         whole?.range.most === 0
           ? compare(0, relation, amount.value)
@@ -122,14 +116,14 @@ class LimitCheck {
     const differs = this.#measure.differs?.(baseline.tools, run.tools);
     if (differs !== undefined)
       throw new UserError(`"${text}" cannot be decided against ${baseline.name}: ${differs}`);
-    const before = this.#of(this.#measure, baseline);
+    const before = this.#count(this.#measure, baseline);
     const stepped = (value: number): number => {
       const step = amount.isPercent ? (value * amount.value) / 100 : amount.value;
       return from === "above" ? value + step : value - step;
     };
     const ends = [stepped(before.range.least), stepped(before.range.most)];
     const allowed = { least: Math.min(...ends), most: Math.max(...ends) };
-    // Where growth is allowed, none is fine: also none of nothing.
+    // Growth limits allow an unchanged value, even if it is 0.
     const isUnchanged =
       from === "above" &&
       amount.value > 0 &&
@@ -154,18 +148,16 @@ class LimitCheck {
     return { limit: this.#limit, measure: this.#measure, value, range, choosesAny, suppressed };
   }
 
-  /** What a part in percent is of. */
   #whole(run: CheckedRun): Known {
     const { partOf, id, unit } = this.#measure;
     if (partOf === undefined)
       throw new UserError(`"${this.#limit.text}": ${id} is no part of anything: give it in ${unit}`);
-    const of = limitMeasure(partOf);
-    const chosen = of === this.#measure ? undefined : this.#chosen();
-    return this.#known(of, run, this.#measured(of, run, chosen), chosen);
+    const wholeMeasure = limitMeasure(partOf);
+    const chosen = wholeMeasure === this.#measure ? undefined : this.#chosen();
+    return this.#bounded(wholeMeasure, run, this.#measured(wholeMeasure, run, chosen), chosen);
   }
 
-  /** An amount with what may be missing in it, or too much. */
-  #known(
+  #bounded(
     measure: LimitMeasure,
     { tools, facts = {} }: CheckedRun,
     { amount, isLowerBound }: Measured,
@@ -190,34 +182,34 @@ class LimitCheck {
     return filters.length === 0 ? undefined : (place) => choosesPlace(filters, place);
   }
 
-  #of(measure: LimitMeasure, run: CheckedRun): Counted {
+  #count(measure: LimitMeasure, run: CheckedRun): Counted {
     const chosen = this.#chosen();
-    const all = this.#measured(measure, run, chosen);
+    const total = this.#measured(measure, run, chosen);
     const amounts = this.#suppressions.map(() => 0);
     if (amounts.length === 0)
       return {
-        ...all,
-        ...this.#known(measure, run, all, chosen),
+        ...total,
+        ...this.#bounded(measure, run, total, chosen),
         suppressed: [],
-        choosesAny: chosen && all.places.length > 0,
+        choosesAny: chosen && total.places.length > 0,
       };
     const isSuppressed = (place: MeasuredPlace) =>
       this.#suppressions.findIndex(({ filters }) => choosesPlace(filters, place));
-    const left: PlaceAmount[] = [];
-    for (const each of all.places) {
+    const included: PlaceAmount[] = [];
+    for (const each of total.places) {
       const by = isSuppressed(each.place);
-      if (by < 0) left.push(each);
+      if (by < 0) included.push(each);
       else amounts[by]! += each.amount;
     }
     const taken = amounts.reduce((sum, amount) => sum + amount, 0);
     return {
-      ...this.#known(measure, run, { ...all, amount: all.amount - taken }, chosen),
-      places: left,
-      at: all.at,
+      ...this.#bounded(measure, run, { ...total, amount: total.amount - taken }, chosen),
+      places: included,
+      at: total.at,
       suppressed: this.#suppressions
         .map((suppression, index) => ({ suppression, amount: amounts[index]! }))
         .filter(({ amount }) => amount > 0),
-      choosesAny: chosen && all.places.length > 0,
+      choosesAny: chosen && total.places.length > 0,
     };
   }
 
@@ -278,7 +270,7 @@ function compare(value: number, relation: Relation, allowed: number): boolean {
 
 const AMOUNT: PlaceMeasure = { id: "amount", combine: "sum" };
 
-/** The sites that amounts are at: contexts of one line are one. */
+/** Groups amounts by site: contexts with the same line are one. */
 function sitesOf(amounts: readonly PlaceAmount[]): {
   table: PlaceTable;
   placeOf: ReadonlyMap<PlaceFrame, MeasuredPlace>;
@@ -305,7 +297,6 @@ function most({ value, places, at }: Counted): Contributor | undefined {
   return at?.path[0] === undefined ? undefined : { place: at, amount: value };
 }
 
-/** The site that has grown most; undefined where none has. */
 function grewMost(before: readonly PlaceAmount[], now: readonly PlaceAmount[]): Contributor | undefined {
   const [old, fresh] = [sitesOf(before), sitesOf(now)];
   const { pairs, changes } = diffPlaces([old.table], [fresh.table]);

@@ -29,20 +29,17 @@ import type { Relation } from "./limit.ts";
 import { added, type Chosen, type LimitMeasure, type Measured, type PlaceAmount } from "./measure.ts";
 import { findingPlace, placesOfRows, workingSetPlace } from "./measured-place.ts";
 
-/** Between these two is what a run really had. */
 export interface Range {
   readonly least: number;
   readonly most: number;
 }
 
-/** All that is known of a run beside its figures. */
 export interface RunFacts {
   readonly end?: RunEnd | undefined;
-  /** What the recorder knew. */
   readonly bounds?: readonly Bound[] | undefined;
 }
 
-/** Which figures of a run are no exact counts, and why. */
+/** Returns the figures of a run that are not exact counts, and the reasons. */
 export function boundsOfRun({ heap }: RecordedTools, { end, bounds = [] }: RunFacts): Bound[] {
   return [...bounds, ...(heap === undefined ? [] : boundsOfHeap(heap)), ...boundsOfEnd(end)];
 }
@@ -101,7 +98,9 @@ function boundsOfHeap(heap: HeapProfile): Bound[] {
   ];
 }
 
-/** A profile that was taken while the program ran tells of that moment, as was asked. */
+/**
+ * Returns the bounds of an abnormal end. A profile taken during the run describes the requested moment and has none.
+ */
 function boundsOfEnd(end: RunEnd | undefined): Bound[] {
   switch (end?.kind) {
     case "signal":
@@ -114,7 +113,6 @@ function boundsOfEnd(end: RunEnd | undefined): Bound[] {
   }
 }
 
-/** The bounds that a measure has, of the whole run or by place. */
 export function boundsOfMeasure(
   { figures }: LimitMeasure,
   bounds: readonly Bound[],
@@ -126,16 +124,15 @@ export function boundsOfMeasure(
   );
 }
 
-/** Between which values a measure is. */
 export function rangeOf(value: number, { unit }: LimitMeasure, bounds: readonly Bound[]): Range {
-  // What is divided by something else that is not known either.
+  // The divisor of a quotient is inexact too.
   const isQuotient = unit === "accessesPerByte" || unit === "clock" || unit === "part";
   const has = (kind: Bound["are"]) =>
     bounds.some(({ are }) => are === kind || are === "either" || isQuotient);
   return { least: has("most") ? 0 : value, most: has("least") ? Number.POSITIVE_INFINITY : value };
 }
 
-/** What a comparison says of all values between two; undefined: of some it holds, of some it does not. */
+/** Compares all values of two ranges; undefined if the comparison holds only for some of them. */
 export function compareRange(range: Range, relation: Relation, allowed: Range): boolean | undefined {
   switch (relation) {
     case "<":
@@ -156,12 +153,10 @@ export function compareRange(range: Range, relation: Relation, allowed: Range): 
   }
 }
 
-/** The figures that findings are made of. */
 const FOUND_FIGURES: readonly Figure[] = FIGURES.filter(
   (figure) => figure !== "lines" && figure !== "accesses" && figure !== "allocated",
 );
 
-/** What a run needs to have data that findings are made of. */
 const NEEDS: { readonly [Source in FindingSource]: string } = {
   heap: "a run with --tool heap or alloc",
   use: "a run with --tool heap",
@@ -170,13 +165,13 @@ const NEEDS: { readonly [Source in FindingSource]: string } = {
   objects: "a run of a module with garbage-collected objects, recorded with --tool objects",
 };
 
-const known = new WeakMap<RecordedTools, readonly Finding[]>();
+const cache = new WeakMap<RecordedTools, readonly Finding[]>();
 
 function findingsOf(run: RecordedTools): readonly Finding[] {
-  let findings = known.get(run);
+  let findings = cache.get(run);
   if (findings === undefined) {
     findings = findsAnything(run) ? runFindings(run, Number.POSITIVE_INFINITY) : [];
-    known.set(run, findings);
+    cache.set(run, findings);
   }
   return findings;
 }
@@ -189,7 +184,7 @@ function hasSource(run: RecordedTools, source: FindingSource): boolean {
 
 type Kind = Pick<FindingKind, "kind" | "sources">;
 
-/** The findings of a run, one each. */
+/** Counts the findings of some kinds, one each. */
 function ofKinds(kinds: readonly Kind[]): LimitMeasure["measure"] {
   return (run, chosen) => {
     if (!kinds.some(({ sources }) => sources.some((source) => hasSource(run, source)))) return undefined;
@@ -200,17 +195,17 @@ function ofKinds(kinds: readonly Kind[]): LimitMeasure["measure"] {
   };
 }
 
-/** Findings that another tool has too are known without the heap. */
+/** Returns why findings are unknown. Kinds that another tool also finds are known without the heap. */
 function unknownOf(kinds: readonly Kind[]): LimitMeasure["unknown"] {
   const sources = [...new Set(kinds.flatMap(({ sources }) => sources))];
-  const others = sources.filter((source) => !OF_BLOCKS.includes(source));
+  const otherSources = sources.filter((source) => !OF_BLOCKS.includes(source));
   return (run) =>
-    others.length < sources.length && !others.some((source) => hasSource(run, source))
+    otherSources.length < sources.length && !otherSources.some((source) => hasSource(run, source))
       ? whyHeapUnknown(run)
       : undefined;
 }
 
-/** `findings`, and each kind of them by its own word, unless others have that. */
+/** Returns `findings`, and a measure for each kind of finding, unless its word is taken. */
 function findingMeasures(taken: ReadonlySet<string>): LimitMeasure[] {
   return [
     {
@@ -225,39 +220,37 @@ function findingMeasures(taken: ReadonlySet<string>): LimitMeasure[] {
       measure: ofKinds(KINDS),
     },
     ...KINDS.filter(({ kind }) => !taken.has(kind)).map(
-      (one): LimitMeasure => ({
-        id: one.kind,
+      (findingKind): LimitMeasure => ({
+        id: findingKind.kind,
         also: [],
         figures: FOUND_FIGURES,
         tool: "findings",
         unit: "findings",
-        meaning: `findings of the kind ${one.kind} (memshade explain ${one.kind})`,
-        needs: [NEEDS[one.sources[0]!], ...one.sources.slice(1)].join(" or "),
-        unknown: unknownOf([one]),
-        measure: ofKinds([one]),
+        meaning: `findings of the kind ${findingKind.kind} (memshade explain ${findingKind.kind})`,
+        needs: [NEEDS[findingKind.sources[0]!], ...findingKind.sources.slice(1)].join(" or "),
+        unknown: unknownOf([findingKind]),
+        measure: ofKinds([findingKind]),
       }),
     ),
   ];
 }
 
-/** Measures whose places are others than those of rows, by their words. */
+/** Measures whose places do not come from rows, by word. */
 const OWN_PLACES: Readonly<Record<string, LimitMeasure["measure"] | undefined>> = {
   workingset: largestInterval,
 };
 
-const OF_TOOLS: readonly LimitMeasure[] = MEASURES.map((one) => ({
-  ...one,
-  also: wordsOf(one, "check").slice(1),
-  measure: OWN_PLACES[one.id] ?? ((run, chosen) => measured(one, run, chosen)),
+const OF_TOOLS: readonly LimitMeasure[] = MEASURES.map((declared) => ({
+  ...declared,
+  also: wordsOf(declared, "check").slice(1),
+  measure: OWN_PLACES[declared.id] ?? ((run, chosen) => measured(declared, run, chosen)),
 }));
 
-/** All that limits can be set for. */
 export const LIMIT_MEASURES: readonly LimitMeasure[] = [
   ...OF_TOOLS,
   ...findingMeasures(new Set(OF_TOOLS.flatMap(({ id, also }) => [id, ...also]))),
 ];
 
-/** @throws UserError for words that are none */
 export function limitMeasure(word: string): LimitMeasure {
   const found = LIMIT_MEASURES.find(({ id, also }) => id === word || also.includes(word));
   if (found !== undefined) return found;
@@ -275,8 +268,8 @@ function measured(
   if (typeof combine === "object") {
     const [over, under] = [combine.of, combine.by].map((id) => measured(measure(id), run, chosen));
     if (over === undefined || under === undefined) return undefined;
-    const ratio = (of: number, by: number) =>
-      by === 0 ? 0 : combine.isRest === true ? 1 - of / by : of / by;
+    const ratio = (dividend: number, divisor: number) =>
+      divisor === 0 ? 0 : combine.isRest === true ? 1 - dividend / divisor : dividend / divisor;
     return {
       amount: ratio(over.amount, under.amount),
       places: over.places.map(({ place, amount }, index) => ({
@@ -288,18 +281,18 @@ function measured(
   const [stacks, amounts] = [stacksOf(tool, run), column(run)];
   if (stacks === undefined || amounts === undefined) return undefined;
   if (chosen !== undefined && amounts.isUnplaced === true) return undefined;
-  // Estimates, and parts of what several callers made, are no whole numbers; a clock may have parts of its unit.
+  // Estimates and shares are fractional. Only a clock may have parts of its unit.
   const whole = unit === "clock" ? (amount: number) => amount : Math.round;
   const places = placesOfRows(stacks).map((place, row) => ({ place, amount: Number(amounts.amounts[row]) }));
-  const all = added(places, chosen, amounts.rest);
+  const total = added(places, chosen, amounts.rest);
   return {
-    amount: whole(all.amount),
-    places: all.places.map(({ place, amount }) => ({ place, amount: whole(amount) })),
+    amount: whole(total.amount),
+    places: total.places.map(({ place, amount }) => ({ place, amount: whole(amount) })),
     isLowerBound: amounts.isLowerBound,
   };
 }
 
-/** Bytes of the largest interval; of chosen places, of the interval in which their blocks have most. */
+/** Returns the bytes of the largest interval; for chosen places, of the interval in which their blocks have most. */
 function largestInterval({ workingset }: RecordedTools, chosen: Chosen): Measured | undefined {
   if (workingset === undefined) return undefined;
   const found = workingset.instances.map((instance) =>
@@ -314,7 +307,7 @@ function largestInterval({ workingset }: RecordedTools, chosen: Chosen): Measure
   );
 }
 
-/** The largest interval, and who had its lines, or the place in which it ended. */
+/** Returns the largest interval, and the owners of its lines or the place at its end. */
 function wholeInterval(profile: WorkingSetProfile, instance: InstanceWorkingSet): Measured | undefined {
   const { lineBytes, modules } = profile;
   const lines = instance.levels[0]?.counts.lines;
@@ -335,10 +328,10 @@ function ownersOfInterval(
   const { owners } = instance;
   if (owners === undefined) return undefined;
   const intervals = owners.levels.find(({ factor }) => factor === 1)?.intervals ?? [];
-  const all = intervals.map((_, interval) =>
+  const intervalBytes = intervals.map((_, interval) =>
     added(placesOfInterval(profile, instance, owners, interval), chosen),
   );
-  return all.reduce((most, measured) => (measured.amount > most.amount ? measured : most), {
+  return intervalBytes.reduce((most, measured) => (measured.amount > most.amount ? measured : most), {
     amount: 0,
     places: [],
   });

@@ -5,22 +5,19 @@ import { FILTER_KEYS, type PlaceFilter, parseFilter } from "./place-filter.ts";
 const RELATIONS = ["<=", "<", "=", ">=", ">"] as const;
 export type Relation = (typeof RELATIONS)[number];
 
-/** What a measure of a run must be: `peak<8MiB`, `left[file=src/tile.c]=0`, `dead<5%`, `peak<+5%`. */
+/** Condition for a measure of a run: `peak<8MiB`, `left[file=src/tile.c]=0`, `dead<5%`, `peak<+5%`. */
 export interface Limit {
-  /** As it was written, without spaces around it. */
+  /** Original text, trimmed. */
   readonly text: string;
-  /** The word of a measure. */
   readonly measure: string;
   /** Empty: the whole run. */
   readonly filters: readonly PlaceFilter[];
   readonly relation: Relation;
-  /** In the measure's unit; in a hundredth of something else where it says so. */
   readonly amount: Amount;
-  /** Whether the amount counts from what a baseline has, and in which direction. */
+  /** Direction, if the amount is relative to a baseline. */
   readonly from?: "above" | "below" | undefined;
 }
 
-/** @throws UserError if it is none */
 export function parseLimit(text: string): Limit {
   const trimmed = text.trim();
   const [, measure, brackets, relation, sign, number] =
@@ -45,10 +42,10 @@ export function parseLimit(text: string): Limit {
 }
 
 /**
- * The limit of a pair as objects have them: `peak: "8 MiB"` is at most that, and so are numbers; a text may begin with
- * another relation, as in `dead: "<5%"`.
+ * Parses a limit in the form of an object's member: `peak: "8 MiB"` means at most that, and so do numbers. A text may
+ * begin with another relation, as in `dead: "<5%"`.
  *
- * @throws UserError if it is none
+ * @throws UserError if the pair is no limit
  */
 export function limitOfPair(key: string, value: string | number): Limit {
   const text = String(value).trim();

@@ -6,25 +6,21 @@ import type { Finding } from "../findings/index.ts";
 import { once } from "../measures/measure.ts";
 import { insidePlace, type MeasuredStacks, placePath, type RowsOf } from "../measures/measured-stacks.ts";
 
-/** A frame with what limits choose it by. */
 export interface LimitFrame extends PlaceFrame {
-  /** What library its code is of, in words. */
   readonly library?: string | undefined;
 }
 
-/** Where some of a measure is. */
+/** Place with a part of a measure. */
 export interface MeasuredPlace {
-  /** The program's own frame, then its callers, outwards; empty for what is no code. */
+  /** Program's own frame, then its callers, outwards; empty for an owner that is not code. */
   readonly path: readonly LimitFrame[];
-  /** What the own frame called in libraries, innermost first. */
+  /** Frames in libraries below the own frame, innermost first. */
   readonly inside?: readonly LimitFrame[] | undefined;
-  /** Of a finding. */
   readonly kind?: Finding["kind"] | undefined;
-  /** The finding. */
   readonly finding?: Finding | undefined;
 }
 
-/** The place of each row. What is no code has none. */
+/** Returns the place of each row. Rows that are not code have none. */
 export const placesOfRows = once((measured: MeasuredStacks): readonly MeasuredPlace[] => {
   const { modules, stacks, rows, sites } = measured;
   const frames = stacks.frames.map(
@@ -45,7 +41,6 @@ export const placesOfRows = once((measured: MeasuredStacks): readonly MeasuredPl
   });
 });
 
-/** The place of a call stack of the working set. */
 export function workingSetPlace(stack: readonly StackFrame[], module: string | undefined): MeasuredPlace {
   return splitAtOwn(
     stack.map(({ name, file, line, offset, library }) => ({
@@ -59,13 +54,12 @@ export function workingSetPlace(stack: readonly StackFrame[], module: string | u
   );
 }
 
-/** The place of a finding. */
 export function findingPlace(finding: Finding): MeasuredPlace {
   const { path, via } = finding.place;
   return { path, inside: via === undefined ? [] : [via], kind: finding.kind, finding };
 }
 
-/** The program's own frame first, and what it called in libraries apart. */
+/** Separates a path into the program's own frame with its callers, and the library frames below it. */
 export function splitAtOwn(frames: readonly LimitFrame[]): MeasuredPlace {
   const path = fromOwn(frames).stack;
   return { path, inside: frames.slice(0, frames.length - path.length) };

@@ -3,27 +3,24 @@ import { globPattern } from "../analyses/glob.ts";
 import type { PlaceFrame } from "../findings/finding-kind.ts";
 import type { MeasuredPlace } from "./measured-place.ts";
 
-/** What places are chosen by. */
 export const FILTER_KEYS = ["function", "file", "package", "module", "under", "kind"] as const;
 export type FilterKey = (typeof FILTER_KEYS)[number];
 
-/** Chooses places: `file=src/tile.c`, `function=parse*`. */
+/** Filter of places: `file=src/tile.c`, `function=parse*`. */
 export interface PlaceFilter {
   readonly key: FilterKey;
-  /** With `*` and `?`. */
   readonly glob: string;
 }
 
-/** Undefined for what is none. */
 export function parseFilter(text: string): PlaceFilter | undefined {
   const [, name, glob] = /^\s*([a-z]+)\s*=\s*(.*?)\s*$/s.exec(text) ?? [];
-  const key = FILTER_KEYS.find((known) => known === name);
+  const key = FILTER_KEYS.find((candidate) => candidate === name);
   return key === undefined || glob === undefined || glob === "" ? undefined : { key, glob };
 }
 
 /**
- * Whether all filters choose a place. All but `under` look at the code that names it and at what that called in
- * libraries on the way; `under` looks at the functions that led there, too.
+ * Returns true if all filters choose a place. All keys but `under` refer to the code that names the place and to the
+ * library code that it called. `under` also refers to its callers.
  */
 export function choosesPlace(filters: readonly PlaceFilter[], place: MeasuredPlace): boolean {
   return filters.every(({ key, glob }) => chooses(key, globPattern(glob), place));
@@ -31,18 +28,18 @@ export function choosesPlace(filters: readonly PlaceFilter[], place: MeasuredPla
 
 function chooses(key: FilterKey, pattern: RegExp, place: MeasuredPlace): boolean {
   const { path, inside = [], kind } = place;
-  const there = [...inside, ...path.slice(0, 1)];
+  const frames = [...inside, ...path.slice(0, 1)];
   switch (key) {
     case "function":
-      return there.some((frame) => namesOf(frame).some((name) => pattern.test(name)));
+      return frames.some((frame) => namesOf(frame).some((name) => pattern.test(name)));
     case "under":
       return [...inside, ...path].some((frame) => namesOf(frame).some((name) => pattern.test(name)));
     case "file":
-      return there.some(({ file }) => file !== undefined && endsOf(file).some((end) => pattern.test(end)));
+      return frames.some(({ file }) => file !== undefined && endsOf(file).some((end) => pattern.test(end)));
     case "package":
-      return there.some((frame) => packagesOf(frame).some((name) => pattern.test(name)));
+      return frames.some((frame) => packagesOf(frame).some((name) => pattern.test(name)));
     case "module":
-      return there.some(({ module }) => module !== undefined && pattern.test(module));
+      return frames.some(({ module }) => module !== undefined && pattern.test(module));
     case "kind":
       return kind !== undefined && pattern.test(kind);
     default:
@@ -54,7 +51,7 @@ function namesOf({ function: name }: PlaceFrame): string[] {
   return name === undefined ? [] : [name, mainName(name), bareName(name)];
 }
 
-/** A path with any number of its folders left out from the start: `src/tile.c` is `/build/app/src/tile.c` too. */
+/** Returns a path and all of its ends after a slash, so that `src/tile.c` matches `/build/app/src/tile.c`. */
 function endsOf(file: string): string[] {
   const path = file.replace(/^file:\/\//, "").replaceAll("\\", "/");
   const ends = [path];
@@ -63,14 +60,14 @@ function endsOf(file: string): string[] {
   return ends;
 }
 
-/** npm packages and crates by the paths of their files. */
+/** Patterns of npm packages, crates and Go modules in file paths. */
 const PACKAGE_PATHS = [
   /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\//g,
   /(?:^|\/)\.?cargo\/(?:registry\/src|git\/checkouts)\/[^/]+\/(.+?)-\d[^/]*\//g,
   /(?:^|\/)pkg\/mod\/(.+?)@v[^/]*\//g,
 ];
 
-/** The package of a frame, by its file; and the library that its code is of, in the words of reports. */
+/** Returns the package of a frame, by its file, and the name of its library in reports. */
 function packagesOf({ file, library }: PlaceFrame & { readonly library?: string | undefined }): string[] {
   const path = file?.replaceAll("\\", "/") ?? "";
   const found = PACKAGE_PATHS.flatMap((pattern) => [...path.matchAll(pattern)].map(([, name]) => name!));

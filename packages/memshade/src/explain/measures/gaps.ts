@@ -11,10 +11,10 @@ import { isNameless } from "../findings/places.ts";
 const NAMELESS =
   "The code that allocates has neither names nor lines, and findings of its blocks need one: build with names (docs/guides/names.md).";
 
-/** Some blocks stand out if they are no more than this part of all. */
+/** Largest part of all blocks that counts as few blocks. */
 const FEW = 1 / 100;
 
-/** Sentences: all that a reader must know before trusting the numbers. */
+/** Returns sentences about everything that a reader must know before trusting the numbers. */
 export function gapsOf(profile: HeapProfile): string[] {
   const { allocations, inContexts } = heapTotals(profile);
   const gaps = [...profile.description.notTracked];
@@ -33,11 +33,11 @@ export function gapsOf(profile: HeapProfile): string[] {
       `Counters of accesses stop at ${profile.description.counterLimit} for each ` +
         `${profile.description.granuleBytes} bytes of a block, and some may be full: what they count is that or more.`,
     );
-  // What brings names of native programs stands there already.
+  // Native programs already have a sentence about missing names.
   if (isNameless(profile) && !isOfNativeProgram(profile)) gaps.push(NAMELESS);
   gaps.push(...heapsInBlocks(profile), ...suppressedInWords(profile));
   const sentences = new Set(gaps);
-  // What several tools say of a module, one with its name and one without, is said once.
+  // A sentence that several tools have, with and without the module's name, is printed once.
   const isRepeated = (gap: string) =>
     profile.modules.some(
       ({ name }) => gap.startsWith(`${name}: `) && sentences.has(gap.slice(name.length + 2)),
@@ -45,7 +45,7 @@ export function gapsOf(profile: HeapProfile): string[] {
   return [...sentences].filter((gap) => !isRepeated(gap));
 }
 
-/** What must be known of two profiles before they are compared; what is so for one of them alone says for which. */
+/** Returns the gaps of two profiles before a comparison; gaps of only one profile name it. */
 export function gapsOfBoth(older: readonly string[], newer: readonly string[]): string[] {
   const [old, now] = [new Set(older), new Set(newer)];
   return [
@@ -54,10 +54,12 @@ export function gapsOfBoth(older: readonly string[], newer: readonly string[]): 
   ];
 }
 
-/** Programs that keep a heap of their own take memory for it by pages at least. */
+/** Least size of a program's own heap: such programs allocate at least pages. */
 const PAGE_BYTES = 65536;
 
-/** A heap that consists of one block, or of a few among many, may well be one that the program cuts up itself. */
+/**
+ * Returns a sentence if the heap consists of one block, or of a few among many, which the program may subdivide itself.
+ */
 function heapsInBlocks(profile: HeapProfile): string[] {
   const dominant = dominantBlocks(profile);
   if (dominant === undefined || dominant.peakBlocks === 1 || dominant.bytes < PAGE_BYTES) return [];
@@ -65,25 +67,28 @@ function heapsInBlocks(profile: HeapProfile): string[] {
   const further = profile.modules.flatMap(({ allocator }) => allocator?.further ?? []);
   const searched = profile.modules.some(({ allocator }) => allocator !== undefined && isFound(allocator.how));
   const isFew = blocks === 1 || (further.length > 0 && blocks <= peakBlocks * FEW);
-  // Allocators of native programs are those that the dynamic linker knows.
+  // Allocators of native programs are those known to the dynamic linker.
   if (!searched || !isFew || isOfNativeProgram(profile)) return [];
   const share = `${formatPercent(bytes, peakBytes)} of the peak`;
-  const what =
+  const sentence =
     blocks === 1
       ? `One block of ${formatBytes(bytes)} is ${share}. If the program cuts it up itself, what lies in it is not told apart`
       : `${groupDigits(blocks)} blocks with ${formatBytes(bytes)} are ${share}. If the program cuts them up itself, what lies in them is not told apart`;
   if (further.length === 0)
-    return [`${what}: --allocator malloc=NAME|#INDEX,free=NAME|#INDEX names who does.`];
-  const [first, ...others] = further.map((text) => `--allocator ${quoted(text)}`);
-  const or = others.length === 0 ? "" : ` Others that may: ${others.join("; ")}.`;
-  return [`${what}; these functions look like they do: ${first}.${or}`];
+    return [`${sentence}: --allocator malloc=NAME|#INDEX,free=NAME|#INDEX names who does.`];
+  const [first, ...otherPairs] = further.map((text) => `--allocator ${quoted(text)}`);
+  const or = otherPairs.length === 0 ? "" : ` Others that may: ${otherPairs.join("; ")}.`;
+  return [`${sentence}; these functions look like they do: ${first}.${or}`];
 }
 
 const quoted = (text: string) => (/^[\w=:,.]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 const isFound = (how: RunAllocator["how"]) => how !== "option" && how !== "none";
 
-/** What suppressions took out of the leaks, each with its reason, and those that fit nothing. */
+/**
+ * Returns sentences about the leaks that suppressions removed, with their reasons, and about suppressions without a
+ * match.
+ */
 function suppressedInWords({ description }: HeapProfile): string[] {
   return (description.suppressed ?? []).map(({ suppression, paths, blocks, bytes }) => {
     const { name, place, reason } = suppression;

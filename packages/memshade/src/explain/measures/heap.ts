@@ -21,7 +21,7 @@ import type { Column, MeasuredFrame, MeasuredStacks, RowGroups } from "./measure
 const HEAP = "a run with --tool heap";
 const HEAP_OR_ALLOC = "a run with --tool heap or alloc";
 
-/** The contexts of a heap profile in their order. A path leads to the frame that names its site. */
+/** Returns the contexts of a heap profile as rows. A row's site is the frame that names it. */
 const heapStacks = once((profile: HeapProfile): MeasuredStacks => {
   const { contexts, description, modules, stacks } = profile;
   return {
@@ -62,7 +62,7 @@ function frameOf(profile: HeapProfile, frame: IndexIntoFrameTable): MeasuredFram
   const [name, module] = [functions.name[row]!, functions.module[row]!];
   const file = frames.file[frame]!;
   const isInModule = module !== NONE;
-  // A number of native code says the module itself.
+  // A number in native code already names the module.
   const isTelling =
     modules.length < 2 ||
     (name === NONE
@@ -98,7 +98,6 @@ function ofSite(profile: HeapProfile, field: SiteField, total?: number): Column 
   return amounts && withWhole(amounts, total);
 }
 
-/** `whole`: of the run, where it counted that. */
 function withWhole(amounts: Column["amounts"], whole: number | undefined): Column {
   if (whole === undefined) return { amounts };
   let sum = 0;
@@ -106,13 +105,13 @@ function withWhole(amounts: Column["amounts"], whole: number | undefined): Colum
   return { amounts, rest: whole - sum };
 }
 
-/** What is live at the end, without what suppressions took out. */
-function left(profile: HeapProfile, what: "Bytes" | "Blocks"): Column | undefined {
-  const live = ofSite(profile, `live${what}`, profile.description.totals?.[`live${what}`]);
-  const suppressed = profile.contexts.site?.[`suppressed${what}`];
+/** Returns the live blocks at the end, without suppressed ones. */
+function liveUnsuppressed(profile: HeapProfile, quantity: "Bytes" | "Blocks"): Column | undefined {
+  const live = ofSite(profile, `live${quantity}`, profile.description.totals?.[`live${quantity}`]);
+  const suppressed = profile.contexts.site?.[`suppressed${quantity}`];
   if (live === undefined || suppressed === undefined || suppressed.every((amount) => amount === 0))
     return live;
-  const whole = what === "Bytes" ? "totalSize" : "allocCount";
+  const whole = quantity === "Bytes" ? "totalSize" : "allocCount";
   const varianceIn = variancesIn(profile.contexts, live.amounts, whole);
   const amounts = suppressed.map((amount, row) => Number(live.amounts[row]) - amount);
   if (varianceIn !== undefined)
@@ -123,25 +122,27 @@ function left(profile: HeapProfile, what: "Bytes" | "Blocks"): Column | undefine
   return { amounts, rest: live.rest };
 }
 
-/** Those that lost blocks lead to are lost too. */
-function lost(profile: HeapProfile, what: "bytes" | "blocks"): Column | undefined {
+function lost(profile: HeapProfile, quantity: "bytes" | "blocks"): Column | undefined {
   const [definite, indirect] = [liveBlocksOf(profile, "definite"), liveBlocksOf(profile, "indirect")];
-  return definite && indirect && { amounts: definite[what].map((of, row) => of + indirect[what][row]!) };
+  return (
+    definite &&
+    indirect && { amounts: definite[quantity].map((amount, row) => amount + indirect[quantity][row]!) }
+  );
 }
 
 const whyLost = ({ heap }: MeasuredProfiles): string | undefined =>
   whyHeapUnknown({ heap }) ?? (heap && whyLostUnknown(heap));
 
-function ofMeasure(measure: BlockMeasure | undefined, what: "bytes" | "blocks"): Column | undefined {
-  return measure && { amounts: measure[what], isLowerBound: measure.isLowerBound };
+function ofMeasure(measure: BlockMeasure | undefined, quantity: "bytes" | "blocks"): Column | undefined {
+  return measure && { amounts: measure[quantity], isLowerBound: measure.isLowerBound };
 }
 
-/** Of the use of blocks; undefined where nobody recorded any. */
+/** Returns a measure of the use of blocks; undefined if use was not recorded. */
 function ofUse(
   profile: HeapProfile,
-  of: (profile: HeapProfile) => BlockMeasure | undefined,
+  measureOf: (profile: HeapProfile) => BlockMeasure | undefined,
 ): Column | undefined {
-  return isUseKnown(profile) ? ofMeasure(of(profile), "bytes") : undefined;
+  return isUseKnown(profile) ? ofMeasure(measureOf(profile), "bytes") : undefined;
 }
 
 function ofAmounts(amounts: Float64Array | undefined): Column | undefined {
@@ -153,7 +154,7 @@ function clocksDiffer(older: MeasuredProfiles, newer: MeasuredProfiles): string 
   return old === now ? undefined : `the two runs have different clocks, ${old} and ${now}`;
 }
 
-/** Copies of a call that the compiler made are one site of the heap. */
+/** Groups contexts. Compiler-made copies of a call are one site of the heap. */
 function heapGroups(heap: HeapProfile, by: GroupBy): RowGroups {
   const { contexts: rows, ...groups } = groupContexts(heap, by);
   return { ...groups, rows };
@@ -178,7 +179,7 @@ export const HEAP_MEASURES: ToolMeasures = {
       unit: "bytes",
       head: "BYTES",
       title: "bytes allocated",
-      meaning: "bytes that were allocated, all blocks together",
+      meaning: "bytes of all blocks allocated",
       explainedBy: "block",
       figures: ["allocated"],
       partOf: "bytes",
@@ -213,7 +214,7 @@ export const HEAP_MEASURES: ToolMeasures = {
       partOf: "bytes",
       sample: { type: "inuse_space" },
       beside: ["bytes", "blocks", "density"],
-      column: (heap) => left(heap, "Bytes"),
+      column: (heap) => liveUnsuppressed(heap, "Bytes"),
     },
     {
       id: "lost",
@@ -237,7 +238,7 @@ export const HEAP_MEASURES: ToolMeasures = {
       unit: "blocks",
       head: "BLOCKS",
       title: "blocks allocated",
-      meaning: "blocks that were allocated",
+      meaning: "blocks allocated",
       explainedBy: "block",
       figures: ["allocated"],
       partOf: "blocks",
@@ -273,7 +274,7 @@ export const HEAP_MEASURES: ToolMeasures = {
       isMain: true,
       unit: "accessesPerByte",
       head: "ACC/B",
-      title: "accesses per byte allocated",
+      title: "accesses per byte",
       meaning: "accesses divided by bytes allocated",
       explainedBy: "accesses",
       figures: ["accesses", "allocated"],
@@ -300,7 +301,7 @@ export const HEAP_MEASURES: ToolMeasures = {
       unit: "blocks",
       head: "TEMPORARY",
       title: "temporary blocks",
-      meaning: "blocks that were freed before the next but one allocation (by a real clock: within one unit)",
+      meaning: "blocks freed before two further allocations were made (by a real clock: within one unit)",
       explainedBy: "churn",
       figures: ["lives"],
       partOf: "blocks",
@@ -328,8 +329,8 @@ export const HEAP_MEASURES: ToolMeasures = {
       isMain: true,
       unit: "bytes",
       head: "SPARE",
-      title: "bytes behind the last one used",
-      meaning: "bytes of large blocks behind the last one that was used",
+      title: "bytes after the last one used",
+      meaning: "bytes of large blocks after the last byte used",
       explainedBy: "over-capacity",
       figures: ["lives"],
       partOf: "bytes",
@@ -344,7 +345,7 @@ export const HEAP_MEASURES: ToolMeasures = {
       unit: "bytes",
       head: "UNACCESSED",
       title: "bytes never accessed",
-      meaning: "bytes of blocks that nobody read or wrote",
+      meaning: "bytes of blocks that were neither read nor written",
       explainedBy: "unused",
       figures: ["unused"],
       partOf: "bytes",
@@ -357,8 +358,8 @@ export const HEAP_MEASURES: ToolMeasures = {
       id: "unread",
       unit: "bytes",
       head: "UNREAD",
-      title: "bytes written, never read",
-      meaning: "bytes of blocks that were written and that nobody read",
+      title: "bytes written and never read",
+      meaning: "bytes of blocks that were written and never read",
       explainedBy: "never-read",
       figures: ["unused"],
       partOf: "bytes",
@@ -407,7 +408,7 @@ export const HEAP_MEASURES: ToolMeasures = {
       partOf: "blocks",
       sample: { type: "inuse_objects" },
       beside: ["left", "blocks", "bytes"],
-      column: (heap) => left(heap, "Blocks"),
+      column: (heap) => liveUnsuppressed(heap, "Blocks"),
     },
     {
       id: "lost-blocks",
@@ -427,8 +428,8 @@ export const HEAP_MEASURES: ToolMeasures = {
       id: "lifetimes",
       unit: "clock",
       head: "LIFETIMES",
-      title: "lifetimes, all blocks together",
-      meaning: "lifetimes of all blocks together, in units of the heap's clock",
+      title: "total lifetime of all blocks",
+      meaning: "sum of the lifetimes of all blocks, in units of the heap's clock",
       explainedBy: "lifetime",
       figures: ["lives", "allocated"],
       partOf: "lifetimes",

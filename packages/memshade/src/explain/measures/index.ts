@@ -7,19 +7,18 @@ import { TOOLS } from "./tools.ts";
 
 export const MEASURED_TOOLS = Object.keys(TOOLS) as readonly MeasuredTool[];
 
-/** Whether measures are declared of what a tool records; samples have other weights. */
 export function isMeasured<Tool extends string>(tool: Tool): tool is Tool & MeasuredTool {
   return Object.hasOwn(TOOLS, tool);
 }
 
-/** All quantities that call paths have, those of a tool together: the first one of each is looked at first. */
+/** All quantities of call paths, grouped by tool; the first one of each tool is its default. */
 export const MEASURES: readonly Measure[] = Object.values(TOOLS).flatMap(({ measures }) => measures);
 
 export function measuresOfTool(tool: MeasuredTool): readonly Measure[] {
   return TOOLS[tool].measures;
 }
 
-/** Ids of those that are looked at first where nobody asks: the first of them that there is any of. */
+/** Returns the ids of a tool's default measures; the first one that is not 0 is used. */
 export function firstOfTool(tool: MeasuredTool): readonly string[] {
   return TOOLS[tool].first;
 }
@@ -28,19 +27,17 @@ export function isAdditive({ combine }: Measure): boolean {
   return combine === "sum";
 }
 
-/** The measure of an id. */
 export function measure(id: string): Measure {
-  const found = MEASURES.find((one) => one.id === id);
+  const found = MEASURES.find((candidate) => candidate.id === id);
   if (found === undefined) throw new RangeError(`no such measure: ${id}`);
   return found;
 }
 
-/** Units in which profile formats count. */
 export function sampleUnit({ unit }: Measure): "bytes" | "count" {
   return unit === "bytes" ? "bytes" : "count";
 }
 
-/** The words by which a view knows a measure, its id first. */
+/** Returns the words of a measure in a view, its id first. */
 export function wordsOf({ id, aliases = [] }: Measure, view: MeasureView): string[] {
   return [
     id,
@@ -50,18 +47,19 @@ export function wordsOf({ id, aliases = [] }: Measure, view: MeasureView): strin
   ];
 }
 
-/** The measure that a view knows by a word; those of the tool first, where one is named. */
+/** Returns the measure of a word in a view; measures of the given tool come first. */
 export function findMeasure(word: string, view: MeasureView, tool?: MeasuredTool): Measure | undefined {
   const own = tool === undefined ? [] : measuresOfTool(tool);
   for (const among of [own, MEASURES]) {
     const found =
-      among.find(({ id }) => id === word) ?? among.find((one) => wordsOf(one, view).includes(word));
+      among.find(({ id }) => id === word) ??
+      among.find((candidate) => wordsOf(candidate, view).includes(word));
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
-/** Whether a view begins with the smallest amount where it is asked by that word. */
+/** Returns true if a word requests the smallest amounts first in a view. */
 export function isReversed({ aliases = [] }: Measure, word: string, view: MeasureView): boolean {
   return aliases.some(
     (alias) =>
@@ -72,16 +70,14 @@ export function isReversed({ aliases = [] }: Measure, word: string, view: Measur
   );
 }
 
-/** The words most like one that is none, at most three. */
 export function nearestMeasures(word: string, among: readonly Measure[], view: MeasureView): string[] {
-  const names = among.flatMap((one) => wordsOf(one, view).map((name) => ({ word: name, name })));
+  const names = among.flatMap((candidate) => wordsOf(candidate, view).map((name) => ({ word: name, name })));
   return nearest(word, names).slice(0, 3);
 }
 
-/** Of views that are called otherwise. */
 const COMMANDS: Partial<Record<MeasureView, string>> = { trend: "store trend" };
 
-/** @throws UserError for words that are none, with those most like it */
+/** @throws UserError for unknown words, with the most similar ones */
 export function measureOfWord(
   word: string,
   view: MeasureView,
@@ -101,30 +97,28 @@ export function measureOfWord(
   );
 }
 
-/** The call paths that a tool recorded; undefined where the run has no profile of it. */
+/** Returns the call paths that a tool recorded; undefined if the run has no profile of it. */
 export function stacksOf(tool: MeasuredTool, profiles: MeasuredProfiles): MeasuredStacks | undefined {
   return TOOLS[tool].stacks(profiles);
 }
 
-/** The tool that a run is recorded with to have what a tool's stacks are made of. */
+/** Returns the recording tool that provides a tool's stacks. */
 export function recordedWith(tool: MeasuredTool): RecordingTool {
   return TOOLS[tool].recordedWith;
 }
 
-/** What is not in a tool's figures of a run, in sentences. */
 export function gapsOfTool(tool: MeasuredTool, profiles: MeasuredProfiles): readonly string[] {
   return TOOLS[tool].gaps(profiles);
 }
 
-/** Those measures of a tool that a run has, in their order. */
 export function knownMeasures(tool: MeasuredTool, profiles: MeasuredProfiles): Measure[] {
-  return measuresOfTool(tool).filter((one) => isKnown(one, profiles));
+  return measuresOfTool(tool).filter((candidate) => isKnown(candidate, profiles));
 }
 
-/** Those that add up and that the run has by place. */
+/** Returns the additive measures that the run has by place. */
 export function placedMeasures(tool: MeasuredTool, profiles: MeasuredProfiles): Measure[] {
   return knownMeasures(tool, profiles).filter(
-    (one) => isAdditive(one) && one.column(profiles)?.isUnplaced !== true,
+    (candidate) => isAdditive(candidate) && candidate.column(profiles)?.isUnplaced !== true,
   );
 }
 

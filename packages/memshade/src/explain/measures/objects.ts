@@ -15,12 +15,10 @@ import { frameOf } from "./working-set.ts";
 
 const OBJECTS = "a run of a module with garbage-collected objects, recorded with --tool objects";
 
-/** What each site made by each call path; parts one behind the other. */
 const sharesOf = once(({ parts }: ObjectsProfile) =>
   parts.flatMap((part) => siteShares(part).map((share) => ({ part, share }))),
 );
 
-/** The call paths to places at which objects are made. */
 const objectStacks = once((profile: ObjectsProfile): MeasuredStacks => {
   const { modules, parts, program, sizes } = profile;
   const collector = new RowCollector();
@@ -52,15 +50,15 @@ function ofShares(
   const amounts = sharesOf(profile).map(({ part, share }) => amountOf(share, part));
   if (whole === undefined) return { amounts };
   const rest = whole - amounts.reduce((sum, amount) => sum + amount, 0);
-  // Shares are parts of whole numbers.
+  // Shares are fractions of whole numbers.
   return { amounts, rest: Math.round(rest) };
 }
 
 function ofTypes({ parts }: ObjectsProfile, figure: "bytes" | "objects"): number {
-  return parts.reduce((sum, { types }) => sum + types.reduce((all, type) => all + type[figure], 0), 0);
+  return parts.reduce((sum, { types }) => sum + types.reduce((total, type) => total + type[figure], 0), 0);
 }
 
-/** Bytes of fields and elements that nobody read in any object, by the place that makes it. */
+/** Returns the bytes of fields and elements that were never read in any object, by the place that creates it. */
 function unreadOfPlaces(profile: ObjectsProfile): Column | undefined {
   if (!profile.fields) return undefined;
   const ofType = new Map(profile.parts.map((part) => [part, new Map<number, number>()]));
@@ -123,8 +121,8 @@ export const OBJECT_MEASURES: ToolMeasures = {
       isMain: true,
       unit: "bytes",
       head: "BYTES",
-      title: "bytes of objects made (a model of sizes)",
-      meaning: "bytes of all garbage-collected objects that were made, by a model of their sizes",
+      title: "bytes of objects allocated (modelled sizes)",
+      meaning: "bytes of all garbage-collected objects allocated, by a model of their sizes",
       explainedBy: "object",
       figures: ["objects"],
       partOf: "object-bytes",
@@ -139,8 +137,8 @@ export const OBJECT_MEASURES: ToolMeasures = {
       isMain: true,
       unit: "objects",
       head: "OBJECTS",
-      title: "objects made",
-      meaning: "garbage-collected objects that were made",
+      title: "objects allocated",
+      meaning: "garbage-collected objects allocated",
       explainedBy: "object",
       figures: ["objects"],
       partOf: "objects",
@@ -156,7 +154,7 @@ export const OBJECT_MEASURES: ToolMeasures = {
       unit: "bytes",
       head: "IN USE",
       title: "bytes of objects in use at the end (an estimate)",
-      meaning: "bytes of objects in use at the end: an estimate by objects that were followed",
+      meaning: "bytes of objects in use at the end, estimated from sampled objects",
       explainedBy: "in use",
       figures: ["in-use"],
       partOf: "object-bytes",
@@ -172,8 +170,8 @@ export const OBJECT_MEASURES: ToolMeasures = {
       id: "unread-fields",
       unit: "bytes",
       head: "UNREAD",
-      title: "bytes of fields that nobody reads",
-      meaning: "bytes of fields and elements that nobody read in any object",
+      title: "bytes of fields never read",
+      meaning: "bytes of fields and elements that are never read in any object",
       explainedBy: "unread-field",
       figures: ["objects"],
       partOf: "object-bytes",

@@ -11,14 +11,14 @@ import {
 } from "./measured-stacks.ts";
 import { TOOLS } from "./tools.ts";
 
-/** Groups of rows by what a reader can tell their places from others by; of a site also by what is made there. */
+/** Groups rows by the visible attributes of their places; sites also by the created type. */
 export function groupRows(measured: MeasuredStacks, by: GroupBy): RowGroups {
-  const { stacks, rows: all, sites, labels } = measured;
-  const groupOf = new Int32Array(all.length);
+  const { stacks, rows: rowStacks, sites, labels } = measured;
+  const groupOf = new Int32Array(rowStacks.length);
   const rows: number[][] = [];
   const numbers = new Map<string, number>();
-  for (let row = 0; row < all.length; row++) {
-    const site = sites[row] === NONE ? all[row]! : sites[row]!;
+  for (let row = 0; row < rowStacks.length; row++) {
+    const site = sites[row] === NONE ? rowStacks[row]! : sites[row]!;
     const path = by === "path" ? placePath(measured, row) : framesOf(stacks, site).slice(0, 1);
     const key = `${by === "function" ? "" : labels?.[row]}\n${path.map((frame) => placeKey(frame, by)).join("\n")}`;
     let group = numbers.get(key);
@@ -38,13 +38,12 @@ function placeKey(frame: MeasuredFrame, by: GroupBy): string {
   return by === "function" ? own : `${own} ${file} ${line} ${line === undefined ? address : ""}`;
 }
 
-/** A measure by group; `rest`: what no row has. */
 export interface Amounts {
   readonly values: Float64Array;
   readonly rest: number;
 }
 
-/** Undefined where the run has not recorded the measure, or only its whole. */
+/** Returns undefined if the run has not recorded the measure, or only its total. */
 export function amountsOf(
   { combine, column }: Measure,
   profiles: MeasuredProfiles,
@@ -73,9 +72,8 @@ export function amountsOf(
   return { values, rest };
 }
 
-/** A measure of the whole run; undefined where that has not recorded it. */
-export function wholeOf(one: Measure, profiles: MeasuredProfiles): number | undefined {
-  const { combine, column } = one;
+export function wholeOf(measured: Measure, profiles: MeasuredProfiles): number | undefined {
+  const { combine, column } = measured;
   if (typeof combine === "object") {
     const [over, under] = [combine.of, combine.by].map((id) => wholeOf(measure(id), profiles));
     if (over === undefined || under === undefined) return undefined;
@@ -94,22 +92,17 @@ export function wholeOf(one: Measure, profiles: MeasuredProfiles): number | unde
 
 export type Order = "largest" | "smallest";
 
-/** Groups in the order of a measure, with what stands beside it. */
 export interface Ranking {
   readonly measure: Measure;
   readonly order: Order;
   readonly groups: RowGroups;
-  /** Groups, the first one first. */
   readonly ranked: readonly number[];
   readonly values: Float64Array;
-  /** What no row has. */
   readonly rest: number;
-  /** Of the whole run; undefined where amounts do not add up. */
   readonly total: number | undefined;
   readonly beside: readonly { readonly measure: Measure; readonly values: Float64Array }[];
 }
 
-/** The places of a tool, as groups of its rows. */
 function groupsOf({ tool }: Measure, profiles: MeasuredProfiles, by: GroupBy): RowGroups | undefined {
   const { groups, stacks } = TOOLS[tool];
   if (groups !== undefined) return groups(profiles, by);
@@ -117,34 +110,38 @@ function groupsOf({ tool }: Measure, profiles: MeasuredProfiles, by: GroupBy): R
   return rows && groupRows(rows, by);
 }
 
-/** Undefined where the run has not recorded the measure by place. */
+/** Returns undefined if the run has not recorded the measure by place. */
 export function rankMeasure(
-  one: Measure,
+  measured: Measure,
   profiles: MeasuredProfiles,
   by: GroupBy = "site",
   order: Order = "largest",
 ): Ranking | undefined {
-  const groups = groupsOf(one, profiles, by);
+  const groups = groupsOf(measured, profiles, by);
   if (groups === undefined) return undefined;
-  const amounts = amountsOf(one, profiles, groups);
+  const amounts = amountsOf(measured, profiles, groups);
   if (amounts === undefined) return undefined;
   const { values, rest } = amounts;
-  // A ratio may be 0 where there is something to divide by.
+  // A ratio may be 0 although its divisor is not.
   const parts =
-    typeof one.combine === "object" ? amountsOf(measure(one.combine.by), profiles, groups)!.values : values;
+    typeof measured.combine === "object"
+      ? amountsOf(measure(measured.combine.by), profiles, groups)!.values
+      : values;
   const ranked = rank(values, order).filter((group) => parts[group]! > 0);
-  const beside = (one.beside ?? []).flatMap((id) => {
+  const beside = (measured.beside ?? []).flatMap((id) => {
     const other = measure(id);
-    const others = amountsOf(other, profiles, groups);
-    return others === undefined ? [] : [{ measure: other, values: others.values }];
+    const otherAmounts = amountsOf(other, profiles, groups);
+    return otherAmounts === undefined ? [] : [{ measure: other, values: otherAmounts.values }];
   });
-  const total = isAdditive(one) ? values.reduce((sum, value) => sum + value, Math.max(0, rest)) : undefined;
-  return { measure: one, order, groups, ranked, values, rest, total, beside };
+  const total = isAdditive(measured)
+    ? values.reduce((sum, value) => sum + value, Math.max(0, rest))
+    : undefined;
+  return { measure: measured, order, groups, ranked, values, rest, total, beside };
 }
 
 /**
- * Indices of the values, largest first (or smallest first); equal values keep their order. Largest first
- * leaves out zeros: such a place has no part in what is ranked.
+ * Returns the indices of the values, largest first (or smallest first); equal values keep their order. The order
+ * "largest" leaves out zeros, because such places have no part in the ranking.
  */
 export function rank(values: Float64Array, order: Order = "largest"): number[] {
   const indices = Array.from(values.keys());

@@ -1,13 +1,11 @@
-/** Of all tools, what is asked for most. */
 const USUAL = "bytes peak left lost temporary unaccessed dead redundant workingset object-bytes".split(" ");
 
-/** More words than this are read by nobody whose own word was wrong. */
 const MOST_LISTED = 12;
 
 /**
- * Words of measures for a line that refuses another one: all where these are few, else ten of them, the usual ones first.
+ * Lists words of measures for the message about an unknown one: all if they are few, else ten, the common ones first.
  *
- * @param command whose help lists all
+ * @param command command whose help lists all
  */
 export function someMeasures(ids: readonly string[], command: string): string {
   if (ids.length <= MOST_LISTED) return ids.join(", ");

@@ -5,7 +5,7 @@ import { type Column, type MeasuredStacks, RowCollector } from "./measured-stack
 
 const STATICS = "a run with --tool heap, of a module whose data has fixed addresses, and the module itself";
 
-/** The variables and other pieces of static data, a row each, in the order of the report. */
+/** Returns the pieces of static data, a row each, in the order of the report. */
 const staticStacks = once(({ objects }: StaticsReport): MeasuredStacks => {
   const collector = new RowCollector();
   for (const { name, kind, file, line, module, address, bytes } of objects)
@@ -67,8 +67,8 @@ export const STATIC_MEASURES: ToolMeasures = {
       aliases: [{ word: "unread-data", in: ["top"] }],
       unit: "bytes",
       head: "NOT READ",
-      title: "static data that nobody reads",
-      meaning: "bytes of static data that certainly nobody reads",
+      title: "static data never read",
+      meaning: "bytes of static data that are certainly never read",
       explainedBy: "unread-data",
       figures: ["accesses"],
       partOf: "static-bytes",

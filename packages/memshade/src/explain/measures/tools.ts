@@ -6,7 +6,7 @@ import { STATIC_MEASURES } from "./statics.ts";
 import { WASTE_MEASURES } from "./waste.ts";
 import { WORKING_SET_MEASURES } from "./working-set.ts";
 
-/** All that measures are declared for, in the order in which they are shown. Every view walks this table. */
+/** Table of tools with measures, in display order. Every view walks this table. */
 export const TOOLS: Readonly<Record<MeasuredTool, ToolMeasures>> = {
   heap: HEAP_MEASURES,
   waste: WASTE_MEASURES,

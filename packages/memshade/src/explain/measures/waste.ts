@@ -17,11 +17,10 @@ import {
 const WASTE = "a run with --tool waste (for WebAssembly programs, --tool heap,waste records both)";
 const PAIRS = "a run of a WebAssembly program with --tool waste --pairs";
 
-/** What the rows are of, one behind the other. */
 const PARTS = ["stores", "loads", "blocks", "reallocations", "objects"] as const;
 type Part = (typeof PARTS)[number];
 
-/** Every place that stores, loads, allocates or reallocates, with the calls that led there where they were told apart. */
+/** Returns every place that stores, loads, allocates or reallocates, with its callers if they were recorded. */
 const wasteStacks = once((file: WasteFile): MeasuredStacks => {
   const collector = new RowCollector();
   for (const part of PARTS) for (const { ips } of file[part] ?? []) collector.add(ips.flatMap(framesOf));
@@ -35,17 +34,19 @@ const wasteStacks = once((file: WasteFile): MeasuredStacks => {
   };
 });
 
-/** Of native programs, callers of some of the C library's functions are known always. */
+/**
+ * Returns the sentence about callers. In native programs, the callers of some functions of the C library are always
+ * known.
+ */
 function callersKnown({ stores }: WasteFile): string {
   return stores.some(({ ips }) => ips.length > 1)
     ? "Who called is known of the C library's functions that copy and fill alone"
     : "Who called is not known";
 }
 
-/** Where the rows of a part begin. */
 export function firstRowOf(file: WasteFile, part: Part): number {
   const before = PARTS.slice(0, PARTS.indexOf(part));
-  return before.reduce((sum, one) => sum + (file[one]?.length ?? 0), 0);
+  return before.reduce((sum, previous) => sum + (file[previous]?.length ?? 0), 0);
 }
 
 function framesOf(ip: WasteIp): MeasuredFrame[] {
@@ -54,7 +55,7 @@ function framesOf(ip: WasteIp): MeasuredFrame[] {
   return [ip, ...inlined].map(
     ({ function: name, file, line, startLine, library, approximate }, depth): MeasuredFrame => ({
       function: name,
-      // The engine's word for a function without a name.
+      // Placeholder of the engine for a missing function name.
       isNameless: name === undefined || /^func\[\d+\]$/.test(name) || undefined,
       file,
       line,
@@ -78,10 +79,10 @@ function modulesOf({
     rows.flatMap(({ ips }) => ips.map(({ address }) => moduleOf(address))),
   );
   const count =
-    [...used, ...modules.map(({ index }) => index)].reduce((most, one) => Math.max(most, one), -1) + 1;
-  const known = new Map(modules.map((module) => [module.index, module]));
+    [...used, ...modules.map(({ index }) => index)].reduce((most, index) => Math.max(most, index), -1) + 1;
+  const modulesByIndex = new Map(modules.map((module) => [module.index, module]));
   return Array.from({ length: count }, (_, index) => {
-    const { name = `module ${index}`, buildId } = known.get(index) ?? {};
+    const { name = `module ${index}`, buildId } = modulesByIndex.get(index) ?? {};
     return { index, name, buildId };
   });
 }
@@ -97,7 +98,7 @@ function ofPart<Row>(
   amountOf: (row: Row) => number,
   whole?: number,
 ): Column {
-  const amounts = new Float64Array(PARTS.reduce((sum, one) => sum + (file[one]?.length ?? 0), 0));
+  const amounts = new Float64Array(PARTS.reduce((sum, anyPart) => sum + (file[anyPart]?.length ?? 0), 0));
   const first = firstRowOf(file, part);
   let sum = 0;
   for (const [index, row] of rows.entries()) {
@@ -117,14 +118,14 @@ const ofLoads =
   (file: WasteFile): Column =>
     ofPart(file, "loads", file.loads, amountOf, whole?.(file.totals));
 
-/** Zeros of a run that the tool did not follow would be no figures. */
+/** Returns why figures are unknown: zeros would be wrong for a run without followed modules. */
 function whyUnknown({ waste }: MeasuredProfiles): string | undefined {
   return waste?.modules?.length === 0
     ? "nothing was recorded, as there was no module that the tool could follow"
     : undefined;
 }
 
-/** What redundant loads are depends on how a run was recorded. */
+/** Returns why runs differ: the definition of redundant loads depends on the recording options. */
 function enginesDiffer(older: MeasuredProfiles, newer: MeasuredProfiles): string | undefined {
   return older.waste?.options.engine === newer.waste?.options.engine
     ? undefined
@@ -150,7 +151,7 @@ export const WASTE_MEASURES: ToolMeasures = {
       unit: "bytes",
       head: "DEAD",
       title: "dead bytes",
-      meaning: "bytes stored that were overwritten before anything read them",
+      meaning: "stored bytes that were overwritten before they were read",
       explainedBy: "dead",
       figures: ["dead"],
       partOf: "written",
@@ -167,7 +168,7 @@ export const WASTE_MEASURES: ToolMeasures = {
       unit: "bytes",
       head: "ENDED",
       title: "bytes unread when their block, frame or run ended",
-      meaning: "bytes stored that nobody had read when their block, their frame or the run ended",
+      meaning: "stored bytes that were still unread when their block, stack frame or the run ended",
       explainedBy: "dead",
       figures: ["dead"],
       partOf: "written",
@@ -185,7 +186,7 @@ export const WASTE_MEASURES: ToolMeasures = {
       unit: "stores",
       head: "SILENT",
       title: "silent stores",
-      meaning: "stores of what was there already",
+      meaning: "stores of the value that is already there",
       explainedBy: "silent",
       figures: ["written"],
       partOf: "stores",
@@ -202,7 +203,7 @@ export const WASTE_MEASURES: ToolMeasures = {
       unit: "loads",
       head: "REDUNDANT",
       title: "redundant loads",
-      meaning: "loads of what had been loaded before and not changed since",
+      meaning: "loads of bytes that were loaded before and not changed since",
       explainedBy: "redundant",
       figures: ["written"],
       partOf: "loads",
@@ -285,7 +286,7 @@ export const WASTE_MEASURES: ToolMeasures = {
       unit: "bytes",
       head: "SILENT",
       title: "bytes of silent stores",
-      meaning: "bytes stored that were there already",
+      meaning: "bytes of stores of the value that is already there",
       explainedBy: "silent",
       figures: ["written"],
       partOf: "written",
@@ -301,7 +302,7 @@ export const WASTE_MEASURES: ToolMeasures = {
       unit: "bytes",
       head: "REDUNDANT",
       title: "bytes of redundant loads",
-      meaning: "bytes loaded that were loaded from there before and had not changed",
+      meaning: "bytes of loads of bytes that were loaded before and not changed since",
       explainedBy: "redundant",
       figures: ["written"],
       partOf: "loaded",
@@ -319,7 +320,7 @@ export const WASTE_MEASURES: ToolMeasures = {
       unit: "loads",
       head: "SILENT",
       title: "silent loads",
-      meaning: "loads that found what the same place had loaded from there before",
+      meaning: "loads that found the same value as the previous load of the same instruction and address",
       explainedBy: "silent",
       figures: ["written"],
       partOf: "loads",
@@ -335,8 +336,8 @@ export const WASTE_MEASURES: ToolMeasures = {
       id: "stored-unread",
       unit: "bytes",
       head: "UNREAD",
-      title: "bytes of blocks stored, never read",
-      meaning: "bytes of blocks that were stored and that nobody read, by the place that allocates",
+      title: "bytes of blocks stored and never read",
+      meaning: "bytes stored to blocks and never read, by allocation site",
       explainedBy: "never-read",
       figures: ["dead"],
       partOf: "stored-unread",
@@ -354,7 +355,7 @@ export const WASTE_MEASURES: ToolMeasures = {
       unit: "bytes",
       head: "MOVED",
       title: "bytes moved by realloc",
-      meaning: "bytes that realloc copied to a new place",
+      meaning: "bytes that realloc copied to a new block",
       explainedBy: "moved",
       figures: ["written"],
       partOf: "moved-bytes",
@@ -371,9 +372,9 @@ export const WASTE_MEASURES: ToolMeasures = {
     {
       id: "dead-part",
       unit: "part",
-      head: "% OF ITS",
+      head: "% DEAD",
       title: "dead part of the bytes written",
-      meaning: "part of the bytes stored that is dead",
+      meaning: "dead bytes as a part of all bytes stored",
       explainedBy: "dead",
       figures: ["dead", "written"],
       combine: { of: "dead", by: "written" },
@@ -382,9 +383,9 @@ export const WASTE_MEASURES: ToolMeasures = {
     {
       id: "silent-part",
       unit: "part",
-      head: "% OF ITS",
+      head: "% SILENT",
       title: "silent part of the stores",
-      meaning: "part of the stores that is silent",
+      meaning: "silent stores as a part of all stores",
       explainedBy: "silent",
       figures: ["written"],
       combine: { of: "silent", by: "stores" },
@@ -393,9 +394,9 @@ export const WASTE_MEASURES: ToolMeasures = {
     {
       id: "redundant-part",
       unit: "part",
-      head: "% OF ITS",
+      head: "% REDUND.",
       title: "redundant part of the loads",
-      meaning: "part of the loads that is redundant",
+      meaning: "redundant loads as a part of all loads",
       explainedBy: "redundant",
       figures: ["written"],
       combine: { of: "redundant", by: "loads" },

@@ -16,7 +16,7 @@ const WHO = "a run with --tool workingset --who";
 const WASM_WHO = "a run of a WebAssembly program with --tool workingset --who";
 const LOCALITY = "a run of a WebAssembly program with --tool workingset --locality";
 
-/** What lines are attributed to that is no code. */
+/** Words for owners of lines that are not code. */
 export const KIND_WORDS: Readonly<Record<Exclude<AttributionKind, "code">, string>> = {
   host: "the host",
   stack: "the stack",
@@ -26,19 +26,17 @@ export const KIND_WORDS: Readonly<Record<Exclude<AttributionKind, "code">, strin
   unknown: "no call path",
 };
 
-/** Level-0 intervals of an instance that ended in one call stack, together. Sizes are bytes. */
+/** Level-0 intervals of an instance that ended in one call stack. Sizes are bytes. */
 interface EndedIntervals {
   readonly stack: readonly StackFrame[];
   intervals: number;
-  /** Of their lines: all together, of the largest interval, and never touched before. */
+  /** Bytes of their lines: all together, in the largest interval, and never touched before. */
   bytes: number;
   largest: number;
   fresh: number;
-  /** Of the bytes of their lines, those that were touched. */
   touched: number;
 }
 
-/** What the rows of an instance are of, one behind the other. */
 interface InstanceRows {
   readonly instance: InstanceWorkingSet;
   readonly ended: readonly EndedIntervals[];
@@ -83,8 +81,8 @@ function endedIntervals(
 }
 
 /**
- * What a working set is made of, as far as the run has it: where intervals ended, who touched lines first, who allocated what is worked
- * on, and which instructions miss.
+ * Returns the parts of a working set that the run has: ends of intervals, first touches, owners of lines, and
+ * instructions with misses.
  */
 const workingSetStacks = once((profile: WorkingSetProfile): MeasuredStacks => {
   const { modules, program } = profile;
@@ -118,12 +116,12 @@ const workingSetStacks = once((profile: WorkingSetProfile): MeasuredStacks => {
   };
 });
 
-/** Where rows of a part begin, of an instance: its index. */
+/** Returns the first row of an instance's part. @param instance index of the instance */
 export function firstRowOf(profile: WorkingSetProfile, instance: number, part: Part): number {
   const rows = rowsOf(profile);
-  const sizeOf = (of: InstanceRows, parts: readonly Part[]) =>
-    parts.reduce((sum, one) => sum + of[one].length, 0);
-  const before = rows.slice(0, instance).reduce((sum, of) => sum + sizeOf(of, PARTS), 0);
+  const sizeOf = (instanceRows: InstanceRows, parts: readonly Part[]) =>
+    parts.reduce((sum, rowPart) => sum + instanceRows[rowPart].length, 0);
+  const before = rows.slice(0, instance).reduce((sum, instanceRows) => sum + sizeOf(instanceRows, PARTS), 0);
   return before + sizeOf(rows[instance]!, PARTS.slice(0, PARTS.indexOf(part)));
 }
 
@@ -131,7 +129,6 @@ function wordOf(word: string): MeasuredFrame {
   return { function: word, isWord: true };
 }
 
-/** A frame of a call stack that was recorded in wasm code. */
 export function frameOf(
   { modules }: Pick<WorkingSetProfile, "modules">,
   module: number,
@@ -156,10 +153,13 @@ export function frameOf(
   };
 }
 
-/** Amounts of the rows of one part, in bytes where they are lines; undefined where no instance has it. `restOf`: what is in no row. */
+/**
+ * Returns a column for the rows of one part, with lines converted to bytes; undefined if no instance has the part.
+ * `restOf` gives the amount in no row.
+ */
 function ofPart<P extends Part>(
   part: P,
-  amountOf: (row: InstanceRows[P][number], of: InstanceWorkingSet, lineBytes: number) => number,
+  amountOf: (row: InstanceRows[P][number], instance: InstanceWorkingSet, lineBytes: number) => number,
   {
     isIn,
     restOf = () => 0,
@@ -171,14 +171,14 @@ function ofPart<P extends Part>(
   return (profile) => {
     const { instances, lineBytes } = profile;
     if (!instances.some(isIn)) return undefined;
-    const all = rowsOf(profile);
-    const amounts = all.flatMap((rows) =>
-      PARTS.flatMap((one): number[] =>
-        one === part
+    const instanceRows = rowsOf(profile);
+    const amounts = instanceRows.flatMap((rows) =>
+      PARTS.flatMap((anyPart): number[] =>
+        anyPart === part
           ? (rows[part] as InstanceRows[P]).map((row: InstanceRows[P][number]) =>
               amountOf(row, rows.instance, lineBytes),
             )
-          : new Array<number>(rows[one].length).fill(0),
+          : new Array<number>(rows[anyPart].length).fill(0),
       ),
     );
     const rest = instances.reduce(
@@ -199,14 +199,14 @@ function otherLines(attribution: Attribution | undefined, lineBytes: number): nu
   return (attribution?.otherContexts?.total ?? 0) * lineBytes;
 }
 
-/** Per interval, on average, what contexts have that are not listed. */
+/** Returns the mean amount per interval of the contexts that are not listed. */
 function otherMean(attribution: Attribution | undefined, lineBytes: number): number {
-  const others = attribution?.levels?.find(({ factor }) => factor === 1)?.others ?? [];
-  const sum = others.reduce((all, lines) => all + lines, 0);
-  return others.length === 0 ? 0 : (sum / others.length) * lineBytes;
+  const otherLinesByInterval = attribution?.levels?.find(({ factor }) => factor === 1)?.others ?? [];
+  const sum = otherLinesByInterval.reduce((total, lines) => total + lines, 0);
+  return otherLinesByInterval.length === 0 ? 0 : (sum / otherLinesByInterval.length) * lineBytes;
 }
 
-/** Without places where nobody told who touches: the lines of the run are known all the same. */
+/** Returns first touches. If they were not recorded by place, the run's total of lines is still known. */
 function firstTouches(profile: WorkingSetProfile): Column | undefined {
   const { instances, lineBytes } = profile;
   const isPlaced = instances.every(hasFirstTouch);
@@ -218,13 +218,13 @@ function firstTouches(profile: WorkingSetProfile): Column | undefined {
   if (isPlaced || !isCounted) return placed;
   const lines = instances.reduce((sum, { total }) => sum + total.lines! * lineBytes, 0);
   const rows = rowsOf(profile).reduce(
-    (sum, of) => sum + PARTS.reduce((all, one) => all + of[one].length, 0),
+    (sum, rows) => sum + PARTS.reduce((total, part) => total + rows[part].length, 0),
     0,
   );
   return { amounts: new Float64Array(rows), rest: lines, isUnplaced: true };
 }
 
-/** Figures of locality are weights of a sample: divided by its rate they are those of the run. */
+/** Returns a column of locality figures. They are weights of a sample and are divided by its rate. */
 function ofLocality(
   amountOf: (site: LocalitySite) => number,
   restOf?: (record: NonNullable<InstanceWorkingSet["locality"]>) => number,
@@ -252,8 +252,8 @@ function cacheInWords({ workingset }: MeasuredProfiles): string | undefined {
   const locality = workingset?.instances.find(hasLocality)?.locality;
   if (workingset === undefined || locality === undefined) return undefined;
   const kib = (locality.sitesAtLines * workingset.lineBytes) / 1024;
-  const how = locality.method === "exact" ? "" : " They are estimated from a sample of all lines.";
-  return `Misses are those of a fully associative cache of ${kib} KiB.${how}`;
+  const remark = locality.rate === 1 ? "" : " They are estimated from a sample of all lines.";
+  return `Misses are those of a fully associative cache of ${kib} KiB.${remark}`;
 }
 
 const LINES = { count: "lines", counted: "lines" } as const;
@@ -273,7 +273,7 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
       isMain: true,
       unit: "bytes",
       head: "LARGEST",
-      title: "working sets of intervals, by where they ended",
+      title: "working sets of intervals, by call at their end",
       meaning: "bytes of the cache lines that the largest interval touched",
       explainedBy: "working set",
       figures: ["lines"],
@@ -289,9 +289,9 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
       isMain: true,
       unit: "bytes",
       head: "NEW",
-      title: "lines new to the run, by where intervals ended",
+      title: "lines new to the run, by call at interval ends",
       meaning:
-        "bytes of the lines of the whole run, by the call that was going on at the end of the interval that touched them first",
+        "bytes of all cache lines of the run, by the call running at the end of the interval that first touched them",
       explainedBy: "new",
       figures: ["lines"],
       partOf: "new",
@@ -306,7 +306,7 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
       unit: "bytes",
       head: "FIRST",
       title: "lines touched first",
-      meaning: "bytes of all cache lines that the run touched; of a place, of those that it touched first",
+      meaning: "bytes of all cache lines that the run touched, by the code that touched them first",
       explainedBy: "first touch",
       figures: ["lines"],
       partOf: "first-touch",
@@ -320,8 +320,8 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
       isMain: true,
       unit: "bytes",
       head: "SHARE",
-      title: "bytes of the working set, by who allocated",
-      meaning: "bytes of the lines of an interval, on average, by who allocated what lies in them",
+      title: "bytes of the working set, by allocation site",
+      meaning: "mean bytes of the cache lines of an interval, by the allocation site of their blocks",
       explainedBy: "first touch",
       figures: ["lines"],
       partOf: "share",
@@ -338,8 +338,8 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
       id: "owned",
       unit: "bytes",
       head: "OWNED",
-      title: "lines of the run, by who allocated",
-      meaning: "bytes of the lines of the whole run, by who allocated what lies in them",
+      title: "lines of the run, by allocation site",
+      meaning: "bytes of all cache lines of the run, by the allocation site of their blocks",
       explainedBy: "first touch",
       figures: ["lines"],
       partOf: "owned",
@@ -356,7 +356,7 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
       unit: "bytes",
       head: "INTERVAL",
       title: "lines touched first in their interval",
-      meaning: "bytes of the lines of an interval, on average, by who touched them first in it",
+      meaning: "mean bytes of the cache lines of an interval, by the code that touched them first in it",
       explainedBy: "first touch",
       figures: ["lines"],
       partOf: "touch-share",
@@ -375,7 +375,7 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
       unit: "misses",
       head: "MISSES",
       title: "cache misses",
-      meaning: "misses of the cache that the run was recorded for (an estimate where lines were sampled)",
+      meaning: "misses of the cache size chosen for the run (an estimate if lines were sampled)",
       explainedBy: "miss ratio",
       figures: ["lines"],
       partOf: "misses",
@@ -395,7 +395,7 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
       unit: "misses",
       head: "COLD",
       title: "first references to lines",
-      meaning: "first references to a line, which every cache misses (an estimate where lines were sampled)",
+      meaning: "first references to a line, which miss in every cache (an estimate if lines were sampled)",
       explainedBy: "miss ratio",
       figures: ["lines"],
       partOf: "misses",
@@ -407,7 +407,7 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
         ({ cold, sites }) =>
           Math.max(
             0,
-            sites.reduce((left, site) => left - site.cold, cold),
+            sites.reduce((remaining, site) => remaining - site.cold, cold),
           ),
       ),
     },
@@ -417,7 +417,7 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
       head: "REFERENCES",
       title: "references of instructions that miss",
       meaning:
-        "references to lines by the instructions that miss most (an estimate where lines were sampled)",
+        "references to lines by the instructions with the most misses (an estimate if lines were sampled)",
       explainedBy: "miss ratio",
       figures: ["lines"],
       partOf: "references",
@@ -430,8 +430,8 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
       id: "intervals",
       unit: "intervals",
       head: "INTERVALS",
-      title: "intervals, by where they ended",
-      meaning: "intervals of the run, by the call that was going on when they ended",
+      title: "intervals, by call at their end",
+      meaning: "intervals of the run, by the call running at their end",
       explainedBy: "working set",
       figures: ["lines"],
       partOf: "intervals",
@@ -444,8 +444,8 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
       id: "interval-bytes",
       unit: "bytes",
       head: "TOGETHER",
-      title: "lines of all intervals together, by where they ended",
-      meaning: "bytes of the lines of all intervals together, by the call that was going on when they ended",
+      title: "lines of all intervals together, by call at their end",
+      meaning: "bytes of the cache lines of all intervals together, by the call running at their end",
       explainedBy: "working set",
       figures: ["lines"],
       partOf: "interval-bytes",
@@ -458,8 +458,8 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
       id: "mean-workingset",
       unit: "bytes",
       head: "MEAN",
-      title: "mean working set of an interval, by where it ended",
-      meaning: "mean of the lines that an interval touches, by the call that was going on when it ended",
+      title: "mean working set of an interval, by call at its end",
+      meaning: "mean bytes of the cache lines that an interval touches, by the call running at its end",
       explainedBy: "working set",
       figures: ["lines"],
       combine: { of: "interval-bytes", by: "intervals" },
@@ -471,7 +471,7 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
       unit: "bytes",
       head: "UNTOUCHED",
       title: "untouched bytes of the lines of all intervals",
-      meaning: "bytes of the lines of all intervals together that were not touched themselves",
+      meaning: "bytes in the touched cache lines of all intervals that were not accessed themselves",
       explainedBy: "fill",
       figures: ["lines"],
       partOf: "interval-bytes",
@@ -485,8 +485,8 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
       id: "fill",
       unit: "bytes",
       head: "UNTOUCHED",
-      title: "mean untouched bytes of an interval, by where it ended",
-      meaning: "bytes of the lines of an interval that were not touched themselves, on average",
+      title: "mean untouched bytes of an interval, by call at its end",
+      meaning: "mean bytes in the touched cache lines of an interval that were not accessed themselves",
       explainedBy: "fill",
       figures: ["lines"],
       needs: WASM_WHO,
@@ -498,8 +498,8 @@ export const WORKING_SET_MEASURES: ToolMeasures = {
       id: "fill-part",
       unit: "part",
       head: "FILL",
-      title: "touched part of the bytes of lines",
-      meaning: "part of the bytes of the touched lines that was touched itself",
+      title: "accessed part of the touched lines",
+      meaning: "accessed bytes as a part of all bytes of the touched cache lines",
       explainedBy: "fill",
       figures: ["lines"],
       needs: WASM_WHO,

@@ -2,16 +2,15 @@ interface WithBuffer {
   readonly Buffer?: { from(text: string, encoding: "base64"): Uint8Array<ArrayBuffer> };
 }
 
-/** The bytes of embedded modules: at once where the platform can, which matters for commands that take a moment. */
+/** Decodes embedded modules, natively if the platform can, since short commands would notice the delay. */
 export function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> {
   const { Buffer } = globalThis as WithBuffer;
   if (Buffer === undefined) return Uint8Array.from(atob(text), (byte) => byte.charCodeAt(0));
-  // Buffers have methods of the same names that do something else.
+  // A Buffer's methods differ from those of the same name in Uint8Array.
   const { buffer, byteOffset, length } = Buffer.from(text, "base64");
   return new Uint8Array(buffer, byteOffset, length);
 }
 
-/** Bytes as text, for the description of a module. */
 export function base64Of(bytes: Uint8Array): string {
   let text = "";
   for (let at = 0; at < bytes.length; at += 4096)

@@ -1,30 +1,36 @@
 import { FormatError, UserError } from "./errors.ts";
 
-/** Tests want defects to end what they run. */
+/** True if defects should end the program, as in tests. */
 const isStrict = (): boolean => globalThis.process?.env?.MEMSHADE_STRICT === "1";
 
 /**
- * Reads what a run or a report can do without, such as names, lines or a summary: a fault there, ours too, leaves it out, and
- * neither stops the report nor changes the exit code of a program.
+ * Reads optional parts of a run or report, such as names, lines or a summary. If reading fails, even by a defect of
+ * memshade, the part is left out. The report continues, and the program's exit code stays.
  *
- * @param tell is given the reason in a few words
- * @returns undefined where it could not be read
+ * @param report receives the reason in a few words
+ * @returns undefined if reading failed
  */
-export function dispensable<T>(read: () => T, tell: (reason: string) => void): T | undefined {
+export function dispensable<T>(read: () => T, report: (reason: string) => void): T | undefined {
   try {
     return read();
   } catch (error) {
-    tell(reasonOf(error));
+    report(reasonOf(error));
     return undefined;
   }
 }
 
-/** What went wrong with something dispensable, in one line. @throws the error where it is a defect and tests are run */
+/**
+ * Returns the reason of a failure in one line.
+ *
+ * @throws the error, if it is a defect and strict mode is on
+ */
 export function reasonOf(error: unknown): string {
   if (error instanceof UserError || error instanceof FormatError) return error.message;
   if (isStrict()) throw error;
-  const [first = "", where = ""] = (error instanceof Error ? (error.stack ?? error.message) : String(error))
+  const [first = "", location = ""] = (
+    error instanceof Error ? (error.stack ?? error.message) : String(error)
+  )
     .split("\n")
     .map((line) => line.trim());
-  return `internal error: ${first} ${where}`.trimEnd();
+  return `internal error: ${first} ${location}`.trimEnd();
 }

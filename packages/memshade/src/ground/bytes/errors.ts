@@ -1,4 +1,4 @@
-/** What is wrong with a piece of input, for callers that want to tell the cases apart. */
+/** Kind of a problem with the input, for callers that distinguish them. */
 export type FormatErrorKind =
   | "truncated"
   | "bad-magic"
@@ -8,10 +8,10 @@ export type FormatErrorKind =
   | "malformed";
 
 /**
- * Input bytes that cannot be read as what they claim to be.
+ * Input bytes that are not in the format that they claim.
  *
- * `offset` is the byte offset in the input where the construct starts, `construct` names it in the
- * words of the format's specification ("code section", "memarg", "segment entry"). `detail` says what is wrong with it.
+ * `offset` is the byte offset in the input where the construct starts. `construct` names it in the words of the
+ * format's specification ("code section", "memarg", "segment entry"). `detail` describes the problem.
  *
  * @example
  * ```ts
@@ -40,7 +40,7 @@ export class FormatError extends Error {
   }
 }
 
-/** A mistake of the person at the keyboard: printed as one line, exit code 2. */
+/** Mistake of the user: printed as one line, exit code 2. */
 export class UserError extends Error {
   constructor(message: string) {
     super(message);

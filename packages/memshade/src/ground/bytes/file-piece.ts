@@ -1,13 +1,13 @@
-/** Bytes for a place in a file that was written before, at an offset from its start. */
+/** Bytes that replace content written before, at an offset from the file's start. */
 export interface Patch {
   readonly at: number;
   readonly bytes: Uint8Array;
 }
 
-/** What is written to a file next, or over what is there. Valid until the next piece is asked for. */
+/** Next bytes of a file, or a patch of earlier ones. A piece is valid until the next one is requested. */
 export type FilePiece = Uint8Array | string | Patch;
 
-/** Pieces that hold no text, in one array. */
+/** Joins pieces without text into one array. */
 export function joinPieces(pieces: Iterable<Uint8Array | Patch>): Uint8Array {
   const parts: Uint8Array[] = [];
   const patches: Patch[] = [];

@@ -1,10 +1,10 @@
 import { FormatError } from "./errors.ts";
 
 /**
- * LEB128 integers on plain byte arrays, for code that keeps its own position. Nothing here allocates.
+ * LEB128 integers on plain byte arrays, for code that keeps its own position. No function allocates.
  *
- * A 32-bit value takes at most 5 bytes and a 64-bit one at most 10; longer encodings are malformed, shorter
- * values may be padded with continuation bytes up to that length (linkers do this to patch in place).
+ * A 32-bit value takes at most 5 bytes and a 64-bit one at most 10; longer encodings are malformed. Shorter values
+ * may be padded with continuation bytes up to that length, as linkers do to patch in place.
  */
 
 const MAX_BYTES_32 = 5;
@@ -39,7 +39,7 @@ export function skipLeb64(bytes: Uint8Array, position: number): number {
   return skipLeb(bytes, position, MAX_BYTES_64);
 }
 
-/** The unsigned 32-bit integer at `position`; `skipLeb32` gives the position after it. */
+/** Reads the unsigned 32-bit integer at `position`; `skipLeb32` returns the position after it. */
 export function readU32Leb(bytes: Uint8Array, position: number): number {
   const length = bytes.length;
   if (position >= length) throw truncated(position);
@@ -56,7 +56,6 @@ export function readU32Leb(bytes: Uint8Array, position: number): number {
   return result >>> 0;
 }
 
-/** The signed 32-bit integer at `position`. */
 export function readS32Leb(bytes: Uint8Array, position: number): number {
   const length = bytes.length;
   let result = 0;
@@ -71,7 +70,7 @@ export function readS32Leb(bytes: Uint8Array, position: number): number {
   throw tooLong(position);
 }
 
-/** The signed 33-bit integer at `position` (block types, heap types). */
+/** Reads the signed 33-bit integer at `position` (block types, heap types). */
 export function readS33Leb(bytes: Uint8Array, position: number): number {
   const length = bytes.length;
   let result = 0;
@@ -87,14 +86,12 @@ export function readS33Leb(bytes: Uint8Array, position: number): number {
   throw tooLong(position);
 }
 
-/** The unsigned 64-bit integer at `position`. */
 export function readU64Leb(bytes: Uint8Array, position: number): bigint {
   const end = skipLeb64(bytes, position);
   if (end - position === MAX_BYTES_64 && bytes[end - 1] > 0x01) throw tooLong(position);
   return joinGroups(bytes, position, end);
 }
 
-/** The signed 64-bit integer at `position`. */
 export function readS64Leb(bytes: Uint8Array, position: number): bigint {
   const end = skipLeb64(bytes, position);
   const last = bytes[end - 1];
@@ -104,7 +101,7 @@ export function readS64Leb(bytes: Uint8Array, position: number): bigint {
 }
 
 function joinGroups(bytes: Uint8Array, position: number, end: number): bigint {
-  // Seven groups are 49 bits and fit a double, so that a bigint is made once or twice, not per byte.
+  // Seven groups are 49 bits and fit a double, so that only one or two bigints are allocated.
   let low = 0;
   let high = 0;
   for (let i = Math.min(end, position + 7) - 1; i >= position; i--) low = low * 0x80 + (bytes[i] & 0x7f);
@@ -120,7 +117,7 @@ export function sizeOfU32Leb(value: number): number {
   return value < 0x10000000 ? 4 : 5;
 }
 
-/** Writes `value` as a minimal unsigned LEB128 integer; returns the position after it. Room must be there. */
+/** Writes `value` as a minimal unsigned LEB128 integer; returns the position after it. The target must have room. */
 export function writeU32Leb(target: Uint8Array, position: number, value: number): number {
   let rest = value >>> 0;
   while (rest >= 0x80) {
@@ -131,7 +128,6 @@ export function writeU32Leb(target: Uint8Array, position: number, value: number)
   return position;
 }
 
-/** Writes `value` as an unsigned LEB128 integer padded to five bytes; returns the position after it. */
 export function writePaddedU32Leb(target: Uint8Array, position: number, value: number): number {
   for (let shift = 0; shift < 28; shift += 7) target[position++] = ((value >>> shift) & 0x7f) | 0x80;
   target[position++] = value >>> 28;
@@ -172,7 +168,7 @@ export function writeU64Leb(target: Uint8Array, position: number, value: bigint)
   return position;
 }
 
-/** As `writeU64Leb`, of a value given as two unsigned words. */
+/** Writes a value given as two unsigned words, like `writeU64Leb`. */
 export function writeWordsLeb(target: Uint8Array, position: number, low: number, high: number): number {
   let lowRest = low;
   let highRest = high;

@@ -1,6 +1,6 @@
 /**
- * Where a condition ceases to hold: the first index of [from, to) that does not satisfy it, `to` if all do. The
- * condition must hold for a leading run of the range (values in order), and is asked log2(to - from) times.
+ * Returns the first index of [from, to) for which a condition does not hold; `to` if it holds for all. The
+ * condition must hold for a leading run of the range (sorted values). It is evaluated log2(to - from) times.
  */
 export function partitionPoint(from: number, to: number, holds: (index: number) => boolean): number {
   let low = from;

@@ -3,23 +3,23 @@ import type { ByteSource } from "./byte-source.ts";
 const CHUNK_BITS = 10;
 const FEW_CALLS = 32;
 const AROUND_BYTES = 1 << 15;
-/** What is smaller is read at once. */
+/** Smaller parts are loaded as a whole. */
 const SMALL_BYTES = 1 << 16;
 
 /**
- * A part of a source that comes into memory piece by piece: `bytes` is as long as the part from the start, and holds
- * what was loaded, zeros elsewhere. Memory that was never written to costs nothing.
+ * Part of a source that is loaded piece by piece. `bytes` has the length of the part from the start, with zeros
+ * where nothing was loaded. Untouched memory costs nothing.
  */
 export class PiecewiseBytes {
   readonly bytes: Uint8Array;
-  /** Undefined when everything is there. */
+  /** Undefined once everything is loaded. */
   #source: ByteSource | undefined;
   readonly #offset: number;
-  /** By chunk, 1 for what is there. */
+  /** Set to 1 for each loaded chunk. */
   readonly #loaded: Uint8Array;
   #calls = 0;
 
-  /** `size` bytes of a source from an offset on, or all of an array. */
+  /** Creates a part of `size` bytes of a source from an offset on, or of a whole array. */
   constructor(source: ByteSource | Uint8Array, offset = 0, size = 0) {
     this.#offset = offset;
     if (source instanceof Uint8Array) {
@@ -35,7 +35,7 @@ export class PiecewiseBytes {
     this.#loaded = new Uint8Array(isSmall ? 0 : ((present - 1) >>> CHUNK_BITS) + 1);
   }
 
-  /** Makes sure that the bytes `[start, end)` are there, as far as the part reaches. */
+  /** Loads the bytes `[start, end)`, as far as the part reaches. */
   load(start: number, end: number): void {
     if (this.#source === undefined || !(start < end) || start < 0) return;
     const loaded = this.#loaded;
@@ -52,14 +52,13 @@ export class PiecewiseBytes {
     source.readInto!(this.#offset + from, this.bytes.subarray(from, Math.min(to, this.bytes.length)));
   }
 
-  /** As `load`; when it was called often, also what is around, which will be asked for next. */
+  /** Loads like `load`; after several calls also the surroundings, which are probably needed next. */
   loadSome(start: number, end: number): void {
     if (this.#source === undefined) return;
     if (this.#calls++ < FEW_CALLS) this.load(start, end);
     else this.load(start - (start % AROUND_BYTES), Math.max(end, start + AROUND_BYTES));
   }
 
-  /** All of it. */
   loadAll(): Uint8Array {
     if (this.#source !== undefined) {
       this.load(0, this.bytes.length);

@@ -4,8 +4,8 @@ import { readS32Leb, readS33Leb, readU32Leb, readU64Leb, skipLeb32, skipLeb64 } 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * A position moving through `bytes[start, end)`, little-endian. Reads past `end` throw
- * `FormatError("truncated")` with the offset where the read began.
+ * Read position in `bytes[start, end)`, little-endian. Reads past `end` throw `FormatError("truncated")` with the
+ * offset where the read began.
  */
 export class ByteReader {
   readonly bytes: Uint8Array;
@@ -26,7 +26,6 @@ export class ByteReader {
     return this.position >= this.end;
   }
 
-  /** Moves `count` bytes forward and returns the position before. */
   skip(count: number, construct = "bytes"): number {
     const start = this.position;
     if (count > this.end - start)
@@ -46,7 +45,7 @@ export class ByteReader {
 
   u32Leb(): number {
     const { bytes, position } = this;
-    // Most are of one byte.
+    // Most integers have one byte.
     if (position < this.end && bytes[position] < 0x80) {
       this.position = position + 1;
       return bytes[position];
@@ -75,8 +74,8 @@ export class ByteReader {
   }
 
   /**
-   * The count in front of a vector whose entries take at least `minimumEntryBytes` each. A count that the
-   * remaining bytes cannot hold is refused, so that allocations stay bounded by the input.
+   * Reads the count before a vector whose entries take at least `minimumEntryBytes` each. A count that exceeds the
+   * remaining bytes is refused, so that the input's size limits allocations.
    */
   vectorCount(construct: string, minimumEntryBytes = 1): number {
     const start = this.position;
@@ -91,13 +90,12 @@ export class ByteReader {
     return count;
   }
 
-  /** A view (not a copy) of the next `count` bytes. */
   view(count: number, construct = "bytes"): Uint8Array {
     const start = this.skip(count, construct);
     return this.bytes.subarray(start, start + count);
   }
 
-  /** A length-prefixed UTF-8 string; bytes that are not UTF-8 are malformed. */
+  /** Reads a length-prefixed UTF-8 string; bytes that are not UTF-8 are malformed. */
   name(construct = "name"): string {
     const start = this.position;
     const content = this.view(this.u32Leb(), construct);
@@ -115,7 +113,7 @@ export class ByteReader {
   }
 }
 
-/** Strict UTF-8; throws TypeError on anything else. Short ASCII takes a path without the decoder's call. */
+/** Decodes strict UTF-8; throws TypeError for anything else. Short ASCII avoids the decoder's call. */
 function decodeUtf8(content: Uint8Array): string {
   if (content.length > 24) return strictUtf8.decode(content);
   let text = "";

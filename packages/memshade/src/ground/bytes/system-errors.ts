@@ -18,7 +18,7 @@ const SYSTEM_ERRORS: Readonly<Record<string, string>> = {
   EROFS: "the file system is read-only",
 };
 
-/** A system error in a few words, without the path and the call that Node puts into its message. */
+/** Describes a system error in a few words, without the path and the call in Node's message. */
 export function describeSystemError(error: unknown): string {
   const code = (error as { code?: string } | null)?.code;
   if (code !== undefined && code in SYSTEM_ERRORS) return SYSTEM_ERRORS[code];

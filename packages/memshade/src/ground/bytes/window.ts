@@ -3,9 +3,9 @@ import { FormatError } from "./errors.ts";
 
 const WINDOW_BYTES = 1 << 18;
 
-/** A part of a file that moves along with who reads it, so that the file need not be in memory as a whole. */
+/** Window of a file that moves with its reader, so that the whole file need not be in memory. */
 export class Window {
-  /** What `at` returns offsets into. Another one after each call. */
+  /** View for the offsets that `at` returns; replaced by each call. */
   view = new DataView(new ArrayBuffer(0));
   readonly #source: ByteSource;
   readonly #leastBytes: number;
@@ -13,7 +13,7 @@ export class Window {
   #buffer = new Uint8Array(0);
   #start = 0;
 
-  /** @param leastBytes that are read at once: few, for who reads here and there */
+  /** @param leastBytes minimum of bytes per read: few, for scattered reads */
   constructor(source: ByteSource, leastBytes = WINDOW_BYTES) {
     this.#source = source;
     this.#leastBytes = leastBytes;
@@ -23,7 +23,6 @@ export class Window {
     return this.#source.size;
   }
 
-  /** One more window on the same file. */
   another(): Window {
     return new Window(this.#source);
   }
@@ -31,7 +30,7 @@ export class Window {
   /**
    * Offset in `view` of `length` bytes from `offset` of the file on.
    *
-   * @throws FormatError if the file has become shorter than it was when it was opened
+   * @throws FormatError if the file is shorter than when it was opened
    */
   at(offset: number, length: number): number {
     const inside = offset - this.#start;
@@ -40,7 +39,6 @@ export class Window {
     return 0;
   }
 
-  /** A copy. */
   slice(offset: number, length: number): Uint8Array {
     const at = this.at(offset, length);
     return this.#bytes.slice(at, at + length);

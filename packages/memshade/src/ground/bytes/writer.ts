@@ -10,22 +10,19 @@ import {
 
 const utf8 = new TextEncoder();
 
-/** A growable byte array, little-endian. */
 export class ByteWriter {
   #bytes: Uint8Array;
   #length = 0;
 
-  /** @param capacity bytes reserved at once; it grows by doubling when they are used up */
+  /** @param capacity initial capacity in bytes; it doubles when it is used up */
   constructor(capacity = 256) {
     this.#bytes = new Uint8Array(Math.max(16, capacity));
   }
 
-  /** Bytes written so far. */
   get length(): number {
     return this.#length;
   }
 
-  /** Makes room for `count` more bytes. */
   reserve(count: number): void {
     const needed = this.#length + count;
     if (needed <= this.#bytes.length) return;
@@ -46,7 +43,6 @@ export class ByteWriter {
     return this;
   }
 
-  /** Writes over four bytes that are there. */
   patchU32(offset: number, value: number): void {
     for (let i = 0; i < 4; i++) this.#bytes[offset + i] = value >>> (8 * i);
   }
@@ -82,7 +78,7 @@ export class ByteWriter {
     return this;
   }
 
-  /** As `u64Leb`, of a value given as two unsigned words. */
+  /** Writes a value given as two unsigned words, like `u64Leb`. */
   wordsLeb(low: number, high: number): this {
     this.reserve(10);
     this.#length = writeWordsLeb(this.#bytes, this.#length, low, high);
@@ -110,7 +106,7 @@ export class ByteWriter {
     return this;
   }
 
-  /** Copies `source[start, end)`; no intermediate view is made for short ranges. */
+  /** Copies `source[start, end)`; short ranges need no intermediate view. */
   range(source: Uint8Array, start: number, end: number): this {
     const count = end - start;
     this.reserve(count);
@@ -123,17 +119,15 @@ export class ByteWriter {
     return this;
   }
 
-  /** A length-prefixed UTF-8 string. */
   name(text: string): this {
     return this.vector(utf8.encode(text));
   }
 
-  /** A length-prefixed byte string. */
   vector(content: Uint8Array): this {
     return this.u32Leb(content.length).bytes(content);
   }
 
-  /** Leaves five bytes for an unsigned 32-bit LEB128 integer; returns the offset to give to `patchU32Leb`. */
+  /** Reserves five bytes for an unsigned 32-bit LEB128 integer; returns the offset for `patchU32Leb`. */
   reserveU32Leb(): number {
     this.reserve(5);
     const offset = this.#length;
@@ -141,12 +135,11 @@ export class ByteWriter {
     return offset;
   }
 
-  /** Fills a place left by `reserveU32Leb`; the integer keeps its five bytes. */
   patchU32Leb(offset: number, value: number): void {
     writePaddedU32Leb(this.#bytes, offset, value);
   }
 
-  /** Writes what `content` writes, preceded by its size as a minimal LEB128 integer. */
+  /** Writes the output of `content`, preceded by its size as a minimal LEB128 integer. */
   sized(content: (writer: this) => void): this {
     this.reserve(1);
     const sizeOffset = this.#length++;
@@ -162,17 +155,16 @@ export class ByteWriter {
     return this;
   }
 
-  /** The bytes written, as a view that the next write may invalidate. */
+  /** Written bytes, as a view that the next write may invalidate. */
   view(): Uint8Array {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** The bytes written, as a copy of exactly their length. */
   finish(): Uint8Array {
     return this.#bytes.slice(0, this.#length);
   }
 
-  /** Forgets what was written and keeps the memory. */
+  /** Drops the content and keeps the memory. */
   clear(): void {
     this.#length = 0;
   }

@@ -1,5 +1,5 @@
-// A process of its own (mini-debug-info.ts): decompresses an .xz stream from standard input to standard output, and
-// ends with code 1 if the stream is damaged.
+// Process of its own (mini-debug-info.ts): decompresses an .xz stream from standard input to standard output. A
+// damaged stream ends it with code 1.
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream as NodeReadableStream } from "node:stream/web";

@@ -4,7 +4,7 @@ import { createDemangler, type Demangle, type DemanglerFiles } from "../symboliz
 
 let loaded: Demangle | undefined;
 
-/** The demangler of this process. Its library is compiled when the first name of Rust or MSVC comes. */
+/** Demangler of this process. Its library is compiled at the first name of Rust or MSVC. */
 export function loadDemangler(): Demangle {
   loaded ??= createDemangler(() => {
     const require = createRequire(import.meta.url);

@@ -4,24 +4,25 @@ import type { ByteSource } from "../../ground/bytes/byte-source.ts";
 import { UserError } from "../../ground/bytes/errors.ts";
 import { describeSystemError } from "../../ground/bytes/system-errors.ts";
 
-/** An open file, read piece by piece until it is closed. */
 export interface OpenFile extends ByteSource {
   close(): void;
 }
 
-/** For how long a pipe is left alone that has nothing yet. */
 const RETRY_MS = 2;
 
 /**
- * Opens a regular file, and never waits: a pipe without a writer would keep us for good, a device might never end.
+ * Opens a regular file without blocking: a pipe without a writer could block forever, and a device might never end.
  *
- * @throws what the file system throws, and an error of the same kind for what is no regular file
+ * @throws errors of the file system, and an error of the same kind for a file that is not regular
  */
 export function openRegular(file: string): number {
   return openChecked(file, (status) => (status.isFile() ? undefined : "it is no regular file"));
 }
 
-/** As `openRegular`, for files that the user names: a pipe, such as the shell makes of a command, will do. See `readPipe`. */
+/**
+ * Opens a file that the user named, like `openRegular`; pipes, such as the shell's process substitution, are
+ * allowed. See `readPipe`.
+ */
 export function openInput(file: string): number {
   return openChecked(file, (status) =>
     status.isCharacterDevice() || status.isBlockDevice() ? "it is a device, and no file" : undefined,
@@ -29,7 +30,7 @@ export function openInput(file: string): number {
 }
 
 function openChecked(file: string, problemOf: (status: Stats) => string | undefined): number {
-  // Some devices act when they are opened.
+  // The check comes first, since opening some devices has side effects.
   assertNone(problemOf(statSync(file)));
   const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
@@ -45,7 +46,7 @@ function assertNone(problem: string | undefined): void {
   if (problem !== undefined) throw Object.assign(new Error(problem), { code: "EINVAL" });
 }
 
-/** What comes out of a pipe that `openInput` has opened, to its end; nothing if nobody writes to it. */
+/** Reads a pipe opened by `openInput` to its end; returns nothing if it has no writer. */
 export function readPipe(descriptor: number): Buffer {
   const pieces: Uint8Array[] = [];
   for (;;) {
@@ -61,12 +62,10 @@ export function readPipe(descriptor: number): Buffer {
   }
 }
 
-/** The whole content of a regular file. @throws as `openRegular` */
 export function readRegular(file: string): Buffer {
   return whole(openRegular(file));
 }
 
-/** The whole content of a file that the user has named, or of a pipe. @throws as `openInput` */
 export function readInput(file: string): Buffer {
   return whole(openInput(file));
 }
@@ -83,7 +82,7 @@ function whole(descriptor: number): Buffer {
 /**
  * Opens a regular file.
  *
- * @throws UserError in one line if there is none, or it cannot be read
+ * @throws UserError in one line if it does not exist or cannot be read
  */
 export function openFile(file: string): OpenFile {
   const descriptor = explained(file, () => {
@@ -94,24 +93,26 @@ export function openFile(file: string): OpenFile {
   return { ...source, close: () => closeSync(descriptor) };
 }
 
-/** What an open file has, as long as it is open. `file` is its name in errors. */
+/** Returns a source for an open file, valid while it is open. `file` is its name in errors. */
 export function descriptorSource(file: string, descriptor: number, size: number): ByteSource {
   return {
     size,
     read: (offset, length) =>
-      // Everything is overwritten, or cut off.
       explained(file, () => fill(descriptor, offset, newPiece(Math.min(length, size - offset)))),
     readInto: (offset, target) => explained(file, () => fill(descriptor, offset, target)),
   };
 }
 
-/** How many files sources keep open; of the further ones each is opened again when it is read. */
+/** Number of files that sources keep open; a further one is reopened for each read. */
 const MOST_OPEN = 16;
 
-/** The files that sources have open, the one that was read last at the end. */
+/** Open files of sources, the last one read at the end. */
 const openFiles = new Map<ByteSource, OpenFile>();
 
-/** A file as a source for as long as anybody wants: there may be more of them than a process may have open. */
+/**
+ * Returns a source for a file, without a limit on its use: the number of sources may exceed that of a process's
+ * open files.
+ */
 export function fileSource(file: string): ByteSource {
   const opened = openFile(file);
   const source: ByteSource = {
@@ -140,7 +141,11 @@ function keepOpen(source: ByteSource, opened: OpenFile): void {
   }
 }
 
-/** The whole content of a file. @throws UserError as `openFile` */
+/**
+ * Reads a file.
+ *
+ * @throws UserError as `openFile`
+ */
 export function readWholeFile(file: string): Uint8Array {
   return explained(file, () => readRegular(file));
 }
@@ -149,7 +154,7 @@ function newPiece(length: number): Uint8Array {
   return Buffer.allocUnsafeSlow(Math.max(0, length));
 }
 
-/** The bytes at `offset`; fewer than the piece has if the file ends, or became shorter since it was opened. */
+/** Fills a piece with the bytes at `offset`; returns fewer if the file ends or was shortened. */
 function fill(descriptor: number, offset: number, piece: Uint8Array): Uint8Array {
   let filled = 0;
   while (filled < piece.length) {

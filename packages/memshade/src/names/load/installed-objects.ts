@@ -5,30 +5,28 @@ import { buildIdFileCandidates } from "../../code/objects/index.ts";
 import { FormatError } from "../../ground/bytes/errors.ts";
 import { LIBRARY_FOLDERS, type LoadedObject, namesIn, tryLoad } from "./objects.ts";
 
-/** How many files of a folder are opened in search of build ids. */
+/** Number of files per folder that are opened in search of build ids. */
 const MOST_FILES = 10_000;
 
 const LINKER_CONFIGURATION = "/etc/ld.so.conf.d";
 
 /**
- * Finds objects of which nothing but the build id is known, where systems have such: in folders of libraries and programs,
- * whose files are opened one after the other, then where tools keep copies by build id. Nothing is fetched.
+ * Finds objects by build id where systems usually have them. The files of library and program folders are opened
+ * one after the other, then the places where tools keep copies by build id. Nothing is fetched.
  */
 export class InstalledObjects {
   readonly #byBuildId = new Map<string, string>();
   readonly #files: Iterator<string>;
 
-  /** @param folders to be looked at first, without those in them */
+  /** @param folders searched first, without subfolders */
   constructor(folders: readonly string[]) {
     this.#files = filesIn([...folders, ...libraryFolders(), ...programFolders()]);
   }
 
-  /** @param buildId hexadecimal */
   find(buildId: string): LoadedObject | undefined {
     return this.#scan(buildId) ?? keptByBuildId(buildId);
   }
 
-  /** Goes on where the last search ended. */
   #scan(buildId: string): LoadedObject | undefined {
     for (;;) {
       const found = this.#byBuildId.get(buildId);
@@ -41,7 +39,7 @@ export class InstalledObjects {
   }
 }
 
-/** Where debuginfod's clients keep what they have fetched. */
+/** Cache folders of debuginfod's clients. */
 export function debuginfodCaches({ env } = process): string[] {
   const { DEBUGINFOD_CACHE_PATH: own, XDG_CACHE_HOME: caches } = env;
   if (own) return [own];
@@ -52,7 +50,10 @@ export function debuginfodCaches({ env } = process): string[] {
   ];
 }
 
-/** Copies that tools keep; at last files with debug information alone, which have the addresses of what they belong to. */
+/**
+ * Looks for copies that tools keep by build id. The last candidates have only debug information, with the addresses
+ * of the object.
+ */
 function keptByBuildId(buildId: string): LoadedObject | undefined {
   const inTwo = path.join(buildId.slice(0, 2), buildId.slice(2));
   const fetched = debuginfodCaches().map((cache) => path.join(cache, buildId));
@@ -67,7 +68,7 @@ function keptByBuildId(buildId: string): LoadedObject | undefined {
   return file === undefined ? undefined : tryLoad(file);
 }
 
-/** Build ids of files that were opened before: two profiles that are compared have most of their modules in common. */
+/** Build ids of files opened before. Two compared profiles have most of their modules in common. */
 const knownIds = new Map<string, string | undefined>();
 
 function buildIdIn(file: string): string | undefined {
@@ -76,7 +77,7 @@ function buildIdIn(file: string): string | undefined {
   return knownIds.get(key);
 }
 
-/** None of what is no object, or a damaged one: nobody named it. */
+/** Returns undefined for a damaged file or one that is no object, since the user did not name it. */
 function readBuildId(file: string): string | undefined {
   try {
     return tryLoad(file)?.object.buildId;
@@ -101,7 +102,7 @@ function foldersOf(list: string | undefined): string[] {
   return (list ?? "").split(":").filter((folder) => folder !== "");
 }
 
-/** The files of folders, of each folder once, in the order of their names. */
+/** Files of the folders, each folder once, in the order of their names. */
 function* filesIn(folders: readonly string[]): Generator<string> {
   const seen = new Set<string>();
   for (const folder of folders) {

@@ -1,11 +1,15 @@
 import { spawnSync } from "node:child_process";
 import { realpathSync } from "node:fs";
 
-/** The package that an installed file is of, on Debian and what comes from it; undefined elsewhere, and where it is of none. */
+/**
+ * Package of an installed file, on Debian and its derivatives; undefined on other systems, and for files of no
+ * package.
+ */
 export function packageOf(path: string): string | undefined {
-  // A link to it may be another package's: python3-minimal has the link to what python3.11-minimal has.
+  // A link may belong to another package than its target: python3-minimal has the link to the file of
+  // python3.11-minimal.
   const file = realPath(path);
-  // Of a folder that has moved below /usr, packages may still have the old name.
+  // A package may still have the old path of a folder that was moved below /usr.
   const names = file.startsWith("/usr/") ? [file, file.slice("/usr".length)] : [file, `/usr${file}`];
   for (const name of names) {
     const { stdout } = spawnSync("dpkg-query", ["--search", name], { encoding: "utf8" });

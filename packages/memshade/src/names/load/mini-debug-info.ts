@@ -3,12 +3,12 @@ import { fileURLToPath } from "node:url";
 import { type ObjectFile, openObject } from "../../code/objects/index.ts";
 import { FormatError } from "../../ground/bytes/errors.ts";
 
-/** Symbols of the largest programs take some tens of megabytes; more than this is damage or malice. */
+/** Symbols of the largest programs take some tens of megabytes; a larger size is damage or malice. */
 const LARGEST_CONTENT = 2 ** 28;
 
 /**
- * The object inside of `.gnu_debugdata` (`ObjectFile.miniDebugInfo`), which has the symbols that were stripped from the
- * one around it; undefined if there is none or it is damaged.
+ * Object inside of `.gnu_debugdata` (`ObjectFile.miniDebugInfo`), with the symbols that were stripped from the
+ * outer object; undefined if there is none or it is damaged.
  */
 export function loadMiniDebugInfo(compressed: Uint8Array | undefined): ObjectFile | undefined {
   if (compressed === undefined) return undefined;
@@ -21,10 +21,10 @@ export function loadMiniDebugInfo(compressed: Uint8Array | undefined): ObjectFil
 }
 
 /**
- * Decompresses an `.xz` stream. The library that does it is asynchronous, and frames are not: a process of its own
- * runs it (some 60 ms), and is ended when there is more than was asked for.
+ * Decompresses an `.xz` stream. The library is asynchronous, but frames are resolved synchronously. It therefore
+ * runs in a separate process (some 60 ms), which is ended when its output is too large.
  *
- * @param mostBytes content of more bytes than these is refused
+ * @param mostBytes larger content is refused
  * @throws FormatError of kind malformed if the stream is damaged, and unsupported if its content is too large
  */
 export function decompressXz(compressed: Uint8Array, mostBytes: number): Uint8Array<ArrayBuffer> {

@@ -15,25 +15,23 @@ import {
 import { FormatError, UserError } from "../../ground/bytes/errors.ts";
 import { fileSource, readWholeFile } from "./file.ts";
 
-/** Loaded when it is needed: few files have compressed sections, and each start would wait for it. */
+/** The module is loaded on demand: few files have compressed sections, and loading delays each start. */
 const zlib = () => process.getBuiltinModule("node:zlib");
 
-/** Node's decompressors for sections. */
 export const nodeDecompressors: Decompressors = {
   inflate: (bytes, size) => zlib().inflateSync(bytes, { maxOutputLength: Math.max(size, 1) }),
   zstd: (bytes, size) => zlib().zstdDecompressSync(bytes, { maxOutputLength: Math.max(size, 1) }),
 };
 
-/** An object with the path that it was read from. */
 export interface LoadedObject {
   readonly path: string;
   readonly object: ObjectFile;
 }
 
 /**
- * Opens an object file; sections are read from the file when they are asked for.
+ * Opens an object file; sections are read on demand.
  *
- * @throws UserError in one line if there is none, or it is no object
+ * @throws UserError in one line if the file does not exist or is no object
  */
 export function loadObject(file: string): LoadedObject {
   try {
@@ -43,32 +41,28 @@ export function loadObject(file: string): LoadedObject {
   }
 }
 
-/** Where to look for objects. */
 export interface ObjectPlaces extends DebugFilePlaces {
-  /** Folders or files that the user named, first to be looked at. */
+  /** Folders or files that the user named, searched first. */
   readonly binaryPaths?: readonly string[];
-  /** Folders in which debuginfod's clients keep what they have fetched. */
   readonly debuginfodCaches?: readonly string[];
 }
 
-/** An object as a core, a profile or a run names it. */
+/** Object as a core, a profile or a run refers to it. */
 export interface WantedObject {
-  /** Path on the machine where it ran. */
   readonly path: string;
-  /** Hexadecimal; only an object with this build id will do. Of 16 bytes: see `fits`. */
+  /** Build id that the object must have, hexadecimal. For ids of 16 bytes see `fits`. */
   readonly buildId?: string | undefined;
-  /** Only an object for this machine will do. */
   readonly architecture?: Architecture | undefined;
 }
 
-/** Why an object was not found, as the end of a sentence that begins with its path. */
+/** Reason why an object was not found, as the end of a sentence that begins with its path. */
 export interface MissingObject {
   readonly missing: string;
 }
 
 /**
- * Where the dynamic linkers of usual systems find libraries by name. Crashpad's dumps have no paths of libraries, but the
- * names that they were linked by.
+ * Folders in which common dynamic linkers find libraries by name. Crashpad's dumps have no paths of libraries, only
+ * the names used for linking.
  */
 export const LIBRARY_FOLDERS: readonly string[] = [
   "lib64",
@@ -77,13 +71,12 @@ export const LIBRARY_FOLDERS: readonly string[] = [
   "lib",
 ].flatMap((folder) => [`/${folder}`, `/usr/${folder}`]);
 
-/** Digits of a GUID in hexadecimal. */
 const GUID_DIGITS = 32;
 
-/** How many files below a binary path are opened in search of a build id. */
+/** Number of files below a binary path that are opened in search of a build id. */
 const MOST_FILES = 20_000;
 
-/** Finds objects on this machine by path, base name, sysroot and build id. Answers are remembered. */
+/** Finds objects on this machine by path, base name, sysroot and build id. Results are cached. */
 export class ObjectFinder {
   readonly #places: ObjectPlaces;
   readonly #found = new Map<string, LoadedObject | MissingObject>();
@@ -131,7 +124,7 @@ export class ObjectFinder {
       if (buildId !== undefined) yield* inBuildIdFolders(place, buildId);
     }
     if (sysroot !== undefined) yield path.join(sysroot, wantedPath);
-    // What lies there on this machine may be something else: without a sysroot it is the best guess.
+    // The file at this path on this machine may be a different one; without a sysroot it is the best guess.
     if (sysroot === undefined || buildId !== undefined) yield wantedPath;
     if (buildId === undefined) return;
     for (const root of sysroot === undefined ? [""] : [sysroot, ""]) {
@@ -139,24 +132,23 @@ export class ObjectFinder {
         for (const folder of LIBRARY_FOLDERS) yield path.join(root, folder, wantedPath);
       yield* inBuildIdFolders(path.join(root, "/usr/lib"), buildId);
     }
-    // Where perf keeps copies of what it recorded.
     const copies = path.join(homedir(), ".debug/.build-id", buildId.slice(0, 2), buildId.slice(2));
     yield path.join(copies, wantedPath === "[vdso]" ? "vdso" : "elf");
   }
 
   #scanned(buildId: string): string | undefined {
-    const all = this.#scan();
-    return all.get(buildId) ?? [...all].find(([own]) => fits(own, buildId))?.[1];
+    const fileByBuildId = this.#scan();
+    return fileByBuildId.get(buildId) ?? [...fileByBuildId].find(([own]) => fits(own, buildId))?.[1];
   }
 
-  /** Build ids of all objects below the binary paths: the last resort for files that were renamed. */
+  /** Maps the build ids of all objects below the binary paths to files: the last resort for renamed files. */
   #scan(): ReadonlyMap<string, string> {
     if (this.#byBuildId === undefined) {
       this.#byBuildId = new Map();
-      let left = MOST_FILES;
+      let remaining = MOST_FILES;
       for (const place of this.#places.binaryPaths ?? [])
         for (const file of filesBelow(place)) {
-          if (left-- <= 0) break;
+          if (remaining-- <= 0) break;
           const buildId = tryLoad(file)?.object.buildId;
           if (buildId !== undefined && !this.#byBuildId.has(buildId)) this.#byBuildId.set(buildId, file);
         }
@@ -164,7 +156,7 @@ export class ObjectFinder {
     return this.#byBuildId;
   }
 
-  /** The object with a build id, in the places where debug information is kept by it. */
+  /** Finds the object with a build id, in the places where debug information is kept by build id. */
   findByBuildId(buildId: string): LoadedObject | undefined {
     const folders = (this.#places.binaryPaths ?? []).filter((place) => !isFile(place));
     return [
@@ -176,14 +168,14 @@ export class ObjectFinder {
       .find((loaded) => loaded?.object.buildId === buildId);
   }
 
-  /** The object with the debug information of another one: by build id, else by its `.gnu_debuglink`. */
+  /** Finds the object with the debug information of another one: by build id, else by its `.gnu_debuglink`. */
   findDebugFile({ path: objectPath, object }: LoadedObject): LoadedObject | undefined {
     const { buildId, debugLink } = object;
     const folders = (this.#places.binaryPaths ?? []).filter((place) => !isFile(place));
     if (buildId !== undefined) {
       const own = folders.flatMap((place) => [...inBuildIdFolders(place, buildId)]);
-      const kept = [...buildIdFileCandidates(buildId, this.#places), ...this.#cached(buildId)];
-      for (const candidate of [...own, ...kept]) {
+      const candidates = [...buildIdFileCandidates(buildId, this.#places), ...this.#cached(buildId)];
+      for (const candidate of [...own, ...candidates]) {
         const loaded = tryLoad(candidate);
         if (loaded?.object.buildId === buildId && candidate !== objectPath) return loaded;
       }
@@ -197,17 +189,17 @@ export class ObjectFinder {
     return undefined;
   }
 
-  /** The package with the split debug information of an object, which may lie with its debug file. */
+  /** Finds the package with the split debug information of an object, which may be beside its debug file. */
   findPackage(
     { path: objectPath }: LoadedObject,
     debugFile: LoadedObject | undefined,
   ): LoadedObject | undefined {
     const candidates = dwpCandidates(objectPath, debugFile?.path);
     const named = (this.#places.binaryPaths ?? []).flatMap((place) =>
-      isFile(place) ? [place] : candidates.map((one) => path.join(place, path.basename(one))),
+      isFile(place) ? [place] : candidates.map((candidate) => path.join(place, path.basename(candidate))),
     );
-    const wanted = new Set(candidates.map((one) => path.basename(one)));
-    return [...named.filter((one) => wanted.has(path.basename(one))), ...candidates]
+    const wanted = new Set(candidates.map((candidate) => path.basename(candidate)));
+    return [...named.filter((file) => wanted.has(path.basename(file))), ...candidates]
       .map(tryLoad)
       .find((loaded) => loaded !== undefined);
   }
@@ -216,7 +208,7 @@ export class ObjectFinder {
     return (this.#places.debuginfodCaches ?? []).map((cache) => path.join(cache, buildId, "debuginfo"));
   }
 
-  /** The object with the debug information that several objects share (`.gnu_debugaltlink`, made by dwz). */
+  /** Finds the object with debug information shared by several objects (`.gnu_debugaltlink`, made by dwz). */
   findSharedDebugFile({ path: objectPath, object }: LoadedObject): LoadedObject | undefined {
     const link = object.debugAltLink;
     if (link === undefined) return undefined;
@@ -226,7 +218,7 @@ export class ObjectFinder {
   }
 }
 
-/** Whether a file that `.gnu_debuglink` named is the right one: by build id, where both have one, else by checksum. */
+/** True if the file of `.gnu_debuglink` belongs to the object: by build id if both have one, else by checksum. */
 function belongs(debugFile: LoadedObject, { buildId, debugLink }: ObjectFile): boolean {
   const other = debugFile.object.buildId;
   if (buildId !== undefined && other !== undefined) return buildId === other;
@@ -234,27 +226,26 @@ function belongs(debugFile: LoadedObject, { buildId, debugLink }: ObjectFile): b
 }
 
 /**
- * Whether an object with this build id is the wanted one. Minidumps have GUIDs in their place, as they do for Windows: the
- * first 16 bytes, or, for objects without a build id, a sum of their code.
+ * True if the build id is the wanted one. Minidumps have GUIDs instead, as for Windows: the first 16 bytes, or, for
+ * objects without a build id, a sum of their code.
  */
 function fits(own: string | undefined, wanted: string): boolean {
   if (wanted.length !== GUID_DIGITS) return own === wanted;
   return own === undefined || own.startsWith(wanted);
 }
 
-/** Folders of build ids hold executables as `ab/cdef…`, debug information as `ab/cdef….debug`. */
+/** Build-id folders have executables as `ab/cdef…`, debug information as `ab/cdef….debug`. */
 function* inBuildIdFolders(place: string, buildId: string): Generator<string> {
   const folder = path.join(place, ".build-id", buildId.slice(0, 2));
   const name = buildId.slice(2);
   const names =
-    buildId.length === GUID_DIGITS ? namesIn(folder).filter((one) => one.startsWith(name)) : [name];
-  for (const one of names) {
-    yield path.join(folder, one);
-    if (!one.endsWith(".debug")) yield path.join(folder, `${one}.debug`);
+    buildId.length === GUID_DIGITS ? namesIn(folder).filter((entry) => entry.startsWith(name)) : [name];
+  for (const entry of names) {
+    yield path.join(folder, entry);
+    if (!entry.endsWith(".debug")) yield path.join(folder, `${entry}.debug`);
   }
 }
 
-/** The object in a file; undefined if there is none. */
 export function tryLoad(file: string): LoadedObject | undefined {
   if (!isFile(file)) return undefined;
   try {
@@ -265,7 +256,7 @@ export function tryLoad(file: string): LoadedObject | undefined {
   }
 }
 
-/** False for what cannot be asked for too: a folder without permission, a name out of a damaged dump that none can have. */
+/** Returns false on errors too, such as a folder without permission or an impossible name from a damaged dump. */
 function isFile(file: string): boolean {
   try {
     return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
@@ -274,7 +265,7 @@ function isFile(file: string): boolean {
   }
 }
 
-/** Names in a folder, in order; none of what is no folder, or cannot be read. */
+/** Names in a folder, sorted; empty if it is no folder or unreadable. */
 export function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder).sort();

@@ -6,42 +6,40 @@ import { traceableMap, tracing } from "./source-map-parts.ts";
 
 const LARGEST_BYTES = 64 << 20;
 
-/** A place in a script; lines and columns count from 1. */
+/** Position in a script; lines and columns count from 1. */
 export interface ScriptPlace {
   line: number;
   column: number;
 }
 
-/** Where a place in a script was written, and under what name the function there. */
+/** Position in the original source, and the function's name there. */
 export interface WrittenPlace extends ScriptPlace {
   file: string;
   name?: string | undefined;
 }
 
-/** By what the glue between modules and their callers is made, as its text tells. */
+/** Tools that generate the glue between modules and their callers, recognised by its text. */
 const GLUE: readonly (readonly [string, RegExp])[] = [
   ["wasm-bindgen", /\b__wbindgen_\w+|\b__wbg_\w+/],
   ["Go", /\bgo\.importObject\b|"syscall\/js\.valueGet"/],
   ["AssemblyScript", /\b__(lower|lift)(String|Array|TypedArray)\b/],
-  // Other scripts use these names too, but leave it to this one to make the instance.
+  // The names occur in other scripts too, but only Emscripten's create the instance.
   ["Emscripten", /\b(HEAPU8|HEAP32)\b[\s\S]*\bWebAssembly\.|\bWebAssembly\.[\s\S]*\b(HEAPU8|HEAP32)\b/],
 ];
 
-/** The text of a file or of what an address leads to; undefined where it cannot be had. */
 export type ReadText = (place: string) => string | undefined;
 
-/** The script that a program ran, as far as its file tells. */
 export class ScriptFile {
-  /** The tool that made it to connect a module with its callers. */
+  /** Tool that generated the script to connect a module with its callers. */
   readonly glue: string | undefined;
   readonly #lines: readonly string[];
   readonly #map: TraceMap | undefined;
 
   /**
-   * A file that cannot be read tells nothing.
+   * A file that cannot be read counts as empty.
    *
    * @param file its path, or the address of a page's script
-   * @param read the text of a file or address
+   * @param read returns the text of a file or address
    */
   constructor(file: string, read: ReadText = readText) {
     const text = read(file) ?? "";
@@ -51,9 +49,9 @@ export class ScriptFile {
   }
 
   /**
-   * Where a place was written; undefined where no source map knows.
+   * Original position of a place; undefined without a source map entry.
    *
-   * @param name what the engine calls the function, and `start` where that begins, if it is known
+   * @param name the engine's name of the function, and `start` its start, if known
    */
   written(
     { line, column }: ScriptPlace,
@@ -72,12 +70,12 @@ export class ScriptFile {
     };
   }
 
-  /** The name that a function had before it was shortened: that of its own name where it begins. */
+  /** Name of a function before minification: the original of its own name at its start. */
   #nameAt({ line, column }: ScriptPlace, name: string): string | undefined {
     const [kind, called] = name.startsWith("new ") ? ["new ", name.slice(4)] : ["", name];
     const bare = called.slice(called.lastIndexOf(".") + 1);
     const text = this.#lines[line - 1] ?? "";
-    // Behind `function`, or before the parameters of an arrow.
+    // The name follows `function`, or precedes the parameters of an arrow.
     for (const at of positionsOf(bare, text, column - 1)) {
       const segment = tracing().traceSegment(this.#map!, line - 1, at);
       if (segment?.length !== 5 || segment[0] !== at) continue;
@@ -88,23 +86,22 @@ export class ScriptFile {
   }
 }
 
-/** Where a name stands as a word around a position, those behind it first. */
-function positionsOf(name: string, text: string, around: number): number[] {
+/** Positions of a name as a word around a position, later ones first. */
+function positionsOf(name: string, text: string, position: number): number[] {
   const found: number[] = [];
-  const end = around + LONGEST_FUNCTION_WORD;
+  const end = position + LONGEST_FUNCTION_WORD;
   for (
-    let at = text.indexOf(name, around - name.length - 2);
+    let at = text.indexOf(name, position - name.length - 2);
     at >= 0 && at <= end;
     at = text.indexOf(name, at + 1)
   )
     if (!/[\w$]/.test(`${text[at - 1] ?? ""}${text[at + name.length] ?? ""}`)) found.push(at);
-  return found.sort((a, b) => Number(a < around) - Number(b < around) || a - b);
+  return found.sort((a, b) => Number(a < position) - Number(b < position) || a - b);
 }
 
-/** What may stand between a function's beginning and its name: `async function* `. */
+/** Longest text between a function's start and its name: `async function* `. */
 const LONGEST_FUNCTION_WORD = 16;
 
-/** The text of a file of this machine. */
 export function readText(file: string): string | undefined {
   if (!path.isAbsolute(file)) return undefined;
   try {
@@ -117,12 +114,11 @@ export function readText(file: string): string | undefined {
 
 const MAP_LINE = /^[ \t]*\/\/[#@] ?sourceMappingURL=(\S+)[ \t\r]*$/gm;
 
-/** What a script says of where its source map is: in itself as `data:`, or elsewhere. */
+/** Location of a script's source map, as its text gives it: inline as `data:`, or elsewhere. */
 export function sourceMapUrl(text: string): string | undefined {
   return [...text.matchAll(MAP_LINE)].at(-1)?.[1];
 }
 
-/** The source map at the end of a script: inline, or in a file. */
 function readMap(file: string, text: string, read: ReadText): TraceMap | undefined {
   const url = sourceMapUrl(text);
   if (url === undefined) return undefined;
@@ -135,14 +131,12 @@ function readMap(file: string, text: string, read: ReadText): TraceMap | undefin
         : inline[1] === undefined
           ? decodeURIComponent(inline[2]!)
           : Buffer.from(inline[2]!, "base64").toString();
-    // Sources are relative to the map.
     return traceableMap(json, place);
   } catch {
     return undefined;
   }
 }
 
-/** Where a script's source map is. */
 export function besides(file: string, url: string): string {
   if (/^https?:/.test(file)) return new URL(url, file).href;
   return url.startsWith("file:")

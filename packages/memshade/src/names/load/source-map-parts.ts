@@ -4,20 +4,20 @@ import { FormatError } from "../../ground/bytes/errors.ts";
 
 type TraceMapping = typeof import("@jridgewell/trace-mapping");
 
-/** Parsed, a map takes some twenty times its size at worst; those of large programs have a quarter of this. */
+/** Parsed, a map takes at most some twenty times its size; maps of large programs have a quarter of this. */
 const MOST_BYTES = 1 << 27;
-/** Sections of sections of an indexed map: nobody nests them, and each level is a call. */
+/** Nesting limit for sections of an indexed map. Real maps do not nest them, and each level is a call. */
 const MOST_LEVELS = 8;
 
 let loaded: TraceMapping | undefined;
 
-/** The library that reads source maps, loaded when the first map is: few modules and scripts have one. */
+/** Library for source maps, loaded with the first map, since few modules and scripts have one. */
 export function tracing(): TraceMapping {
   loaded ??= createRequire(import.meta.url)("@jridgewell/trace-mapping") as TraceMapping;
   return loaded;
 }
 
-/** A source map, version 3, of which every field that readers use has the type that it must have. */
+/** Source map, version 3, in which every field that readers use has the right type. */
 export interface PlainMap {
   readonly sources: readonly (string | null)[];
   readonly sourceRoot?: string | undefined;
@@ -26,7 +26,7 @@ export interface PlainMap {
   readonly ignoreList: readonly number[];
 }
 
-/** A plain map and where its first place lies, both from 0: an indexed map has several. */
+/** Plain map with the position of its start, counted from 0; an indexed map has several. */
 export interface MapSection {
   readonly line: number;
   readonly column: number;
@@ -34,9 +34,9 @@ export interface MapSection {
 }
 
 /**
- * The maps of a source map: one, or those of its sections.
+ * Returns the maps of a source map: one, or those of its sections.
  *
- * @throws FormatError if it is none, or damaged
+ * @throws FormatError if it is damaged or no source map
  */
 export function sourceMapSections(json: string): MapSection[] {
   if (json.length > MOST_BYTES) throw damaged(`of ${json.length >> 20} MiB it is too large`, "unsupported");
@@ -49,7 +49,11 @@ export function sourceMapSections(json: string): MapSection[] {
   return sectionsOf(map, { line: 0, column: 0 }, 0);
 }
 
-/** A source map as the library takes it, with the places in the sources relative to `place`. @throws FormatError as `sourceMapSections` */
+/**
+ * Returns a source map in the library's form, with source paths relative to `place`.
+ *
+ * @throws FormatError as `sourceMapSections`
+ */
 export function traceableMap(json: string, place: string): TraceMap {
   const sections = sourceMapSections(json);
   const [first] = sections as [MapSection];
@@ -79,7 +83,7 @@ function sectionsOf(map: unknown, start: { line: number; column: number }, level
     if (!isRecord(offset) || !isCount(offset.line) || !isCount(offset.column))
       throw damaged("a section has no offset");
     const { line, column } = offset as { line: number; column: number };
-    // Columns count from that of the section in its first line alone.
+    // The section's start column applies only to its first line.
     const inside = { line: start.line + line, column: line === 0 ? start.column + column : column };
     return sectionsOf(inner, inside, level + 1);
   });
@@ -116,7 +120,6 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** What is wrong with a source map, as a sentence's end. */
 export function damaged(detail: string, kind: "malformed" | "unsupported" = "malformed"): FormatError {
   return new FormatError(kind, 0, "source map", detail);
 }

@@ -22,15 +22,17 @@ import { type LoadedObject, loadObject, nodeDecompressors, ObjectFinder } from "
 import { damaged, type PlainMap, sourceMapSections, tracing } from "./source-map-parts.ts";
 
 export interface FileSymbolizerOptions extends SymbolizerOptions {
-  /** Finds files of debug information by build id and name. */
   readonly finder?: ObjectFinder;
-  /** The package with the split units, instead of the one beside the object. */
+  /** Package with the split units, instead of the one beside the object. */
   readonly dwp?: string | undefined;
-  /** Is told what of names and lines is damaged, as the end of a sentence that begins with the object's path; `missing` has it too. */
+  /**
+   * Receives damage to names and lines, as the end of a sentence that begins with the object's path. `missing` has
+   * it too.
+   */
   readonly tellDamage?: ((end: string) => void) | undefined;
 }
 
-/** A symbolizer of an object on this machine, which finds the further files that it needs by itself. */
+/** Symbolizer of an object on this machine. It finds further files that it needs by itself. */
 export interface FileSymbolizer {
   readonly path: string;
   readonly symbolizer: Symbolizer;
@@ -38,16 +40,15 @@ export interface FileSymbolizer {
   variables(address: number): LocalVariable[];
   dataDeclaration(address: number): DataDeclaration | undefined;
   dataVariables(): StaticVariable[];
-  /** What was asked for and not found, as the end of a sentence that begins with the object's path. */
+  /** Missing files and damage, as ends of sentences that begin with the object's path. */
   readonly missing: readonly string[];
-  /** What was met first of damage in the file itself. */
   readonly damage: FormatError | undefined;
 }
 
 /**
  * Opens an object file for symbolization.
  *
- * @throws UserError in one line if there is none, or it is no object
+ * @throws UserError in one line if the file does not exist or is no object
  */
 export function loadSymbolizer(
   file: string | LoadedObject,
@@ -94,23 +95,23 @@ export function loadSymbolizer(
         return loadMiniDebugInfo(request.compressed);
     }
   };
-  const answered = askedAgain(symbolizer, (request) => {
+  const withFiles = withRequestedFiles(symbolizer, (request) => {
     const found = findFile(request);
-    if (found === undefined) missing.push(...complaintOf(request));
+    if (found === undefined) missing.push(...missingFileMessages(request));
     return found;
   });
-  // Names and lines are no reason to end a report.
-  let isTold = false;
-  const orNothing = <T, A extends [] | [number]>(ask: (...address: A) => T, nothing: T) => {
-    const askAgain = answered(ask);
+  // Missing names and lines must not end a report.
+  let isReported = false;
+  const orNothing = <T, A extends [] | [number]>(query: (...address: A) => T, nothing: T) => {
+    const queryWithFiles = withFiles(query);
     return (...address: A): T => {
       let isKnown = true;
       const answer = dispensable(
-        () => askAgain(...address),
+        () => queryWithFiles(...address),
         (reason) => {
           isKnown = false;
-          if (!isTold) addDamage(`has debug information that could not be read to the end: ${reason}`);
-          isTold = true;
+          if (!isReported) addDamage(`has debug information that could not be read to the end: ${reason}`);
+          isReported = true;
         },
       );
       return isKnown ? (answer as T) : nothing;
@@ -130,32 +131,35 @@ export function loadSymbolizer(
   };
 }
 
-/** The link to shared debug information stands where the debug information is. */
+/** The link to shared debug information is in the file with the debug information. */
 function linkedFrom(loaded: LoadedObject, debugFile: LoadedObject | undefined): LoadedObject {
   return loaded.object.debugAltLink === undefined && debugFile !== undefined ? debugFile : loaded;
 }
 
-/** Questions to a symbolizer, which are asked again as long as it has asked for files. */
-export function askedAgain(
+/** Wraps queries to a symbolizer so that they are repeated as long as it requests files. */
+export function withRequestedFiles(
   symbolizer: Symbolizer,
   find: (request: FileRequest) => ProvidedFile,
-): <T, A extends [] | [number]>(ask: (...address: A) => T) => (...address: A) => T {
+): <T, A extends [] | [number]>(query: (...address: A) => T) => (...address: A) => T {
   const answerRequests = (): boolean => {
     const requests = symbolizer.needs();
     for (const request of requests) symbolizer.provide(request, find(request));
     return requests.length > 0;
   };
   while (answerRequests());
-  return (ask) =>
+  return (query) =>
     (...address) => {
-      let answer = ask(...address);
-      while (answerRequests()) answer = ask(...address);
+      let answer = query(...address);
+      while (answerRequests()) answer = query(...address);
       return answer;
     };
 }
 
-/** What is worth saying when a file is not there, as the end of a sentence that begins with the object's name. */
-export function complaintOf(request: FileRequest): string[] {
+/**
+ * Message about a missing file, as the end of a sentence that begins with the object's name; empty if it is not
+ * worth a message.
+ */
+export function missingFileMessages(request: FileRequest): string[] {
   switch (request.kind) {
     case "dwo":
       return [`refers to ${request.name}, which was not found`];
@@ -180,7 +184,6 @@ function firstObject(candidates: readonly string[]): ProvidedFile {
   return undefined;
 }
 
-/** A path or `file:` URL as a module names it: relative to the module, wherever it was built. */
 function besides(modulePath: string, name: string): string {
   if (name.startsWith("file:"))
     try {
@@ -204,15 +207,16 @@ function readSourceMapFile(modulePath: string, name: string): Uint8Array | undef
   }
 }
 
-/** AssemblyScript's compiler calls its own library so. */
+/** AssemblyScript's compiler gives its own library these paths. */
 function isCompilersLibrary({ file }: SourcePlace): boolean {
   return /(^|\/)~lib\//.test(file);
 }
 
 /**
- * Reads a source map, version 3, indexed ones too. Columns are offsets in the module's file, and everything is on the first line.
+ * Reads a source map, version 3, including indexed ones. Columns are offsets in the module's file, and all
+ * positions are on the first line.
  *
- * @throws FormatError if it is none, or damaged
+ * @throws FormatError if it is damaged or no source map
  */
 export function readSourceMap(bytes: Uint8Array): SourceMapLookup {
   const places = new Places();
@@ -245,20 +249,20 @@ function textOf(bytes: Uint8Array): string {
   try {
     return new TextDecoder().decode(bytes);
   } catch {
-    // Engines have a longest text.
+    // The map exceeds the engine's maximum string length.
     throw damaged("it is too large", "unsupported");
   }
 }
 
-/** What a source map says of the first line: the places of some columns, in columns of numbers, as maps have millions. */
+/** Positions on a source map's first line, in columns of numbers, as maps have millions. */
 class Places {
   length = 0;
   readonly #sources: (string | null)[] = [];
   readonly #ignored = new Set<number>();
-  /** Four numbers a place: its offset, the source or −1, the line and the column there. */
+  /** Four numbers per position: its offset, the source or −1, and the line and column there. */
   #numbers = new Int32Array(1 << 10);
 
-  /** @throws FormatError where the mappings cannot be decoded */
+  /** @throws FormatError if the mappings cannot be decoded */
   add(map: PlainMap, firstOffset: number): void {
     const firstSource = this.#sources.length;
     const { sources, sourceRoot } = map;
@@ -269,16 +273,17 @@ class Places {
     let [offset, source, line, column] = [firstOffset, 0, 0, 0];
     while (fields.nextPlace()) {
       offset += fields.next();
-      let known = -1;
+      let sourceIndex = -1;
       if (fields.hasMore) {
         source += fields.next();
         line += fields.next();
         column += fields.next();
         if (fields.hasMore) fields.next();
-        // Places in sources that the map does not have are none.
-        if (source >= 0 && source < sources.length && line >= 0 && column >= 0) known = firstSource + source;
+        // Positions in sources that the map does not have are ignored.
+        if (source >= 0 && source < sources.length && line >= 0 && column >= 0)
+          sourceIndex = firstSource + source;
       }
-      this.#push(offset, known, line, column);
+      this.#push(offset, sourceIndex, line, column);
     }
   }
 
@@ -292,7 +297,6 @@ class Places {
     numbers[at + 3] = column;
   }
 
-  /** Puts the places in order: nearly all maps have them so. */
   sort(): void {
     let isSorted = true;
     for (let at = 1; at < this.length; at++) isSorted &&= this.offsetAt(at - 1) <= this.offsetAt(at);
@@ -317,7 +321,10 @@ class Places {
       : { source: source!, place: { file, line: line! + 1, column: column! + 1 } };
   }
 
-  /** Sources to be ignored of which nothing but the first line is ever named: Kotlin's compiler writes one for all code whose source it does not have. */
+  /**
+   * Ignored sources of which only the first line occurs. Kotlin's compiler writes one for all code without a
+   * source.
+   */
   standInSources(): ReadonlySet<number> {
     const standIns = new Set(this.#ignored);
     for (let at = 0; at < this.length && standIns.size > 0; at++)
@@ -332,7 +339,7 @@ for (const [value, digit] of [
 ].entries())
   DIGITS[digit.charCodeAt(0)] = value;
 
-/** The numbers of the first line of mappings, in base 64. */
+/** Numbers of the first line of mappings, in base 64. */
 class Fields {
   readonly #text: string;
   #at = 0;
@@ -341,19 +348,17 @@ class Fields {
     this.#text = text;
   }
 
-  /** Goes to the next place of the line; false where there is none. */
   nextPlace(): boolean {
     while (this.#text[this.#at] === ",") this.#at++;
     return this.hasMore;
   }
 
-  /** Whether the place has another number. */
   get hasMore(): boolean {
     const next = this.#text[this.#at];
     return next !== undefined && next !== "," && next !== ";";
   }
 
-  /** @throws FormatError if there is none, or it is too large */
+  /** @throws FormatError if there is no number, or it is too large */
   next(): number {
     let value = 0;
     for (let shift = 0; ; shift += 5) {

@@ -4,15 +4,15 @@ import { UserError } from "../../ground/bytes/errors.ts";
 import { describeSystemError } from "../../ground/bytes/system-errors.ts";
 
 /**
- * A file that appears under its name only when it is whole: until then it is written beside it. Links are followed, and
- * what is no regular file (a device, a pipe) is written to as it is.
+ * File that appears under its name only once it is complete: until then it is written beside it. Links are
+ * followed. A file that is not regular (a device, a pipe) is written to directly.
  *
- * All methods throw UserError where the file cannot be written.
+ * All methods throw UserError if the file cannot be written.
  */
 export class WholeFile {
   readonly #name: string;
   readonly #target: string;
-  /** Where it is written; the target itself if that is no regular file. */
+  /** Path being written; the target itself if that is not a regular file. */
   readonly #partial: string;
   readonly #descriptor: number;
   #isOpen = true;
@@ -28,13 +28,12 @@ export class WholeFile {
         : join(dirname(this.#target), `.${basename(this.#target)}.${process.pid}.partial`);
     this.#descriptor = this.#explained(() => {
       if (this.#partial === this.#target) return openSync(this.#partial, "w");
-      // What a killed process has left, or a link that somebody else has put there.
+      // A file of a killed process, or another user's link, may be in the way.
       rmSync(this.#partial, { force: true });
       return openSync(this.#partial, "wx", mode);
     });
   }
 
-  /** Appends, or writes at an offset. */
   write(piece: string | Uint8Array, offset?: number): void {
     const bytes = typeof piece === "string" ? Buffer.from(piece) : piece;
     this.#explained(() => {
@@ -49,7 +48,6 @@ export class WholeFile {
     });
   }
 
-  /** All is written. */
   finish(): void {
     this.#explained(() => {
       this.#close();
@@ -57,7 +55,6 @@ export class WholeFile {
     });
   }
 
-  /** Something failed: nothing is left behind. */
   abandon(): void {
     this.#close();
     if (this.#partial !== this.#target) rmSync(this.#partial, { force: true });
@@ -65,7 +62,7 @@ export class WholeFile {
 
   #close(): void {
     if (!this.#isOpen) return;
-    // Linux closes a descriptor also when it reports an error, and the next file may get the same number.
+    // Linux closes a descriptor even if it reports an error, and the next file may get the same number.
     this.#isOpen = false;
     closeSync(this.#descriptor);
   }
@@ -80,7 +77,7 @@ export class WholeFile {
 }
 
 /**
- * Writes a file whole. Whatever fails, nothing is left behind.
+ * Writes a file atomically. After a failure no file is left behind.
  *
  * @param mode as for `WholeFile`
  * @throws UserError if it cannot be written

@@ -21,26 +21,24 @@ import { type LoadedObject, loadObject, ObjectFinder } from "../load/objects.ts"
 import { loadSymbolizer } from "../load/symbolizer.ts";
 
 const EXECUTABLE = 1;
-/** memshade's build id of a wasm module without one: the first bytes of the hash of the file. */
+/** Length of memshade's build id for a wasm module without one: the first bytes of the file's hash. */
 const HASH_BYTES = 20;
 
-/** So many of the named binaries are told when none of them is right. */
+/** Number of named binaries that a message lists if none of them is right. */
 const MOST_DESCRIBED = 2;
 
-/** Where to look for the binaries of profiles. */
 export interface BinaryPlaces {
-  /** Executables, libraries and wasm modules. */
   readonly binaries: readonly string[];
   /** Folders with such files, searched by build id. */
   readonly searchPaths: readonly string[];
 }
 
-/** The modules of a raw profile that have a binary, and the build ids of those that have none. */
+/** Modules of a raw profile that have a binary, and build ids of those without one. */
 export interface MatchedModules {
   readonly modules: readonly RawModule[];
   readonly matched: readonly { readonly buildId: string; readonly name: string }[];
   readonly unmatched: readonly string[];
-  /** The modules without a binary, whose frames are places in them. */
+  /** Modules without a binary; their frames are offsets in the module. */
   readonly unresolved: readonly RawModule[];
 }
 
@@ -66,7 +64,6 @@ export class ProfiledBinaries {
     for (const file of binaries) this.add(file);
   }
 
-  /** Makes one more binary known. */
   add(file: string, buildId?: string): void {
     const loaded = loadObject(file);
     const id = buildId ?? buildIdOf(loaded);
@@ -74,12 +71,12 @@ export class ProfiledBinaries {
     if (!this.#named.has(id)) this.#named.set(id, loaded);
   }
 
-  /** What was named, for those who see that it was the wrong thing. */
   describe(): string {
-    const all = Array.from(this.#named, ([buildId, { path }]) => `that of ${path}, ${buildId}`);
-    const more = all.length > MOST_DESCRIBED ? ` and ${all.length - MOST_DESCRIBED} more` : "";
+    const descriptions = Array.from(this.#named, ([buildId, { path }]) => `that of ${path}, ${buildId}`);
+    const more =
+      descriptions.length > MOST_DESCRIBED ? ` and ${descriptions.length - MOST_DESCRIBED} more` : "";
     const places = this.#searchPaths.map((place) => `any below ${place}`);
-    return [...all.slice(0, MOST_DESCRIBED), ...places].join(", ") + more;
+    return [...descriptions.slice(0, MOST_DESCRIBED), ...places].join(", ") + more;
   }
 
   match(segments: readonly RawSegment[]): MatchedModules {
@@ -106,17 +103,15 @@ export class ProfiledBinaries {
     };
   }
 
-  /** Path of the binary with a build id, if there is one. */
   nameOf(buildId: string): string | undefined {
     return this.#open(buildId)?.loaded.path;
   }
 
-  /** Frames of a place in a module, if there is a binary for it. */
   resolve({ buildId, offset }: UnresolvedPlace): readonly MemprofFrame[] | undefined {
     return buildId === "" ? undefined : this.#open(buildId)?.framesAt(offset);
   }
 
-  /** The binary with a build id, if it was named or lies in a folder that was. */
+  /** Binary with a build id, if it was named or is in a named folder. */
   find(buildId: string): LoadedObject | undefined {
     return this.#named.get(buildId) ?? this.#search(buildId);
   }
@@ -132,7 +127,7 @@ export class ProfiledBinaries {
   #search(buildId: string): LoadedObject | undefined {
     const found = this.#finder?.find({ path: buildId, buildId });
     if (found === undefined || !("object" in found)) return undefined;
-    // The finder knows the system's libraries too: profiles must not depend on what happens to be installed.
+    // The finder also searches the system's libraries, but profiles must not depend on installed software.
     const path = resolve(found.path);
     return this.#searchPaths.some((place) => path.startsWith(`${place}/`)) ? found : undefined;
   }
@@ -143,7 +138,7 @@ export class ProfiledBinaries {
   }
 }
 
-/** A segment of a process, with what translates its PCs. */
+/** Segment of a process, with the translation of its PCs. */
 function moduleOf(segment: RawSegment, key: string, { loaded, framesAt }: Binary): RawModule {
   const start = Number(segment.start);
   return {
@@ -155,7 +150,6 @@ function moduleOf(segment: RawSegment, key: string, { loaded, framesAt }: Binary
   };
 }
 
-/** A segment of a module without a binary. */
 function unresolvedModule({ start, end, offset: base }: RawSegment, buildId: string): RawModule {
   return {
     start: Number(start),
@@ -169,7 +163,7 @@ function unresolvedModule({ start, end, offset: base }: RawSegment, buildId: str
   };
 }
 
-/** Where the file has what the process has at the start of a segment. */
+/** Address in the file that corresponds to the start of a segment in the process. */
 export function linkAddressOf({ start, end, offset }: RawSegment, object: ObjectFile): number {
   if (object.kind === "wasm") return 0;
   const executable = object.segments.filter(({ flags }) => (flags & EXECUTABLE) !== 0);
@@ -180,7 +174,7 @@ export function linkAddressOf({ start, end, offset }: RawSegment, object: Object
   return bySize.length === 1 ? bySize[0]!.address : Number(start - offset);
 }
 
-/** Hexadecimal; for wasm modules without a build id, the one that memshade gives them. */
+/** Build id, hexadecimal; for wasm modules without one, memshade's own. */
 export function buildIdOf({ path, object }: LoadedObject): string | undefined {
   if (object.buildId !== undefined || object.kind === "elf") return object.buildId;
   return createHash("sha256")
@@ -193,36 +187,35 @@ export function hexOf(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Why nothing is left of a profile whose binaries are there. */
 export function noFrameNamed(matched: MatchedModules["matched"]): string {
   const names = matched.map(({ name }) => name).join(", ");
   return `no frame of it could be named: ${names} has no debug information for it`;
 }
 
 /**
- * Why a profile cannot be symbolized.
+ * Message for a profile that cannot be symbolized.
  *
  * @param unmatched build ids of its modules, that of the program first
  */
 export function noBinary(unmatched: readonly string[], binaries: ProfiledBinaries): string {
   const [program] = unmatched;
-  const others =
+  const otherModules =
     unmatched.length > 1
       ? `, and its ${counted(unmatched.length - 1, "other module has", "other modules have")} none either`
       : "";
   const given = binaries.describe();
   const found = given === "" ? "name it with --binary, or a folder with it with --search" : `not ${given}`;
-  return `there is no binary for it: its program has the build id ${program}${others} (${found})`;
+  return `there is no binary for it: its program has the build id ${program}${otherModules} (${found})`;
 }
 
-/** The inline chain at an address of a file, innermost first; empty where no function is known. */
+/** Returns the inline chain at an address of a file, innermost first; empty if no function is known. */
 export type AddressFrames = (address: number) => readonly SourceFrame[];
 
 /**
- * Looks addresses up in debug information alone: symbol tables may name functions otherwise, and compilers that use a
- * profile only know the names of debug information.
+ * Symbolizes addresses by debug information alone. Symbol tables may name functions differently, and compilers that
+ * use a profile match the names of debug information.
  *
- * @param finder looks for separate debug information, where the file itself has none
+ * @param finder finds separate debug information, if the file itself has none
  */
 export function loadAddressFrames(loaded: LoadedObject, finder: ObjectFinder | undefined): AddressFrames {
   const { frames } = loadSymbolizer(loaded, {

@@ -17,18 +17,18 @@ import { type BinaryPlaces, noBinary, noFrameNamed, ProfiledBinaries } from "./b
 import { explained, InputReader, loadYamlReader, MAGIC_BYTES, wholeSource } from "./input-reader.ts";
 import type { MergeInput } from "./inputs.ts";
 
-/** A single profile as it is, with the order that its records have in a table. */
+/** Profile that is converted alone, with the order of its records in a table. */
 export interface ConvertedProfile {
   readonly profile: MemprofProfile;
   readonly order: "inserted" | "stored";
-  /** Its stacks in the order in which LLVM meets them, where that is not the order of the records. */
+  /** Order in which LLVM visits the stacks, if it differs from that of the records. */
   readonly stackOrder?: Iterable<number>;
   readonly unmatched: readonly string[];
 }
 
 /**
- * Reads one profile as LLVM does: its records keep their order, and contexts that only differ in their addresses stay
- * apart. Undefined for formats that LLVM does not know.
+ * Reads one profile as LLVM does: its records keep their order, and contexts that only differ in their addresses
+ * stay separate. Undefined for formats that LLVM does not support.
  *
  * @throws UserError naming the file
  */

@@ -45,38 +45,35 @@ import { type BinaryPlaces, hexOf, linkAddressOf, noBinary, ProfiledBinaries } f
 import { InputMerger } from "./input-merger.ts";
 import { explained, MAGIC_BYTES } from "./input-reader.ts";
 
-/** So many digits of a build id stand for a module whose file is not there. */
+/** Digits of the build id that name a module without a file. */
 const SHORT_ID_DIGITS = 8;
 
-/** Files that lie by their build ids say nothing by their own names. */
+/** Names of files in build-id folders, which do not identify the module. */
 const NAMELESS_FILE = /^(?:executable|debuginfo|elf|[0-9a-f]{20,}(?:\.debug)?)$/;
 
-/** The functions of MemProf's runtime that allocate, as symbol tables have them. */
+/** Allocation functions of MemProf's runtime, as symbol tables name them. */
 const ALLOCATION =
   /^(?:_{2,3}interceptor_)?(?:__libc_|__)?(?:malloc|calloc|realloc|reallocarray|memalign|aligned_alloc|posix_memalign|p?valloc|strn?dup)$|^_Zn[wa][mj]/;
 
-/** What is at an address of a module. */
 interface CodePlace {
   readonly module?: CodeModule | undefined;
   /** Innermost first; at least one. */
   readonly frames: readonly ResolvedFrame[];
-  /** Whether this is a function of MemProf's runtime, where an allocation begins at this place. */
+  /** True if this place, as the innermost one, is an allocation function of MemProf's runtime. */
   readonly isRuntime: boolean;
-  /** Whether it is in the program's `main`: what called that is alike for everything. */
+  /** True for the program's `main`; its callers are the same for all allocations. */
   readonly isMain: boolean;
 }
 
-/** The modules of all processes of a profile; the same file is one module, wherever the processes had it. */
+/** Modules of all processes of a profile. A file is one module, wherever the processes mapped it. */
 class CodeModules {
-  /** In the order in which they were first asked for. */
-  readonly all: CodeModule[] = [];
+  readonly modules: CodeModule[] = [];
   readonly #named: ProfiledBinaries;
   readonly #installed: InstalledObjects;
   readonly #byKey = new Map<string, CodeModule>();
-  /** Debug information is looked for in the folders that were named too. */
   readonly #finder: ObjectFinder;
 
-  /** @param installed where a binary is looked for that is none of the named ones */
+  /** @param installed finds binaries that the user did not name */
   constructor(named: ProfiledBinaries, installed: InstalledObjects, folders: readonly string[]) {
     this.#named = named;
     this.#installed = installed;
@@ -85,7 +82,7 @@ class CodeModules {
 
   /**
    * @param position of the segment in its dump; the program is the first
-   * @param processNumber what tells modules without build ids apart
+   * @param processNumber distinguishes modules without build ids
    */
   at(segment: RawSegment, position: number, processNumber: number): CodeModule {
     const buildId = hexOf(segment.buildId);
@@ -95,13 +92,13 @@ class CodeModules {
       const named = buildId === "" ? undefined : this.#named.find(buildId);
       const loaded = named ?? (buildId === "" ? undefined : this.#installed.find(buildId));
       module = new CodeModule(
-        { index: this.all.length as IndexIntoModuleTable, position, segment, buildId },
+        { index: this.modules.length as IndexIntoModuleTable, position, segment, buildId },
         loaded,
         this.#finder,
       );
       module.isNamed = named !== undefined;
       this.#byKey.set(key, module);
-      this.all.push(module);
+      this.modules.push(module);
     }
     return module;
   }
@@ -110,16 +107,13 @@ class CodeModules {
 interface ModuleIdentity {
   readonly index: IndexIntoModuleTable;
   readonly position: number;
-  /** In the process that was met first. */
   readonly segment: RawSegment;
   readonly buildId: string;
 }
 
-/** A module whose code led to allocations. */
 class CodeModule {
-  /** Whether the user named its file. */
   isNamed = false;
-  /** Whether a path that is shown goes through it, or would with the frames of the program. */
+  /** True if a shown path passes through it, or would with the program's frames. */
   isShown: boolean;
   readonly isProgram: boolean;
   readonly #identity: ModuleIdentity;
@@ -127,7 +121,7 @@ class CodeModule {
   readonly #finder: ObjectFinder;
   readonly #places = new Map<number, CodePlace>();
   #symbols: ReturnType<typeof loadSymbolizer> | undefined;
-  #knows: ModuleKnowledge = "nothing";
+  #knowledge: ModuleKnowledge = "nothing";
 
   constructor(identity: ModuleIdentity, loaded: LoadedObject | undefined, finder: ObjectFinder) {
     this.#identity = identity;
@@ -141,7 +135,6 @@ class CodeModule {
     return this.#loaded !== undefined;
   }
 
-  /** As reports list it. */
   describe(): ProfileModule {
     const { segment, buildId } = this.#identity;
     const { start, end } = segment;
@@ -151,22 +144,21 @@ class CodeModule {
       buildId,
       start,
       end,
-      knows: this.isShown ? this.#knows : undefined,
+      knows: this.isShown ? this.#knowledge : undefined,
     };
   }
 
-  /** What to add to run-time addresses of one process: places are the same then in all processes. */
+  /** Offset that turns run-time addresses of one process into addresses that are equal in all processes. */
   shiftOf(segment: RawSegment): number {
     const base = Number(segment.offset);
     if (this.#loaded === undefined) return -base;
     return linkAddressOf(segment, this.#loaded.object) - Number(segment.start);
   }
 
-  /** @param address of the file, or where that is not there, from where the module was loaded */
   placeAt(address: number): CodePlace {
     let place = this.#places.get(address);
     if (place === undefined) {
-      place = this.#lookUp(address);
+      place = this.#resolvePlace(address);
       this.#places.set(address, place);
     }
     return place;
@@ -179,7 +171,7 @@ class CodeModule {
     return buildId === "" ? `module ${position + 1}` : buildId.slice(0, SHORT_ID_DIGITS);
   }
 
-  #lookUp(address: number): CodePlace {
+  #resolvePlace(address: number): CodePlace {
     const { index: module } = this.#identity;
     const unnamed = { module: this, frames: [{ module, offset: address }], isMain: false };
     if (this.#loaded === undefined) return { ...unnamed, isRuntime: true };
@@ -187,7 +179,7 @@ class CodeModule {
     const chain: readonly SourceFrame[] = this.#symbols.frames(address);
     const [innermost] = chain;
     if (innermost?.linkageName !== undefined && innermost.linkageName !== "") {
-      this.#knows = "lines";
+      this.#knowledge = "lines";
       return {
         module: this,
         frames: this.#framesOf(chain),
@@ -196,9 +188,10 @@ class CodeModule {
       };
     }
     const symbol = this.#symbols.symbolizer.symbolAt(address)?.name;
-    // A leaf without a name in a library that is known lies in that library: the runtime is the program's, or has symbols.
+    // A leaf without a name in a known library belongs to that library. MemProf's runtime is in the program, or has
+    // symbols.
     if (!symbol) return { ...unnamed, isRuntime: this.isProgram };
-    if (this.#knows === "nothing") this.#knows = "functions";
+    if (this.#knowledge === "nothing") this.#knowledge = "functions";
     return {
       module: this,
       frames: [{ module, name: loadDemangler()(symbol), offset: 0 }],
@@ -225,10 +218,10 @@ class CodeModule {
 const LEFT_OUT = "Blocks that no code with debug information asked for are not in profiles of this form.";
 
 /**
- * The heap profile in a raw file without a run, an indexed file, a memshade profile or YAML. Undefined for what is no
- * profile.
+ * Reads the heap profile in a raw file without a run, an indexed file, a memshade profile or YAML. Undefined for
+ * other files.
  *
- * @param binaryPaths programs and libraries, and folders with such
+ * @param binaryPaths programs and libraries, and folders with such files
  * @throws UserError naming the file
  */
 export async function memprofHeapProfile(
@@ -237,7 +230,7 @@ export async function memprofHeapProfile(
 ): Promise<HeapProfile | undefined> {
   const start = startOf(file);
   const isRaw = isMemprofRaw(start);
-  // `--- contention` and its like are texts of gperftools and Go.
+  // Texts of gperftools and Go begin with `--- contention` and similar lines.
   const isYaml = isMemprofYaml(start) && !/^--- \w/.test(String.fromCharCode(...start));
   if (!isRaw && !isIndexedProfile(start) && !isMemshadeProfile(start) && !isYaml) return undefined;
   const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
@@ -269,11 +262,11 @@ export async function memprofHeapProfile(
   const functions = nameless.size === 0 ? new Map() : findFunctions(withNames, nameless);
   const unnamed = nameless.size - functions.size;
   if (unnamed > 0) {
-    const known = counted(unnamed, "function is known by its GUID", "functions are known by their GUID");
+    const guidOnly = counted(unnamed, "function is known by its GUID", "functions are known by their GUID");
     notTracked.push(
       withNames.length === 0
-        ? `${known} alone: --binary-path names the program whose debug information has names and lines.`
-        : `${known} alone: what --binary-path names has no debug information for ${agreeing(unnamed, "it", "them")}.`,
+        ? `${guidOnly} alone: --binary-path names the program whose debug information has names and lines.`
+        : `${guidOnly} alone: what --binary-path names has no debug information for ${agreeing(unnamed, "it", "them")}.`,
     );
   }
   if (profile.records.allocStack.length === 0 && profile.records.length === 0)
@@ -286,7 +279,6 @@ export async function memprofHeapProfile(
   });
 }
 
-/** Executables, libraries and modules anywhere below a folder. */
 function objectsIn(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile())
@@ -300,13 +292,13 @@ function isObject(file: string): boolean {
     const magic = new TextDecoder("latin1").decode(startOf(file).subarray(0, 4));
     return magic === "\u007fELF" || magic === "\0asm";
   } catch (error) {
-    // A file that nobody named may be one that cannot be read.
+    // A file that the user did not name may be unreadable.
     if (error instanceof UserError) return false;
     throw error;
   }
 }
 
-/** The first bytes of a file; the rest is read where it is needed, and never at once. */
+/** First bytes of a file; the rest is read in pieces on demand. */
 function startOf(file: string): Uint8Array {
   return withFile(file, (source) => source.read(0, MAGIC_BYTES));
 }
@@ -324,18 +316,17 @@ function versionOf(file: string, start: Uint8Array): number {
   return isIndexedProfile(start) ? withFile(file, (source) => readContainer(source).version) : 0;
 }
 
-/** Code in no module: made while the program ran, or what a stack without frame pointers had in its place. */
+/** Code outside of all modules: generated at run time, or a wrong value in a stack without frame pointers. */
 const UNKNOWN_CODE: CodePlace = {
   frames: [{ name: "[unknown code]", offset: 0 }],
   isRuntime: false,
   isMain: false,
 };
 
-/** Collects the contexts of dumps. Those with the same call path are one. */
+/** Collects the contexts of dumps. Contexts with the same call path are merged. */
 class DumpRows {
-  /** Dumps of processes that had one before. */
   repeatedDumps = 0;
-  /** Contexts with a size of 0, which no block has: what is asked for without a size has a byte. */
+  /** Number of contexts with a size of 0. No block has that size, since a request for 0 bytes gets one byte. */
   sizeless = 0;
   readonly #code: CodeModules;
   readonly #modules: ProfileModule[] = [];
@@ -356,14 +347,14 @@ class DumpRows {
     this.#code = code;
   }
 
-  /** Dumps of one process stand behind each other. */
+  /** Dumps of one process are consecutive. */
   add(dump: RawScan): void {
     if (this.#lastProcess !== undefined && haveEqualSegments(this.#lastProcess, dump.segments))
       this.repeatedDumps++;
     else this.#processes++;
     this.#lastProcess = dump.segments;
     const places = new ProcessPlaces(this.#code, dump.segments, this.#processes);
-    // The program stands in front of its libraries.
+    // The program is listed before its libraries.
     if (dump.length > 0 && dump.segments.length > 0) this.#code.at(dump.segments[0]!, 0, this.#processes);
     const isNative = areOfSystem(dump.segments);
     const mibBytes = mibBytesOf(dump.version);
@@ -385,11 +376,10 @@ class DumpRows {
 
   build(description: ProfileDescription): HeapProfile {
     Object.assign(this.#description, description);
-    this.#modules.push(...this.#code.all.map((module) => module.describe()));
+    this.#modules.push(...this.#code.modules.map((module) => module.describe()));
     return this.#builder.build(this.#mibs.build());
   }
 
-  /** @param path innermost first */
   #stackOf(path: readonly CodePlace[]): number {
     let stack = 0;
     for (let index = path.length - 1; index >= 0; index--) {
@@ -402,25 +392,23 @@ class DumpRows {
   }
 }
 
-/** A path without the runtime's function that allocates, unless nothing else is there, and without what calls `main`. */
+/** Removes the runtime's allocation function, unless it is the only frame, and the callers of `main`. */
 function withoutEnds(path: readonly CodePlace[]): readonly CodePlace[] {
   const main = path.findIndex(({ isMain }) => isMain);
   const end = main < 0 ? path.length : main + 1;
   return path.slice(end > 1 && path[0]!.isRuntime ? 1 : 0, end);
 }
 
-/** Whether these are modules of a program for an operating system: of WebAssembly, each begins at a multiple of 4 GiB. */
+/** True for modules of a program for an operating system; every WebAssembly module begins at a multiple of 4 GiB. */
 function areOfSystem(segments: readonly RawSegment[]): boolean {
   return segments.some(({ start, offset }) => start !== offset || (start & 0xffff_ffffn) !== 0n);
 }
 
-/** Places of one process by their PCs. */
 class ProcessPlaces {
   readonly #code: CodeModules;
   readonly #processNumber: number;
-  /** In the order of their addresses. */
   readonly #segments: readonly { readonly segment: RawSegment; readonly position: number }[];
-  readonly #known = new Map<number, CodePlace>();
+  readonly #places = new Map<number, CodePlace>();
 
   constructor(code: CodeModules, segments: readonly RawSegment[], processNumber: number) {
     this.#code = code;
@@ -439,15 +427,15 @@ class ProcessPlaces {
   }
 
   #at(pc: number): CodePlace {
-    let place = this.#known.get(pc);
+    let place = this.#places.get(pc);
     if (place === undefined) {
       place = this.#find(pc);
-      this.#known.set(pc, place);
+      this.#places.set(pc, place);
     }
     return place;
   }
 
-  /** A PC lies behind the start of its segment, and at most at its end. */
+  /** A PC is after the start of its segment, and at most at its end. */
   #find(pc: number): CodePlace {
     const segments = this.#segments;
     const next = partitionPoint(0, segments.length, (index) => Number(segments[index]!.segment.start) < pc);
@@ -458,18 +446,18 @@ class ProcessPlaces {
   }
 }
 
-/** MemProf's counters of granules stop at this number, for each block. */
+/** Limit of MemProf's granule counters, per block. */
 const COUNTER_LIMIT = 255;
 
-/** So many build ids of missing modules are told. */
+/** Number of build ids of missing modules that a message lists. */
 const MOST_TOLD = 4;
 
 /**
- * The tables of a raw profile without a run. All of its blocks are in them: what has no name is shown as the place that
- * it is. Each dump is read with its own segments, as a file may have those of several processes.
+ * Tables of a raw profile without a run. They have all of its blocks; a frame without a name is shown as its
+ * address. Each dump is read with its own segments, since a file may have dumps of several processes.
  *
- * @param file its name; binaries are looked for beside it too
- * @throws UserError if binaries were named, of other programs, and the right one is nowhere
+ * @param file its name; binaries are searched beside it too
+ * @throws UserError if the named binaries belong to other programs, and the right one was not found
  */
 function rawHeapProfile(file: string, source: ByteSource, places: BinaryPlaces): HeapProfile {
   const dumps = scanDumps(source);
@@ -478,9 +466,9 @@ function rawHeapProfile(file: string, source: ByteSource, places: BinaryPlaces):
   const code = new CodeModules(named, installed, places.searchPaths);
   const rows = new DumpRows(code);
   for (const dump of dumps) rows.add(dump);
-  const missing = code.all.filter(({ isFound, isShown }) => !isFound && isShown);
+  const missing = code.modules.filter(({ isFound, isShown }) => !isFound && isShown);
   const areNamed = places.binaries.length + places.searchPaths.length > 0;
-  const isNamedInVain = areNamed && code.all.length > 0 && !code.all.some(({ isNamed }) => isNamed);
+  const isNamedInVain = areNamed && code.modules.length > 0 && !code.modules.some(({ isNamed }) => isNamed);
   if (isNamedInVain && missing.some(({ isProgram }) => isProgram)) {
     const buildIds = missing.map((module) => module.describe().buildId || "<None>");
     throw new UserError(noBinary(buildIds, named));
@@ -522,9 +510,9 @@ const NO_RUN =
 
 function missingInWords(missing: readonly (ProfileModule & { readonly isProgram: boolean })[]): string[] {
   const list = (modules: readonly ProfileModule[]) => {
-    const told = modules.slice(0, MOST_TOLD).map(({ buildId }) => buildId || "none");
+    const buildIds = modules.slice(0, MOST_TOLD).map(({ buildId }) => buildId || "none");
     const more = modules.length > MOST_TOLD ? ` and ${modules.length - MOST_TOLD} more` : "";
-    return told.join(", ") + more;
+    return buildIds.join(", ") + more;
   };
   const programs = missing.filter(({ isProgram }) => isProgram);
   const libraries = missing.filter(({ isProgram }) => !isProgram);
@@ -544,13 +532,13 @@ function missingInWords(missing: readonly (ProfileModule & { readonly isProgram:
   ];
 }
 
-/** Inlined functions are found by looking at so many places of the code at most. */
+/** Maximum number of code addresses that are checked for inlined functions. */
 const MOST_PLACES = 500_000;
 const STEP_BYTES = 4;
 const EXECUTABLE = 1;
 
 /**
- * Names of functions for the GUIDs of an indexed profile, which has no names: from the debug information of binaries.
+ * Finds names for the GUIDs of an indexed profile, which has no names, in the debug information of binaries.
  *
  * @param wanted GUIDs; the search ends when all are found
  */
@@ -582,8 +570,8 @@ function searchBinary(file: string, wanted: ReadonlySet<bigint>, found: Map<bigi
       : object.segments
           .filter(({ flags }) => (flags & EXECUTABLE) !== 0)
           .map(({ address, memorySize }) => ({ address, size: memorySize }));
-  let left = MOST_PLACES;
+  let remaining = MOST_PLACES;
   for (const { address, size } of ranges)
-    for (let at = 0; at < size && left-- > 0 && found.size < wanted.size; at += STEP_BYTES)
+    for (let at = 0; at < size && remaining-- > 0 && found.size < wanted.size; at += STEP_BYTES)
       lookAt(address + at);
 }

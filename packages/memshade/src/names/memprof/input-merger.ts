@@ -24,10 +24,10 @@ import { type BinaryPlaces, noBinary, noFrameNamed, ProfiledBinaries } from "./b
 import { explained, InputReader, loadYamlReader, MAGIC_BYTES, wholeSource } from "./input-reader.ts";
 import type { MergeInput } from "./inputs.ts";
 
-/** How far back packed data may refer. */
+/** Maximum distance of a back reference in packed data. */
 const WINDOW_BYTES = 1 << 15;
 
-/** Node's own packing, much faster than the one that works everywhere. */
+/** Node's own compression, much faster than the portable one. */
 export const nodeDeflate: Deflate = {
   *pack(pieces) {
     let last = new Uint8Array(0);
@@ -38,7 +38,7 @@ export const nodeDeflate: Deflate = {
         finishFlush,
         ...(before.length === 0 ? {} : { dictionary: before }),
       });
-    // Each piece is packed with the end of the one before as what it may refer to, so that all are one stream.
+    // Each piece is packed with the end of the previous one as its dictionary, so that all form one stream.
     for (const piece of pieces) {
       if (last.length > 0) {
         yield packed(constants.Z_SYNC_FLUSH);
@@ -55,42 +55,36 @@ export const nodeDeflate: Deflate = {
   },
 };
 
-/** What is kept of the inputs. */
+/** Parts of the inputs that are kept. */
 export interface MergeFields {
   readonly fields: readonly MibField[];
-  /** Names, files and lines too. */
   readonly keepsSources: boolean;
-  /** Frames in modules without a binary too, as places in these. */
+  /** Keeps frames in modules without a binary, as offsets in the module. */
   readonly keepsUnresolved?: boolean | undefined;
-  /** Where what was merged goes when it has become large; without it, it stays in memory. */
+  /** Creates the file for merged data that has become large; without it, all data stays in memory. */
   readonly spill?: CreateSpillFile | undefined;
-  /** How large that is, in bytes. */
   readonly spillBytes?: number | undefined;
 }
 
-/** A part of a merge: a profile, and where it comes from. */
 export interface MergedPart extends MergedProfile {
   readonly origin: ProfileOrigin;
-  /** Contexts of raw profiles no frame of which could be named. */
+  /** Contexts of raw profiles in which no frame has a name. */
   readonly dropped: number;
 }
 
-/** As {@link MergedPart}, before it is brought into order. */
 export interface MergedTables {
   readonly merger: ProfileMerger;
-  /** What does not fit into memory besides. */
   readonly runs: SpilledRuns | undefined;
   readonly origin: ProfileOrigin;
   readonly dropped: number;
 }
 
-/** Tables of this size are written, or of this size per context of what was written. */
+/** Table size from which on tables are spilled: a minimum, and a share per context spilled before. */
 const SPILL_BYTES = 12 << 20;
 const SPILL_BYTES_PER_CONTEXT = 16;
 
-/** Reads profiles one by one into a merger. */
 export class InputMerger {
-  readonly #what: MergeFields;
+  readonly #options: MergeFields;
   readonly #binaries: ProfiledBinaries;
   readonly #reader = new InputReader();
   #merger: ProfileMerger;
@@ -102,30 +96,29 @@ export class InputMerger {
   #matched = new Map<string, string>();
   #unmatched = new Set<string>();
 
-  constructor(places: BinaryPlaces, what: MergeFields) {
-    this.#what = what;
+  constructor(places: BinaryPlaces, options: MergeFields) {
+    this.#options = options;
     this.#binaries = new ProfiledBinaries(places);
-    this.#merger = new ProfileMerger(what.fields, what.keepsSources, what.keepsUnresolved);
-    this.#adder = new RawAdder(this.#merger, what.keepsSources);
-    this.#runs = what.spill && new SpilledRuns(what.spill);
+    this.#merger = new ProfileMerger(options.fields, options.keepsSources, options.keepsUnresolved);
+    this.#adder = new RawAdder(this.#merger, options.keepsSources);
+    this.#runs = options.spill && new SpilledRuns(options.spill);
   }
 
-  /** Contexts of raw profiles that were merged, and how many different ones there are. */
+  /** Number of contexts in the merged raw profiles, and of distinct ones. */
   get contexts(): { readonly offered: number; readonly added: number } {
     return { offered: this.#offered, added: this.#merger.contexts.length + (this.#runs?.contexts ?? 0) };
   }
 
-  /** Memory that what was merged takes, roughly. */
   get sizeBytes(): number {
     const { stacks, contexts } = this.#merger;
-    return stacks.length * 5 + contexts.length * (this.#what.fields.length * 3 + 20);
+    return stacks.length * 5 + contexts.length * (this.#options.fields.length * 3 + 20);
   }
 
   /**
    * Adds one profile.
    *
    * @param number of the input, in the order of all
-   * @throws UserError naming the file, if it cannot be read or is damaged; then nothing of it was added
+   * @throws UserError naming the file, if it cannot be read or is damaged; nothing of it was added then
    */
   async add(input: MergeInput, number: number): Promise<void> {
     const { path } = input;
@@ -139,7 +132,7 @@ export class InputMerger {
     this.#spillIfLarge();
   }
 
-  /** @returns the bytes of a profile in YAML, which is not added yet */
+  /** @returns the bytes of a profile in YAML, which the caller must add */
   #addSource(input: MergeInput, source: ByteSource, number: number): Uint8Array | undefined {
     const start = source.read(0, MAGIC_BYTES);
     if (isMemprofRaw(start)) this.#addRaw(input, scanRaw(source), number);
@@ -159,30 +152,28 @@ export class InputMerger {
     return undefined;
   }
 
-  /** Adds what another merger has built. */
   addPart({ profile, lastInput, origin, dropped }: MergedPart): void {
-    // What comes from another thread is a copy, of the fields' descriptions too.
+    // Data of another thread is a copy, including the descriptions of the fields.
     const tags = profile.blocks.fields.map(({ tag }) => tag);
     const fields = MIB_FIELDS.filter(({ tag }) => tags.includes(tag));
-    const known = { ...profile, blocks: { ...profile.blocks, fields } };
-    this.#merger.addProfile(known, 0, lastInput.length === 0 ? undefined : lastInput);
+    const localProfile = { ...profile, blocks: { ...profile.blocks, fields } };
+    this.#merger.addProfile(localProfile, 0, lastInput.length === 0 ? undefined : lastInput);
     this.#noteOrigin(origin);
     this.#dropped += dropped;
     this.#spillIfLarge();
   }
 
-  /** Gives back what is not in memory. */
   release(): void {
     this.#runs?.release();
   }
 
-  /** What was merged since the last call. */
+  /** Returns the data merged since the last call. */
   take(): MergedPart {
     const { merger, runs: _, ...rest } = this.drain();
     return { ...merger.build(), ...rest };
   }
 
-  /** As `take`, as it was collected. */
+  /** Returns the same data like `take`, but unsorted. */
   drain(): MergedTables {
     const drained = {
       merger: this.#merger,
@@ -194,9 +185,13 @@ export class InputMerger {
         unmatched: [...this.#unmatched].filter((buildId) => !this.#matched.has(buildId)).sort(),
       },
     };
-    this.#merger = new ProfileMerger(this.#what.fields, this.#what.keepsSources, this.#what.keepsUnresolved);
-    this.#adder = new RawAdder(this.#merger, this.#what.keepsSources);
-    this.#runs = this.#what.spill && new SpilledRuns(this.#what.spill);
+    this.#merger = new ProfileMerger(
+      this.#options.fields,
+      this.#options.keepsSources,
+      this.#options.keepsUnresolved,
+    );
+    this.#adder = new RawAdder(this.#merger, this.#options.keepsSources);
+    this.#runs = this.#options.spill && new SpilledRuns(this.#options.spill);
     this.#inputs = 0;
     this.#dropped = 0;
     this.#matched = new Map();
@@ -204,11 +199,14 @@ export class InputMerger {
     return drained;
   }
 
-  /** What is in memory stays small, and a part of what was written, so that no input is written many times. */
+  /**
+   * Spills the tables if they are large, but not small relative to the spilled data, so that no input is rewritten
+   * many times.
+   */
   #spillIfLarge(): void {
     const runs = this.#runs;
     if (runs === undefined) return;
-    const { spillBytes = SPILL_BYTES } = this.#what;
+    const { spillBytes = SPILL_BYTES } = this.#options;
     if (this.sizeBytes < Math.max(spillBytes, runs.leastContexts * SPILL_BYTES_PER_CONTEXT)) return;
     this.#merger = runs.spill(this.#merger);
     this.#adder.moveTo(this.#merger);
@@ -221,14 +219,14 @@ export class InputMerger {
 
   #addMemshade(file: MemshadeProfile, number: number): void {
     const { binaries, unmatched } = file.origin;
-    // What earlier merges had no binary for may be found now.
+    // Binaries that earlier merges lacked may be available now.
     const found = unmatched.flatMap((buildId) => {
       const name = this.#binaries.nameOf(buildId);
       return name === undefined ? [] : [{ buildId, name }];
     });
     const resolve =
       found.length === 0 ? undefined : (place: UnresolvedPlace) => this.#binaries.resolve(place);
-    // Everything is read once before anything is added, so that nothing is added of a damaged file.
+    // The whole file is read once before anything is added, so that nothing of a damaged file is added.
     const outline = file.outline();
     for (const _ of file.blocks());
     const blocks = { length: file.contexts, fields: file.fields, pieces: file.blocks() };
@@ -241,7 +239,7 @@ export class InputMerger {
     const match = this.#binaries.match(scan.segments);
     if (match.modules.length === 0 && scan.length > 0)
       throw new UserError(noBinary(match.unmatched, this.#binaries));
-    const places = this.#what.keepsUnresolved ? match.unresolved : [];
+    const places = this.#options.keepsUnresolved ? match.unresolved : [];
     const { contexts, dropped, unnamed } = this.#adder.add(scan, [...match.modules, ...places], number);
     if (contexts > 0 && unnamed === contexts) throw new UserError(noFrameNamed(match.matched));
     this.#dropped += dropped;

@@ -5,20 +5,19 @@ import { describeSystemError } from "../../ground/bytes/system-errors.ts";
 import { descriptorSource, openRegular } from "../load/file.ts";
 import type { MergeInput } from "./inputs.ts";
 
-/** Files up to this size are read at once, all into the same buffer; of larger ones only pieces are in memory. */
+/** Files up to this size are read at once into a shared buffer; larger ones are read in pieces. */
 const SMALL_BYTES = 4 << 20;
 
-/** So many bytes tell the formats apart. */
+/** Number of bytes that distinguish the formats. */
 export const MAGIC_BYTES = 8;
 
-/** Opens inputs one after the other. */
 export class InputReader {
   #buffer = new Uint8Array(0);
 
   /**
-   * Gives an input to `use`, as a source that is valid until it returns.
+   * Calls `use` with an input as a source that is valid until it returns.
    *
-   * @throws what the file system throws
+   * @throws errors of the file system
    */
   open<T>({ path, bytes }: MergeInput, use: (source: ByteSource) => T): T {
     if (bytes !== undefined) return use(sourceOfBytes(bytes));
@@ -44,28 +43,26 @@ export class InputReader {
   }
 }
 
-/** All bytes of a source, in an array of their own. */
 export function wholeSource(source: ByteSource): Uint8Array {
   const bytes = source.read(0, source.size);
-  // What a source without `readInto` gives out is a view of its own bytes.
+  // A source without `readInto` returns views of its own bytes.
   return source.readInto === undefined ? bytes.slice() : bytes;
 }
 
-/** The reader of YAML, which takes time and memory to load. */
+/** Loads the YAML reader, which takes time and memory. */
 export async function loadYamlReader() {
   return (await import("../../profile/formats/memprof-text/read-yaml.ts")).readMemprofYaml;
 }
 
-/** What is wrong with a file, as the end of a sentence that begins with its name. */
 export function faultOf({ kind, construct, detail, message }: FormatError): string {
   if (kind !== "unsupported-version") return `is damaged: ${message}`;
-  // Of a profile of ours, what it was made of can be merged again.
+  // The inputs of a memshade profile can be merged again.
   return construct === "memshade profile"
     ? `was written by another version of memshade: ${detail}; merge again what it was made of`
     : `is of a version that is not read here: ${construct}, ${detail}`;
 }
 
-/** What `action` returns; whatever is wrong with the file is said in one line that names it. */
+/** Returns the result of `action`; problems with the file become an error in one line that names it. */
 export function explained<T>(path: string, action: () => T): T {
   try {
     return action();

@@ -12,31 +12,35 @@ import { openRegular, readInput, readRegular } from "../load/file.ts";
 
 const HEAP_FILE = "heap.memprofraw";
 
-/** A profile to be merged. */
 export interface MergeInput {
   readonly path: string;
-  /** What a pipe held: it can be read once. */
+  /** Content of a pipe, which can be read only once. */
   readonly bytes?: Uint8Array;
-  /** Modules that the run beside it names, by build id. */
+  /** Modules named in the run file beside it, by build id. */
   readonly modules: readonly { readonly buildId: string; readonly path: string }[];
-  /** The run was recorded without the heap: there is no such file. */
+  /** Set if the run was recorded without the heap, so that the file does not exist. */
   readonly isMissing?: true;
-  /** Whether lifetimes are not milliseconds, but counted by the virtual clock of a run. */
+  /** True if lifetimes are counted by a run's virtual clock instead of milliseconds. */
   readonly hasVirtualClock?: boolean;
 }
 
 /**
- * The profiles that the arguments stand for: files, run folders, all profiles below other folders, and the lines of
+ * Expands the arguments to profiles: files, run folders, all profiles below other folders, and the lines of
  * response files (`@file`).
  *
- * @param skip is told what is left out because it is not there, cannot be read, or is a folder without a profile
+ * @param skip receives a message for each input that does not exist, cannot be read, or is a folder without a
+ * profile
  * @throws UserError for such inputs without `skip`, and for response files that cannot be read
  */
 export function expandInputs(args: readonly string[], skip?: (message: string) => void): MergeInput[] {
   return new InputExpansion(skip).expand(args);
 }
 
-/** The input with its content, if it is a pipe. @throws what the file system throws */
+/**
+ * Returns the input with its content, if it is a pipe.
+ *
+ * @throws errors of the file system
+ */
 export function withContentOfPipe(input: MergeInput): MergeInput {
   const isPipe = statSync(input.path, { throwIfNoEntry: false })?.isFIFO() === true;
   return isPipe ? { ...input, bytes: readInput(input.path) } : input;
@@ -44,7 +48,6 @@ export function withContentOfPipe(input: MergeInput): MergeInput {
 
 class InputExpansion {
   readonly #skip: ((message: string) => void) | undefined;
-  /** Response files that are being read. */
   readonly #open: string[] = [];
 
   constructor(skip: ((message: string) => void) | undefined) {
@@ -106,7 +109,7 @@ class InputExpansion {
   }
 }
 
-/** Links to files are files; links to folders are not followed, as they may lead back. */
+/** Links to files count as files. Links to folders are not followed, since they may form a cycle. */
 function isFile(entry: Dirent, path: string): boolean {
   if (!entry.isSymbolicLink()) return entry.isFile();
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
@@ -142,7 +145,7 @@ function readRunFile(folder: string) {
   }
 }
 
-/** A profile file; if a run.json beside it describes it, with that run's modules. */
+/** Profile file, with the modules of the run.json beside it if that describes it. */
 function inputOf(path: string): MergeInput {
   const folder = dirname(path);
   if (!existsSync(join(folder, RUN_FILE))) return { path, modules: [] };

@@ -5,15 +5,18 @@ import { besidesMemprof } from "../../profile/formats/memprof-indexed/index.ts";
 import { openFile } from "../load/file.ts";
 import type { MergeInput } from "./inputs.ts";
 
-/** What a merge would leave out of an input, in words: an indexed profile may have counters beside its memory profile. */
+/**
+ * Describes the data of an input that a merge would leave out: an indexed profile may have counters beside its
+ * memory profile.
+ */
 export function leftOutOf({ path, bytes }: MergeInput): string[] {
-  // Whoever reads what is neither a file nor a pipe refuses it.
+  // The merge itself refuses an input that is neither a file nor a pipe.
   if (bytes === undefined && statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return [];
   const source = bytes === undefined ? openFile(path) : { ...sourceOfBytes(bytes), close: () => {} };
   try {
     return besidesMemprof(source);
   } catch (error) {
-    // Other formats have nothing beside, and whoever reads a damaged file says so.
+    // Only indexed profiles have such data; the merge itself reports a damaged file.
     if (error instanceof FormatError) return [];
     throw error;
   } finally {

@@ -2,18 +2,16 @@ import type { BinaryPlaces } from "./binaries.ts";
 import type { MergedPart } from "./input-merger.ts";
 import type { MergeInput } from "./inputs.ts";
 
-/** What a merging thread gets when it is started. */
 export interface MergeThreadData {
   readonly places: BinaryPlaces;
-  /** Tags of the fields to keep. */
   readonly tags: readonly number[];
   readonly keepsSources: boolean;
   readonly keepsUnresolved: boolean | undefined;
-  /** What it has merged goes to the main thread when it takes about so many bytes. */
+  /** Approximate size of merged data at which the thread sends it to the main thread. */
   readonly mostBytes: number;
 }
 
-/** Inputs with their numbers; none of them means: hand over what there is. */
+/** Inputs with their numbers; an empty list requests the merged data. */
 export interface MergeTask {
   readonly inputs: readonly { readonly input: MergeInput; readonly number: number }[];
 }

@@ -7,16 +7,15 @@ import { InputMerger, type MergeFields } from "./input-merger.ts";
 import type { MergeInput } from "./inputs.ts";
 import type { MergeReply, MergeTask, MergeThreadData } from "./merge-messages.ts";
 
-/** A thread that merges: one task at a time. */
 interface MergeThread {
-  ask(task: MergeTask): Promise<MergeReply>;
+  request(task: MergeTask): Promise<MergeReply>;
   stop(): Promise<unknown>;
 }
 
-/** Threads make few objects: their tables are arrays outside of the heap. */
+/** Heap for young objects: the threads make few objects, since their tables are arrays outside of the heap. */
 const YOUNG_MEGABYTES = 4;
 
-/** Starts one; the file has the extension of this one, in the sources as in the build. */
+/** Starts a thread. Its file has the extension of this one, in the sources as in the build. */
 function startMergeThread(data: MergeThreadData): MergeThread {
   const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
   const worker = new Worker(new URL(`merge-thread.${extension}`, import.meta.url), {
@@ -24,7 +23,7 @@ function startMergeThread(data: MergeThreadData): MergeThread {
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEGABYTES },
   });
   return {
-    ask: (task) =>
+    request: (task) =>
       new Promise((resolve, reject) => {
         const fail = (error: unknown) => reject(error);
         worker.once("error", fail);
@@ -38,38 +37,36 @@ function startMergeThread(data: MergeThreadData): MergeThread {
   };
 }
 
-/** Inputs for each thread, at least: fewer are merged sooner than it starts. */
+/** Minimum of inputs per thread: fewer are merged before a thread has started. */
 const LEAST_FOR_THREADS = 16;
 const INPUTS_PER_TASK = 4;
-/** A thread hands over what it has merged when it takes so much. */
 const THREAD_BYTES = 16 << 20;
-/** So many inputs are merged by this thread alone, to see what the others are like. */
+/** Number of inputs that this thread merges alone first, as a sample of the others. */
 const FIRST_INPUTS = 16;
-/** More threads cost memory and some time of their own: they are started if the rest would take this one longer. */
+/** Minimum time that the rest must take in one thread: further threads cost memory and time. */
 const LEAST_MILLISECONDS = 5000;
-/** More threads do no good if so large a part of the contexts is new each time: all of them are merged twice then. */
+/** Maximum share of new contexts. Above it further threads do not help, since all contexts are merged twice. */
 const MOST_NEW = 0.25;
 
 export interface MergeOptions extends MergeFields {
   readonly places: BinaryPlaces;
-  /** Threads to use; without it as many as there are cores, where that pays. */
   readonly threads?: number | undefined;
-  /** Called for each bad input; without it a bad input ends the merge. */
+  /** Receives a message for each bad input; without it, a bad input ends the merge. */
   readonly skip?: ((message: string) => void) | undefined;
   readonly progress?: ((done: number, total: number) => void) | undefined;
 }
 
 /**
- * Merges profiles, on all cores if there are many of them with much in common. One profile at a time is in memory per
- * core, large ones in pieces, and what was merged so far.
+ * Merges profiles, on all cores if there are many with much in common. In memory are one profile per core, large
+ * ones in pieces, and the merged data.
  *
- * @throws UserError naming the first bad input, unless those are skipped
+ * @throws UserError naming the first bad input, unless bad inputs are skipped
  */
 export async function mergeInputs(
   inputs: readonly MergeInput[],
   options: MergeOptions,
 ): Promise<InputMerger> {
-  // Mistakes in the options are found here, by the thread that can say so.
+  // Mistakes in the options are found here, in the thread that can report them.
   const merger = new InputMerger(options.places, options);
   const merge = new ThreadedMerge(inputs, options, merger);
   if (options.threads === undefined) {
@@ -81,13 +78,13 @@ export async function mergeInputs(
   return merger;
 }
 
-/** Processor time: on a busy machine more threads would only take it from each other. */
+/** Returns CPU time: on a busy machine, more threads would only compete with this one. */
 function millisecondsUsed(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
-/** Merges inputs in this thread, hands others out to more threads, and collects what these have merged. */
+/** Merges inputs in this thread, distributes others to more threads, and collects the results. */
 class ThreadedMerge {
   readonly #inputs: readonly MergeInput[];
   readonly #options: MergeOptions;
@@ -103,13 +100,12 @@ class ThreadedMerge {
     this.#merger = merger;
   }
 
-  /** Merges the next inputs in this thread. */
   async mergeFirst(count: number): Promise<void> {
     const last = Math.min(this.#next + count, this.#inputs.length);
     let start = millisecondsUsed();
     while (this.#next < last) {
       if (this.#next === last >> 1) {
-        // Before that the binaries are opened, the code is compiled, and all contexts are new.
+        // The first half does not count: it opens binaries, compiles code, and all its contexts are new.
         start = millisecondsUsed();
         this.#firstContexts = this.#merger.contexts;
       }
@@ -118,16 +114,15 @@ class ThreadedMerge {
     this.#millisecondsPerInput = (millisecondsUsed() - start) / Math.max(1, last - (last >> 1));
   }
 
-  /** Whether more threads would end sooner, by what the first inputs were like. */
+  /** True if more threads would end sooner, judging by the first inputs. */
   doThreadsPay(): boolean {
-    const left = this.#inputs.length - this.#next;
-    if (left * this.#millisecondsPerInput < LEAST_MILLISECONDS) return false;
+    const remaining = this.#inputs.length - this.#next;
+    if (remaining * this.#millisecondsPerInput < LEAST_MILLISECONDS) return false;
     const { offered, added } = this.#merger.contexts;
     const more = offered - this.#firstContexts.offered;
     return added - this.#firstContexts.added < MOST_NEW * more;
   }
 
-  /** Merges all inputs that are left, in `count` threads, of which this is one. */
   async run(count: number): Promise<void> {
     const { places, fields, keepsSources, keepsUnresolved } = this.#options;
     const tags = fields.map(({ tag }) => tag);
@@ -136,7 +131,7 @@ class ThreadedMerge {
     try {
       await Promise.all([...threads.map((thread) => this.#serve(thread)), this.#mergeRest(count > 1)]);
     } finally {
-      // After a failure nothing more is begun.
+      // After a failure no further input is started.
       this.#next = this.#inputs.length;
       await Promise.all(threads.map((thread) => thread.stop()));
     }
@@ -145,7 +140,7 @@ class ThreadedMerge {
   async #mergeRest(hasOthers: boolean): Promise<void> {
     while (this.#next < this.#inputs.length) {
       await this.#mergeNext();
-      // What other threads have to say is heard between two inputs.
+      // Messages of other threads are handled between two inputs.
       if (hasOthers) await setImmediate();
     }
   }
@@ -164,7 +159,7 @@ class ThreadedMerge {
   async #serve(thread: MergeThread): Promise<void> {
     for (;;) {
       const task = this.#nextTask();
-      this.#collect(await thread.ask(task));
+      this.#collect(await thread.request(task));
       if (task.inputs.length === 0) return;
     }
   }

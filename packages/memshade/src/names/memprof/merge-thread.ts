@@ -4,7 +4,7 @@ import { MIB_FIELDS } from "../../profile/model/mib-fields.ts";
 import { InputMerger, type MergedPart } from "./input-merger.ts";
 import type { MergeReply, MergeTask, MergeThreadData } from "./merge-messages.ts";
 
-// Merges the inputs that it is told to, and hands the result over when it is asked for, or has become large.
+// Thread that merges the inputs it receives. It sends the result on request, or when it has become large.
 
 const { places, tags, keepsSources, keepsUnresolved, mostBytes } = workerData as MergeThreadData;
 const fields = MIB_FIELDS.filter(({ tag }) => tags.includes(tag));
@@ -24,7 +24,7 @@ parentPort!.on("message", async ({ inputs }: MergeTask) => {
   parentPort!.postMessage(reply, part === undefined ? [] : buffersOf(part));
 });
 
-/** Tables are handed over, not copied. */
+/** Buffers of the tables, which are transferred instead of copied. */
 function buffersOf({ profile, lastInput }: MergedPart): ArrayBuffer[] {
   const { frames, stacks, blocks, records } = profile;
   const { guid, lineOffset, column, inline } = frames;

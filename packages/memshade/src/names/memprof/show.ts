@@ -24,10 +24,10 @@ import { buildIdOf, hexOf, ProfiledBinaries } from "./binaries.ts";
 import { faultOf, MAGIC_BYTES, wholeSource } from "./input-reader.ts";
 
 /**
- * A profile as `llvm-profdata show --memory` prints it, in pieces: raw and indexed profiles byte for byte, memshade
+ * Prints a profile like `llvm-profdata show --memory`, in pieces: raw and indexed profiles byte for byte, memshade
  * profiles as indexed ones.
  *
- * @param binaries for raw profiles: the program, and libraries whose functions are to be named too
+ * @param binaries for raw profiles: the program, and libraries whose functions should be named too
  * @throws ProfdataError in that tool's words
  */
 export function* showProfile(file: string, binaries: readonly string[]): Generator<string> {
@@ -71,7 +71,10 @@ function textOf(file: string, source: ByteSource, binaries: readonly string[]): 
   throw new ProfdataError(`${file}: invalid instrumentation profile data (bad magic)`);
 }
 
-/** With pieces of the file in memory. Of several faults in a damaged file another one may be told than LLVM tells. */
+/**
+ * Prints a raw profile with only pieces of the file in memory. Of several faults in a damaged file, LLVM may report
+ * a different one.
+ */
 function showRaw(file: string, source: ByteSource, binaries: readonly string[]): Generator<string> {
   const scan = inProfdataWords(file, rawError, () => scanRaw(source));
   const framesAt = findFrames(scan.segments, binaries);
@@ -81,16 +84,23 @@ function showRaw(file: string, source: ByteSource, binaries: readonly string[]):
   return rawProfileText({ version, segments, stackCount, blockOf }, profile);
 }
 
-/** Frames at the PCs of a process with these segments. @throws ProfdataError if no binary belongs to it */
+/**
+ * Returns the frames at the PCs of a process with these segments.
+ *
+ * @throws ProfdataError if no binary belongs to it
+ */
 function findFrames(segments: readonly RawSegment[], binaries: readonly string[]): FramesAtPc {
   if (binaries.length === 0) throw missingBinaryError(segments);
   const opened = binaries.map(openBinary);
-  // Of several binaries, those that do not belong to the profile are no mistake, as long as one does.
+  // Several binaries may be given if at least one belongs to the profile.
   const matching = opened.filter((loaded) => doesMatch(() => assertMatches(loaded, segments)));
   const [first] = opened;
   if (matching.length === 0) assertMatches(first!, segments);
-  const known = new ProfiledBinaries({ binaries: matching.map(({ path }) => path), searchPaths: [] });
-  const { modules } = known.match(segments);
+  const matchingBinaries = new ProfiledBinaries({
+    binaries: matching.map(({ path }) => path),
+    searchPaths: [],
+  });
+  const { modules } = matchingBinaries.match(segments);
   return (pc) => {
     const at = Number(pc);
     const module = modules.find(({ start, end }) => at > start && at <= end);
@@ -108,13 +118,16 @@ function doesMatch(check: () => void): boolean {
   }
 }
 
-/** Versions 0 and 1, which the reference tool refuses, are shown if they can be read, else refused as it does. */
+/**
+ * Versions 0 and 1, which the reference tool refuses, are shown if they are readable; otherwise they are refused in
+ * the same words.
+ */
 function showIndexed(file: string, source: ByteSource): Generator<string> {
   let version = 2n;
   try {
     const { memprofVersion, cursor, container } = openSection(source);
     if (memprofVersion >= 3) return sectionText(readLinear(cursor, memprofVersion));
-    // Version 0 has none: what stands there is an offset.
+    // Version 0 has no version field; the first field is an offset.
     if (memprofVersion === 0) version = firstField(source, container.memprofOffset!);
     else version = BigInt(memprofVersion);
     return indexedProfileText(readIndexed(source).profile);
@@ -144,7 +157,7 @@ function showMemshade(file: string, bytes: Uint8Array): Generator<string> {
   }
 }
 
-/** A failure in the words of `llvm-profdata`, for a command whose output replaces that tool's. */
+/** Failure in the words of `llvm-profdata`, for a command whose output replaces that tool's. */
 export class ProfdataError extends Error {
   constructor(message: string) {
     super(message);
@@ -156,7 +169,6 @@ const INVALID = "invalid instrumentation profile data (bad magic)";
 const VERSION = "unsupported instrumentation profile format version";
 const MALFORMED = "malformed instrumentation profile data";
 
-/** A format error of a raw file, as the reference tool says it. */
 function rawError(file: string, error: FormatError): ProfdataError {
   switch (error.kind) {
     case "bad-magic":
@@ -169,7 +181,7 @@ function rawError(file: string, error: FormatError): ProfdataError {
       return new ProfdataError(`${file}\n${VERSION}`);
     default: {
       const { detail } = error;
-      // The reference tool takes such a rest for a header, and finds no version in it.
+      // The reference tool reads such a rest as a header, and finds no version in it.
       if (error.construct === REST) return new ProfdataError(`${file}\n${VERSION}`);
       return error.construct === "memprof raw header"
         ? new ProfdataError(`${file}\n${MALFORMED}`)
@@ -178,7 +190,6 @@ function rawError(file: string, error: FormatError): ProfdataError {
   }
 }
 
-/** A format error of an indexed file, as the reference tool says it. */
 function indexedError(file: string, error: FormatError): ProfdataError {
   switch (error.kind) {
     case "bad-magic":
@@ -205,7 +216,6 @@ function indexedError(file: string, error: FormatError): ProfdataError {
   }
 }
 
-/** Runs `read` and turns format errors into the reference tool's. */
 function inProfdataWords<T>(
   file: string,
   words: (file: string, error: FormatError) => ProfdataError,
@@ -220,7 +230,7 @@ function inProfdataWords<T>(
 
 const EXECUTABLE = 1;
 
-/** Objects that the reference tool recognizes and refuses: Mach-O, fat Mach-O, COFF and archives. */
+/** Magic numbers of objects that the reference tool recognizes and refuses: Mach-O, fat Mach-O, COFF and archives. */
 const OTHER_OBJECTS: readonly (readonly number[])[] = [
   [0xcf, 0xfa, 0xed, 0xfe],
   [0xce, 0xfa, 0xed, 0xfe],
@@ -230,7 +240,6 @@ const OTHER_OBJECTS: readonly (readonly number[])[] = [
   [0x4d, 0x5a],
 ];
 
-/** The error for a raw profile that no binary was given for: it names the build ids. */
 function missingBinaryError(segments: readonly RawSegment[]): ProfdataError {
   const buildIds = new Set(segments.map(({ buildId }) => hexOf(buildId)).filter((id) => id !== ""));
   const lines = Array.from(buildIds, (id) => `\n BuildId: ${id}`).join("");
@@ -240,8 +249,8 @@ function missingBinaryError(segments: readonly RawSegment[]): ProfdataError {
 }
 
 /**
- * Opens a binary and checks that it can belong to a raw profile, in the reference tool's order and words. A wasm
- * module will do too.
+ * Opens a binary and checks that it can belong to a raw profile, in the reference tool's order and words. Wasm
+ * modules are accepted too.
  *
  * @throws ProfdataError
  */
@@ -266,7 +275,11 @@ function openBinary(file: string): LoadedObject {
   return loaded;
 }
 
-/** Checks that the binary's build id occurs in the profile, once. @throws ProfdataError */
+/**
+ * Checks that the binary's build id occurs in the profile, once.
+ *
+ * @throws ProfdataError
+ */
 function assertMatches(loaded: LoadedObject, segments: readonly RawSegment[]): void {
   const file = loaded.path;
   const buildId = buildIdOf(loaded);
@@ -278,7 +291,6 @@ function assertMatches(loaded: LoadedObject, segments: readonly RawSegment[]): v
     throw new ProfdataError("We expect only one executable segment in the profiled binary");
 }
 
-/** The first bytes of a file; none of what is no regular file. */
 function startOf(file: string): Uint8Array {
   try {
     return readRegular(file).subarray(0, 4);

@@ -8,17 +8,17 @@ import type { SpillFile } from "../../profile/model/memprof/index.ts";
 let serial = 0;
 
 /**
- * Bytes beside a file that is to be written, where there is room for that one. They have no name, so nothing is left
- * behind, however the process ends; on systems that want one, it goes with them.
+ * Temporary storage in the output file's folder, where there is room for that file. The file is unlinked at once,
+ * so that nothing is left behind, however the process ends. Systems that require a name remove it when it is
+ * closed.
  *
- * All methods throw UserError where the system refuses.
+ * All methods throw UserError if the system refuses.
  */
 export class TemporaryFile implements SpillFile {
   #size = 0;
   readonly #path: string;
   readonly #descriptor: number;
 
-  /** @param output what is to be written */
   constructor(output: string) {
     const isRegular = statSync(output, { throwIfNoEntry: false })?.isFile() !== false;
     const folder = isRegular ? dirname(resolve(output)) : tmpdir();
@@ -60,7 +60,7 @@ export class TemporaryFile implements SpillFile {
     try {
       rmSync(this.#path, { force: true });
     } catch {
-      // It goes when it is closed, then.
+      // The system refused; the file is removed when it is closed.
     }
   }
 

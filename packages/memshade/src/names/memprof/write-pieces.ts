@@ -3,7 +3,11 @@ import { type WholeFile, writeWholeFile } from "../load/whole-file.ts";
 
 const PIECE_BYTES = 1 << 18;
 
-/** Writes a file piece by piece. @throws UserError if it cannot be written: nothing is left behind then */
+/**
+ * Writes a file piece by piece.
+ *
+ * @throws UserError if it cannot be written; no file is left behind then
+ */
 export function writePieces(path: string, pieces: Iterable<FilePiece>): void {
   writeWholeFile(path, (file) => writeAll(file, pieces));
 }

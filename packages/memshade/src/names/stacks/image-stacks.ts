@@ -11,10 +11,8 @@ import { FormatError } from "../../ground/bytes/errors.ts";
 import type { ProcessImage, ProcessThread } from "../../profile/model/process-image.ts";
 import { MappedModule, NativeFile, type ObjectSource } from "./native-file.ts";
 
-/** A thread of a process, and the calls that led to where it is. */
 export interface ThreadStack {
   readonly thread: ProcessThread;
-  /** Innermost first. */
   readonly frames: readonly Frame[];
   readonly end: EndReason;
 }
@@ -23,11 +21,9 @@ export interface ImageStacks {
   readonly image: ProcessImage;
   readonly target: UnwindTarget;
   readonly threads: readonly ThreadStack[];
-  /** The files of the process. */
   readonly files: readonly NativeFile[];
 }
 
-/** Unwinds all threads of a dump. */
 export function unwindImage(image: ProcessImage, objects: ObjectSource, options: UnwindOptions): ImageStacks {
   const signatureMask = image.pointerAuthenticationMask?.[1];
   const unwinder = new Unwinder(image.architecture, {
@@ -39,7 +35,7 @@ export function unwindImage(image: ProcessImage, objects: ObjectSource, options:
     let file = files.get(path);
     if (file === undefined) {
       const inMemory = path === "[vdso]" ? objectInMemory(image, start, end) : undefined;
-      file = inMemory ? NativeFile.of(path, inMemory) : new NativeFile(path, buildId, objects);
+      file = inMemory ? NativeFile.fromObject(path, inMemory) : new NativeFile(path, buildId, objects);
       files.set(path, file);
     }
     unwinder.modules.add(new MappedModule(file, start, end, fileOffset));
@@ -56,14 +52,14 @@ export function unwindImage(image: ProcessImage, objects: ObjectSource, options:
 }
 
 /**
- * The address in its object at which to name a frame: in the call, for callers. A signal's trampoline was called by
- * nobody, and begins where it is.
+ * Address in the object at which to name a frame: in callers inside the call. A signal trampoline has no caller,
+ * and is named at its own pc.
  */
 export function addressToName({ kind, pc, lookupAddress, module }: Frame): number {
   return (kind === "signal" ? pc : lookupAddress) - (module?.bias ?? 0);
 }
 
-/** Dumps leave out what is in files anyway. */
+/** Dumps leave out memory that is also in files. */
 function fileBytes(unwinder: Unwinder, address: number, length: number): Uint8Array {
   const module = unwinder.modules.find(address);
   return module?.readCode?.(address - module.bias, length) ?? new Uint8Array(0);
@@ -76,7 +72,7 @@ function registersOf({ registers }: ProcessThread, target: UnwindTarget): Regist
   return values;
 }
 
-/** The kernel's library is in no file but in the dump itself. */
+/** The kernel's library exists only in the dump itself. */
 function objectInMemory(image: ProcessImage, start: number, end: number): ObjectFile | undefined {
   const bytes = image.readMemory(start, end - start);
   try {

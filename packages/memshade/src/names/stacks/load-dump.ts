@@ -18,26 +18,28 @@ import { addressToName, type ImageStacks } from "./image-stacks.ts";
 import { type FrameNamer, withoutParameters } from "./names.ts";
 import { MappedModule, type NativeFile } from "./native-file.ts";
 
-// Loaded when they are needed: few files are compressed, and each start would wait for them.
+// The modules are loaded on demand: few files are compressed, and loading delays each start.
 const zlib = () => process.getBuiltinModule("node:zlib");
 const streams = () => process.getBuiltinModule("node:stream");
 
-/** A file with stacks to unwind. `close` ends reading from it. */
 export type Dump =
   | { readonly kind: "image"; readonly image: ProcessImage; close(): void }
   | { readonly kind: "perf"; readonly source: ByteSource; readonly gaps: readonly string[]; close(): void };
 
-/** Decompressed files up to this size stay in memory, larger ones go to a temporary file. */
+/** Maximum size of decompressed files in memory; larger ones go to a temporary file. */
 const MOST_IN_MEMORY = 2 ** 26;
 
-/** No sensible dump is larger, seen from its compressed size; what comes out is cut there. */
+/**
+ * Limit of the decompressed size, relative to the compressed size. Larger content is cut, since no sensible dump
+ * reaches the limit.
+ */
 const LARGEST_RATIO = 2000;
 const ALWAYS_ALLOWED = 2 ** 32;
 
 /**
- * Opens a core dump, perf.data or a minidump; compressed by gzip or zstd or not. `-` is standard input.
+ * Opens a core dump, perf.data or a minidump, possibly compressed by gzip or zstd. `-` is standard input.
  *
- * @throws UserError in one line if there is no such file or it is none of these
+ * @throws UserError in one line if the file does not exist or has another format
  */
 export async function openDump(file: string): Promise<Dump> {
   const { source, gaps, close } = await openContent(file);
@@ -58,7 +60,7 @@ export async function openDump(file: string): Promise<Dump> {
   }
 }
 
-/** What is decompressed comes in pieces of so many bytes: with Node's choice of 16 KiB most of the time goes into handing them on. */
+/** Size of decompressed pieces. With Node's default of 16 KiB most of the time is spent on passing them on. */
 const CHUNK = { chunkSize: 2 ** 18 };
 
 interface OpenContent {
@@ -76,7 +78,6 @@ async function openContent(file: string): Promise<OpenContent> {
   return decompressed({ source, gaps: [], close: () => source.close() }, () => fs.createReadStream(file));
 }
 
-/** What comes out of a compressed file; the file itself if it is not compressed. */
 async function decompressed(content: OpenContent, stream: () => Readable): Promise<OpenContent> {
   let result: OpenContent | undefined;
   try {
@@ -106,7 +107,10 @@ function decompressorFor(start: Uint8Array): Transform | undefined {
   return isZstd ? zlib().createZstdDecompress(CHUNK) : undefined;
 }
 
-/** Collects a stream, in memory or in a file that nobody else sees. What a damaged stream gave first is kept. */
+/**
+ * Collects a stream, in memory or in a private file. If the stream is damaged, the content before the damage is
+ * kept.
+ */
 async function spool(stream: Readable, limit: number): Promise<OpenContent> {
   const pieces: Uint8Array[] = [];
   const gaps: string[] = [];
@@ -121,7 +125,7 @@ async function spool(stream: Readable, limit: number): Promise<OpenContent> {
         break;
       }
       if (descriptor === undefined && size > MOST_IN_MEMORY) descriptor = temporaryFile();
-      if (descriptor !== undefined) for (const kept of pieces.splice(0)) writeFully(descriptor, kept);
+      if (descriptor !== undefined) for (const buffered of pieces.splice(0)) writeFully(descriptor, buffered);
     }
   } catch (error) {
     gaps.push(`Only a part could be decompressed: ${(error as Error).message}.`);
@@ -136,7 +140,7 @@ async function spool(stream: Readable, limit: number): Promise<OpenContent> {
   return { source: { size, read }, gaps, close: () => closeSync(opened) };
 }
 
-/** A file without a name: it is gone when it is closed, or the process ends. */
+/** Opens an unlinked file, which disappears when it is closed or the process ends. */
 function temporaryFile(): number {
   const folder = mkdtempSync(path.join(tmpdir(), "memshade-"));
   try {
@@ -159,7 +163,7 @@ function streamOf(source: ByteSource): Readable {
   return streams().Readable.from(piecesOf(source));
 }
 
-/** The threads of a dump as a profile: a sample for each, so that equal stacks stand together. */
+/** Converts the threads of a dump into a profile with a sample for each, so that equal stacks are merged. */
 export function profileOfImage({ image, threads }: ImageStacks, namer: FrameNamer): SampleProfile {
   const builder = new SampleProfileBuilder({
     name: image.command ?? "dump",
@@ -186,16 +190,16 @@ export function profileOfImage({ image, threads }: ImageStacks, namer: FrameName
       const { file } = frame.module;
       const address = addressToName(frame);
       const module = moduleOf(file);
-      return namer.name(file, address).frames.map((one) => ({
-        linkageName: one.linkageName,
-        file: one.file,
-        line: one.line,
-        column: one.column,
-        startLine: one.startLine,
-        inlined: one.inlined,
+      return namer.name(file, address).frames.map((frame) => ({
+        linkageName: frame.linkageName,
+        file: frame.file,
+        line: frame.line,
+        column: frame.column,
+        startLine: frame.startLine,
+        inlined: frame.inlined,
         address,
         module,
-        function: one.function ? withoutParameters(one.function) : `0x${address.toString(16)}`,
+        function: frame.function ? withoutParameters(frame.function) : `0x${address.toString(16)}`,
       }));
     });
     builder.addSample(index, builder.stackOf(stack), [1]);

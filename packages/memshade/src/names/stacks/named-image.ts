@@ -5,9 +5,9 @@ import { type FrameNamer, withoutParameters } from "./names.ts";
 import { MappedModule, type NativeFile } from "./native-file.ts";
 
 /**
- * The stacks of a dump with names.
+ * Returns the stacks of a dump with names.
  *
- * @param registers whether the values of registers are wanted, where the stacks were unwound with them
+ * @param registers true if the values of registers are wanted, and the stacks were unwound with them
  */
 export function nameImageStacks(
   { image, target, threads, files }: ImageStacks,
@@ -32,7 +32,6 @@ export function nameImageStacks(
   };
 }
 
-/** The files that were needed and not found. */
 export function missingFiles(files: readonly NativeFile[]): MissingFile[] {
   return files.flatMap(({ path, buildId, missing: reason }) =>
     reason === undefined ? [] : [{ path, buildId, reason }],
@@ -72,8 +71,8 @@ function valuesOf(registers: Registers | undefined, shown: readonly string[]): R
 }
 
 /**
- * The registers that outlive a call, and the stack pointer, by name in the order of their DWARF numbers: what is known
- * of every frame.
+ * Callee-saved registers and the stack pointer, by name in the order of their DWARF numbers. These are known in
+ * every frame.
  */
 export function registerNames(target: UnwindTarget): string[] {
   return [...target.calleeSaved, target.stackPointer]

@@ -5,28 +5,25 @@ import { loadSymbolizer } from "../load/symbolizer.ts";
 import type { Symbolizer } from "../symbolize/symbolizer.ts";
 import type { FoundObject, NativeFile } from "./native-file.ts";
 
-/** A function at a place in the source, as far as it is known. */
 interface SourceFrame {
-  /** Readable name; undefined where nothing names the address. */
+  /** Readable name; undefined if the address has none. */
   readonly function: string | undefined;
-  /** The linker's name, where it differs. */
+  /** Linker name, if it differs. */
   readonly linkageName?: string | undefined;
   readonly file?: string | undefined;
   readonly line?: number | undefined;
   readonly column?: number | undefined;
   readonly startLine?: number | undefined;
-  /** Was inlined into the next frame. */
+  /** True if the function was inlined into the next frame. */
   readonly inlined: boolean;
 }
 
-/** The symbol that an address belongs to. */
 interface SymbolAtAddress {
-  /** The linker's name, with its version where the table has one: `memcpy@@GLIBC_2.14`. */
+  /** Linker name, with its version if the table has one: `memcpy@@GLIBC_2.14`. */
   readonly name: string;
   readonly address: number;
 }
 
-/** A symbol's name without its version. */
 function withoutVersion(name: string): string {
   return name.replace(/@(?!plt$).*/, "");
 }
@@ -41,13 +38,13 @@ interface SymbolChoice {
   readonly isLocal: boolean;
 }
 
-/** GDB's choice among names of one address: with a size, global or weak, then the last one in the order of their bytes. */
+/** GDB's choice among symbols of one address: with a size, global or weak, then the last one by bytewise order. */
 export const preferAsGdb: PreferSymbol = (first, second) => {
   if (first.size > 0 !== second.size > 0) return second.size > 0;
   return first.isLocal === second.isLocal ? second.name >= first.name : first.isLocal;
 };
 
-/** perf's choice: with a size, not weak, global, with fewer underscores in front, longer. */
+/** perf's choice: with a size, not weak, global, with fewer leading underscores, longer. */
 export const preferAsPerf: PreferSymbol = (first, second) => {
   const ranks: ((symbol: SymbolChoice) => number)[] = [
     ({ size }) => (size > 0 ? 1 : 0),
@@ -61,8 +58,8 @@ export const preferAsPerf: PreferSymbol = (first, second) => {
 };
 
 /**
- * The function symbol at an address of an object, from the best of its tables that has one. Stubs for calls of other objects
- * are called as GDB and perf call them: `puts@plt`.
+ * Function symbol at an address of an object, from its best table with such a symbol. Stubs for calls of other
+ * objects are named as in GDB and perf: `puts@plt`.
  */
 export function symbolAt(
   file: NativeFile,
@@ -75,7 +72,7 @@ export function symbolAt(
   for (const table of file.symbols) {
     const found = symbolIn(table, address, prefer);
     if (found === undefined) continue;
-    // What begins closer to the address knows better.
+    // A symbol that begins closer to the address is more precise.
     const isBetter =
       best === undefined ||
       found.address > best.address ||
@@ -83,7 +80,7 @@ export function symbolAt(
     if (isBetter) best = found;
   }
   if (best === undefined) return undefined;
-  // A symbol without a size may be the last one of its section, and not reach into the next.
+  // A symbol without a size may be the last one of its section, and does not reach into the next one.
   if (best.choice.size === 0 && file.sectionOf(best.address) !== file.sectionOf(address)) return undefined;
   return { name: best.choice.name, address: best.address };
 }
@@ -93,7 +90,10 @@ interface FoundSymbol {
   readonly choice: SymbolChoice;
 }
 
-/** How far to look back for a symbol that reaches to an address, past data and symbols that end before it. */
+/**
+ * Number of symbols to skip backwards in search of one that reaches the address: data, and symbols that end before
+ * it.
+ */
 const MOST_SKIPPED = 16;
 
 function symbolIn(table: SymbolTable, address: number, prefer: PreferSymbol): FoundSymbol | undefined {
@@ -116,17 +116,15 @@ function symbolIn(table: SymbolTable, address: number, prefer: PreferSymbol): Fo
   return undefined;
 }
 
-/** A symbolizer, and how to get it the further files that it asks for. */
+/** Symbolizer that obtains the further files that it requests. */
 interface CompletedSymbolizer {
   readonly symbolizer: Symbolizer;
-  /** Answers what the symbolizer needs for an address. */
   readonly frames: (address: number) => unknown;
 }
 
-/** Makes a symbolizer for an object, whose debug information may have been moved to another one. */
 type OpenSymbolizer = (found: FoundObject, debug: ObjectFile | undefined) => CompletedSymbolizer;
 
-/** Names addresses by the debug information of objects, or of the files that it was moved to. */
+/** Names addresses by debug information, in the object or in a separate file. */
 class DebugNamer {
   readonly #symbolizers = new Map<NativeFile, CompletedSymbolizer | undefined>();
   readonly #demangle: (name: string) => string;
@@ -137,7 +135,6 @@ class DebugNamer {
     this.#open = open;
   }
 
-  /** The frames at an address of an object, innermost first; none where there is no debug information. */
   frames(file: NativeFile, address: number): SourceFrame[] {
     const completed = this.#symbolizerOf(file);
     if (completed === undefined) return [];
@@ -171,29 +168,27 @@ class DebugNamer {
   }
 }
 
-/** What a place is called: its functions, and the symbol it lies in. */
 export interface NamedAddress {
-  /** Innermost first, those inlined before the one they were inlined into. At least one. */
+  /** Innermost first, inlined functions before the one they were inlined into. At least one. */
   readonly frames: readonly SourceFrame[];
-  /** The linker's symbol, not demangled, and the distance from it. */
+  /** Linker symbol, not demangled, and the distance from it. */
   readonly symbol: { readonly name: string; readonly offset: number } | undefined;
 }
 
-/** A function as one source names it; the linker's name is that of the source where no other is known. */
+/** Names of a function in one source; the linker name may be the only one. */
 type FunctionNames = Pick<SourceFrame, "function" | "linkageName">;
 
 /**
- * Whether the symbol table names a function better than debug information does. Code of assemblers has lines alone there;
- * and gcc gives functions that no other file can call the name of their declaration, without namespaces and classes.
+ * True if the symbol table names a function better than debug information. Assembler code has only lines there. gcc
+ * gives functions that are local to a file the name of their declaration, without namespaces and classes.
  */
-function knowsMore(symbol: FunctionNames, described: FunctionNames): boolean {
+function hasBetterName(symbol: FunctionNames, described: FunctionNames): boolean {
   if (described.function === undefined) return true;
   return described.function === described.linkageName && symbol.function !== symbol.linkageName;
 }
 
-/** Names addresses of objects, each once. */
 export class FrameNamer {
-  readonly #known = new Map<NativeFile, Map<number, NamedAddress>>();
+  readonly #cache = new Map<NativeFile, Map<number, NamedAddress>>();
   readonly #demangle: (name: string) => string;
   readonly #prefer: PreferSymbol;
   readonly #debugNamer: DebugNamer;
@@ -208,17 +203,16 @@ export class FrameNamer {
     return name.endsWith("@plt") ? `${this.#demangle(name.slice(0, -4))}@plt` : this.#demangle(name);
   }
 
-  /** @param address in the object */
   name(file: NativeFile, address: number): NamedAddress {
-    let known = this.#known.get(file);
-    if (known === undefined) {
-      known = new Map();
-      this.#known.set(file, known);
+    let cached = this.#cache.get(file);
+    if (cached === undefined) {
+      cached = new Map();
+      this.#cache.set(file, cached);
     }
-    let named = known.get(address);
+    let named = cached.get(address);
     if (named === undefined) {
       named = this.#nameAnew(file, address);
-      known.set(address, named);
+      cached.set(address, named);
     }
     return named;
   }
@@ -231,22 +225,21 @@ export class FrameNamer {
     const bySymbol = { function: found && this.demangle(found.name), linkageName: found?.name };
     const outermost = frames.at(-1);
     if (outermost === undefined) return { frames: [{ ...bySymbol, inlined: false }], symbol };
-    if (knowsMore(bySymbol, outermost)) frames[frames.length - 1] = { ...outermost, ...bySymbol };
+    if (hasBetterName(bySymbol, outermost)) frames[frames.length - 1] = { ...outermost, ...bySymbol };
     return { frames, symbol };
   }
 }
 
 /**
- * The name of a demangled C++ function without its parameters: `Bomb::~Bomb()` becomes `Bomb::~Bomb`,
- * `run(int)::'lambda'(int)::operator()(int) const` keeps what names the function.
+ * Returns the name of a demangled C++ function without its parameters. `Bomb::~Bomb()` becomes `Bomb::~Bomb`;
+ * `run(int)::'lambda'(int)::operator()(int) const` keeps the enclosing function's parameters.
  */
 export function withoutParameters(whole: string): string {
-  // What compilers append, as in `run() (.cold)`.
+  // Compilers append suffixes, as in `run() (.cold)`.
   const name = whole.replace(/(?: \(\.[^()]*\))+$/, "");
-  // A stub for calls of another object.
   if (name.endsWith("@plt")) return `${withoutParameters(name.slice(0, -4))}@plt`;
   const end = name.lastIndexOf(")");
-  // What may follow the parameters: qualifiers, and marks of compilers.
+  // Qualifiers and marks of compilers may follow the parameters.
   if (end < 0 || !/^(?: const| volatile| ?&{1,2})*$/.test(name.slice(end + 1))) return name;
   let depth = 0;
   for (let at = end; at >= 0; at--)
@@ -258,7 +251,6 @@ export function withoutParameters(whole: string): string {
   return name;
 }
 
-/** A namer with the demangler of this process. */
 export function loadFrameNamer(prefer: PreferSymbol, finder?: ObjectFinder): FrameNamer {
   return new FrameNamer(loadDemangler(), prefer, (found, debug) =>
     loadSymbolizer(found, { ...(debug && { debug }), ...(finder && { finder }) }),

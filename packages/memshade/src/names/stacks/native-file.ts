@@ -9,42 +9,39 @@ import {
 import { cfiOfObject, type Module, type ObjectCfi, UnwindTable } from "../../code/unwind/index.ts";
 import { loadMiniDebugInfo } from "../load/mini-debug-info.ts";
 
-/** An object at hand, with the path it was found at and what else knows its symbols. */
 export interface FoundObject {
   readonly path: string;
   readonly object: ObjectFile;
 }
 
-/** What the stacks of a process need of the outside: its objects. */
 export interface ObjectSource {
-  /** The object that a process names so, or why it is not at hand. */
+  /** Returns the object with a name in the process, or the reason why it is missing. */
   find(wanted: { path: string; buildId?: string | undefined }): FoundObject | { readonly missing: string };
-  /** The file with the symbols and the debug information that were stripped from an object. */
+  /** Returns the file with symbols and debug information that were stripped from an object. */
   findDebugFile(found: FoundObject): FoundObject | undefined;
 }
 
 const SHF_ALLOC = 2;
 
-/** Code is asked for in a few bytes here and there, often close to what was asked for before: it is read in pages. */
+/** Code is read in pages, since requests are a few bytes each and often close together. */
 const CODE_PAGE_BYTES = 4096;
 const MOST_CODE_PAGES = 256;
 const NO_BYTES = new Uint8Array(0);
 
-/** Names of mappings that no file is behind. */
+/** Names of mappings without a file. */
 const NO_FILE =
   /^(?:\[.*\]|\/\/anon|\/anon_hugepage.*|\/dev\/.*|\/memfd:.*|\/SYSV.*|\/i915.*|anon_inode:.*|)$/;
-/** The library that the kernel maps into every process. */
 const VDSO = "[vdso]";
 const DELETED = / \(deleted\)$/;
 
-/** Mappings of code that a program writes itself; perf looks for its names in `/tmp/perf-PID.map`. */
+/** Mappings of generated code; perf looks for its names in `/tmp/perf-PID.map`. */
 const ANONYMOUS = /^(?:\/\/anon|\/dev\/zero|\/anon_hugepage)/;
 
-/** A file in the memory of processes. The object is looked for when it is first needed. */
+/** File mapped by processes. Its object is searched on first use. */
 export class NativeFile {
   readonly path: string;
   readonly buildId: string | undefined;
-  /** Code that the program writes itself: it is in no file. */
+  /** True for generated code, which is in no file. */
   readonly isAnonymous: boolean;
   readonly #source: ObjectSource;
   #found: FoundObject | { readonly missing: string } | undefined;
@@ -62,8 +59,7 @@ export class NativeFile {
     this.#source = source;
   }
 
-  /** A file whose object is known already. */
-  static of(path: string, object: ObjectFile): NativeFile {
+  static fromObject(path: string, object: ObjectFile): NativeFile {
     const found = { path, object };
     return new NativeFile(path, object.buildId, { find: () => found, findDebugFile: () => undefined });
   }
@@ -76,7 +72,7 @@ export class NativeFile {
   #find(): FoundObject | { readonly missing: string } {
     const wanted = { path: this.path, buildId: this.buildId };
     if (this.path !== VDSO) return NO_FILE.test(this.path) ? { missing: "" } : this.#source.find(wanted);
-    // Nobody has to have it: it is no file, but perf may have kept a copy.
+    // The vDSO need not be found: it is no file, but perf may have kept a copy.
     const found = this.buildId === undefined ? undefined : this.#source.find(wanted);
     return found !== undefined && "object" in found ? found : { missing: "" };
   }
@@ -86,7 +82,7 @@ export class NativeFile {
     return "object" in found ? found : undefined;
   }
 
-  /** Why the object is not at hand, if it was needed, there should be one, and it was not found. */
+  /** Reason why the object is missing, if it was needed and should exist. */
   get missing(): string | undefined {
     return this.#found !== undefined && "missing" in this.#found && this.#found.missing !== ""
       ? this.#found.missing
@@ -99,20 +95,18 @@ export class NativeFile {
     return this.#debugFile ?? undefined;
   }
 
-  /** Its sections with call frame information. */
   get cfi(): ObjectCfi | undefined {
     if (this.#cfi === undefined && this.found !== undefined) this.#cfi = cfiOfObject(this.found.object);
     return this.#cfi;
   }
 
-  /** Rules of the object's code. */
   get table(): UnwindTable | undefined {
     if (this.#table === undefined && this.cfi !== undefined)
       this.#table = UnwindTable.fromCfi(this.cfi, this.found!.object.architecture, { lazy: true });
     return this.#table;
   }
 
-  /** Bytes at an address of the object; fewer where a segment ends. The array is not to be written to. */
+  /** Reads bytes at an address of the object; fewer if a segment ends. The array must not be written to. */
   codeAt(address: number, length: number): Uint8Array {
     const object = this.found?.object;
     if (object === undefined || !(address >= 0)) return NO_BYTES;
@@ -124,12 +118,11 @@ export class NativeFile {
       if (this.#codePages.size === MOST_CODE_PAGES) this.#codePages.clear();
       this.#codePages.set(start, page);
     }
-    // The page may be one where a segment begins or ends.
+    // A segment may begin or end in the page.
     if (into + length > page.length) return object.bytesAt(address, length);
     return page.subarray(into, into + length);
   }
 
-  /** The loaded section that holds an address; undefined in objects without section headers. */
   sectionOf(address: number): ObjectSection | undefined {
     return this.found?.object.sections.find(
       (section) =>
@@ -139,14 +132,14 @@ export class NativeFile {
     );
   }
 
-  /** The stub for a call of another object that an address lies in. */
+  /** Stub for a call of another object at an address, if any. */
   stubAt(address: number): PltStub | undefined {
     if (this.found === undefined) return undefined;
     this.#stubs ??= new PltStubs(this.found.object);
     return this.#stubs.at(address);
   }
 
-  /** Symbol tables that know the object's functions, the best first. */
+  /** Symbol tables with functions of the object, the best first. */
   get symbols(): readonly SymbolTable[] {
     this.#symbols ??= this.#findSymbols();
     return this.#symbols;
@@ -162,14 +155,14 @@ export class NativeFile {
   }
 }
 
-/** A piece of a file in the memory of a process, as the unwinder takes it. */
+/** Mapped piece of a file, in the unwinder's form. */
 export class MappedModule implements Module {
   readonly start: number;
   readonly end: number;
   readonly file: NativeFile;
-  /** Offset in the file of what is mapped at the start. */
+  /** File offset of the first mapped byte. */
   readonly fileOffset: number;
-  /** Room for whoever numbers modules. */
+  /** Number for the use of callers that number modules. */
   number: number | undefined;
   #bias: number | undefined;
 
@@ -189,7 +182,7 @@ export class MappedModule implements Module {
     return this.#bias;
   }
 
-  /** From an address to what perf shows: the offset in the file, where there is one. */
+  /** Difference between perf's displayed address, the file offset if there is a file, and the address. */
   get shownOffset(): number {
     return this.file.isAnonymous ? 0 : this.fileOffset - this.start;
   }

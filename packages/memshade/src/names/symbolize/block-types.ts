@@ -16,38 +16,38 @@ import { FormatError } from "../../ground/bytes/errors.ts";
 import type { BlockMember, BlockType, BlockTypeRule } from "../../profile/model/block-type.ts";
 import { addressOf } from "./variables.ts";
 
-/** A function around an allocation, and the line that runs in it. */
 interface Level {
   readonly die: Die;
   readonly line: number;
 }
 
-/** What one rule has to say: a struct, that it is certainly none, or nothing. */
+/** Result of one rule: a struct, the certainty that it is none, or undefined. */
 type Verdict = Die | "none" | undefined;
 
 const DEEPEST = 16;
 
 /**
- * Types of heap blocks by the debug information around the call that allocates them:
+ * Types of heap blocks, from the debug information around the call that allocates them:
  *
- * - `constructor`: what runs behind the call, inlined or called, is a constructor of a type of that size;
- * - `container`: the call is in `std::allocator<T>::allocate`, inlined;
- * - `variable`: a pointer to the type, such as a `std::unique_ptr`, is declared on the line of the call;
- * - `result`: the function around the call returns such a pointer;
- * - `member`: what the call returns is stored to such a pointer, which lies so far into what the function's variables lead to, or is static;
- * - `pointer`: of the types that variables and parameters of the function point to, one alone has the blocks' size; or of those that members of
- *   these point to as well, one alone fits;
- * - `size`: of the structs in the call's compilation unit, one alone has the blocks' size.
+ * - `constructor`: the code after the call, inlined or called, is a constructor of a type of that size
+ * - `container`: the call is in `std::allocator<T>::allocate`, inlined
+ * - `variable`: a pointer to the type, such as a `std::unique_ptr`, is declared on the line of the call
+ * - `result`: the calling function returns such a pointer
+ * - `member`: the result of the call is stored to such a pointer, at a known offset in data that the function's
+ *   variables lead to, or at a fixed address
+ * - `pointer`: exactly one of the types that variables and parameters of the function point to has the blocks'
+ *   size; or exactly one fits, if pointers in members of these are included
+ * - `size`: exactly one of the structs in the call's compilation unit has the blocks' size
  *
- * The first five, and members by the sixth, also take blocks whose sizes are multiples of the type's, for arrays. The last two are likely, not
- * certain.
+ * The first five, and members by the sixth, also accept blocks whose sizes are multiples of the type's, for arrays.
+ * The last two are likely, not certain.
  */
 export class BlockTypes {
   readonly #file: DwarfFile;
   readonly #units: UnitIndex;
   readonly #subroutines = new Map<Unit, SubroutineIndex>();
   readonly #lines = new Map<Unit, ReturnType<typeof lineTableOf>>();
-  /** Full names of structs by name and size; undefined where several have them. */
+  /** Full names of structs by name and size; undefined if several structs have them. */
   #names: Map<string, string | undefined> | undefined;
   #structsOfUnit = new Map<Unit, Die[]>();
   readonly #typedefs = new Map<Unit, Map<number, string>>();
@@ -59,8 +59,9 @@ export class BlockTypes {
 
   /**
    * @param call address of the call
-   * @param behind addresses of what runs behind it: the instructions there, and the start of the function called next
-   * @param storedAt where its result is stored to, if that is known: a distance from an address, or an address
+   * @param behind addresses of code that runs after it: the next instructions, and the start of the function called
+   * next
+   * @param storedAt location to which the result is stored, if known: a distance from an address, or an address
    */
   at(
     call: number,
@@ -91,11 +92,11 @@ export class BlockTypes {
       return size > 0 && smallest % size === 0 && largest % size === 0;
     };
     const isOne = (type: Die): boolean => smallest === largest && sizeOf(type) === smallest;
-    const around = new Set(levels.map(({ die }) => originOf(die).offset));
+    const enclosing = new Set(levels.map(({ die }) => originOf(die).offset));
     for (const address of behind) {
       const at = this.#units.find(address);
       for (const { die } of at === undefined ? [] : this.#levels(at, address)) {
-        const built = around.has(originOf(die).offset) ? undefined : constructed(die);
+        const built = enclosing.has(originOf(die).offset) ? undefined : constructed(die);
         if (built !== undefined && isOne(built)) return this.#type(built, "constructor");
       }
     }
@@ -112,27 +113,28 @@ export class BlockTypes {
       const result = pointee(originOf(die).findInherited([dw.DW_AT_type])?.die.reference(dw.DW_AT_type));
       if (result instanceof Object && fits(result)) return this.#type(result, "result");
     }
-    const held = levels.flatMap(({ die }) => variablesIn(die).flatMap((one) => pointersFrom(typeOf(one), 0)));
+    const held = levels.flatMap(({ die }) =>
+      variablesIn(die).flatMap((variable) => pointersFrom(typeOf(variable), 0)),
+    );
     const isStored = ({ at = Number.NaN, bytes, target }: HeldPointer): boolean =>
       storedAt !== undefined && storedAt >= at && storedAt < at + bytes && fits(target);
-    for (const all of storedAt === undefined ? [] : [held, staticPointers(unit.die, 0)]) {
-      const [only, ...others] = distinct(all.filter(isStored).map(({ target }) => target));
-      if (only !== undefined && others.length === 0) return this.#type(only, "member");
-      if (others.length > 0) break;
+    for (const pointers of storedAt === undefined ? [] : [held, staticPointers(unit.die, 0)]) {
+      const [only, ...furtherTypes] = distinct(pointers.filter(isStored).map(({ target }) => target));
+      if (only !== undefined && furtherTypes.length === 0) return this.#type(only, "member");
+      if (furtherTypes.length > 0) break;
     }
     for (const { die } of levels) {
       const found = distinct(pointersIn(die).flatMap(({ target }) => (isStruct(target) ? [target] : [])));
-      const [only, ...others] = found.filter(isOne);
-      if (only !== undefined && others.length === 0) return this.#type(only, "pointer");
-      if (others.length > 0) return undefined;
+      const [only, ...furtherTypes] = found.filter(isOne);
+      if (only !== undefined && furtherTypes.length === 0) return this.#type(only, "pointer");
+      if (furtherTypes.length > 0) return undefined;
     }
-    const [kept, ...more] = distinct(held.flatMap(({ target }) => (fits(target) ? [target] : [])));
-    if (kept !== undefined && more.length === 0) return this.#type(kept, "pointer");
-    const [only, ...others] = distinct(this.#structsOf(unit).filter(isOne));
-    return only !== undefined && others.length === 0 ? this.#type(only, "size") : undefined;
+    const [onlyHeld, ...furtherHeld] = distinct(held.flatMap(({ target }) => (fits(target) ? [target] : [])));
+    if (onlyHeld !== undefined && furtherHeld.length === 0) return this.#type(onlyHeld, "pointer");
+    const [only, ...furtherTypes] = distinct(this.#structsOf(unit).filter(isOne));
+    return only !== undefined && furtherTypes.length === 0 ? this.#type(only, "size") : undefined;
   }
 
-  /** Functions around an address, the innermost first, each with its line. */
   #levels(unit: Unit, address: number): Level[] {
     let index = this.#subroutines.get(unit);
     if (index === undefined) {
@@ -150,12 +152,12 @@ export class BlockTypes {
   }
 
   #structsOf(unit: Unit): Die[] {
-    let known = this.#structsOfUnit.get(unit);
-    if (known === undefined) {
-      known = [...structsBelow(unit.die, 0)];
-      this.#structsOfUnit.set(unit, known);
+    let cached = this.#structsOfUnit.get(unit);
+    if (cached === undefined) {
+      cached = [...structsBelow(unit.die, 0)];
+      this.#structsOfUnit.set(unit, cached);
     }
-    return known;
+    return cached;
   }
 
   #type(struct: Die, by: BlockTypeRule): BlockType | undefined {
@@ -165,15 +167,15 @@ export class BlockTypes {
     return { name: this.#fullName(struct, size), size, by, members };
   }
 
-  /** C gives structs names by typedefs alone. */
+  /** C structs often have a name only by a typedef. */
   #typedefOf(struct: Die): string | undefined {
     const { unit } = struct;
-    const known = this.#typedefs.get(unit) ?? typedefsBelow(unit.die, new Map(), 0);
-    this.#typedefs.set(unit, known);
-    return known.get(struct.offset);
+    const typedefs = this.#typedefs.get(unit) ?? typedefsBelow(unit.die, new Map(), 0);
+    this.#typedefs.set(unit, typedefs);
+    return typedefs.get(struct.offset);
   }
 
-  /** The struct's name with its namespaces, where only one struct can be meant. */
+  /** Struct's name with its namespaces, if the name and size are unique. */
   #fullName(struct: Die, size: number): string {
     const own = struct.text(dw.DW_AT_name);
     if (own === undefined) return this.#typedefOf(struct) ?? `${kindOfStruct(struct)} without a name`;
@@ -181,15 +183,15 @@ export class BlockTypes {
       this.#names = new Map();
       for (const { name, size: bytes } of structLayouts(this.#file)) {
         const key = `${lastName(name)} ${bytes}`;
-        const known = this.#names.get(key);
-        this.#names.set(key, this.#names.has(key) && known !== name ? undefined : name);
+        const knownName = this.#names.get(key);
+        this.#names.set(key, this.#names.has(key) && knownName !== name ? undefined : name);
       }
     }
     return this.#names.get(`${own} ${size}`) ?? own;
   }
 }
 
-/** The typedefs of a scope and of the namespaces in it that are the only names of structs, by the structs' offsets. */
+/** Typedefs of a scope and its namespaces that are the only names of structs, by the structs' offsets. */
 function typedefsBelow(parent: Die, names: Map<number, string>, depth: number): Map<number, string> {
   if (depth > DEEPEST) return names;
   for (const die of parent.children()) {
@@ -203,7 +205,7 @@ function typedefsBelow(parent: Die, names: Map<number, string>, depth: number): 
   return names;
 }
 
-/** The name behind the last `::` that is not inside of template arguments. */
+/** Returns the name after the last `::` outside of template arguments. */
 function lastName(name: string): string {
   const plain = name.indexOf("<");
   const at = name.lastIndexOf("::", plain < 0 ? name.length : plain);
@@ -218,7 +220,7 @@ function originOf(die: Die): Die {
   return die.reference(dw.DW_AT_abstract_origin) ?? die;
 }
 
-/** The type behind names and qualifiers. */
+/** Removes typedefs and qualifiers from a type. */
 function plainType(type: Die | undefined): Die | undefined {
   let die = type;
   for (let depth = 0; die !== undefined && depth < DEEPEST; depth++)
@@ -236,7 +238,7 @@ function plainType(type: Die | undefined): Die | undefined {
   return undefined;
 }
 
-/** What a pointer points to, one that owns it too: a type, "none" for void; undefined for what is no pointer. */
+/** Target of a pointer, owning pointers included: a type, "none" for void; undefined if the type is no pointer. */
 function pointee(type: Die | undefined): Verdict {
   const pointer = plainType(type);
   if (pointer?.tag === dw.DW_TAG_pointer_type) return plainType(pointer.reference(dw.DW_AT_type)) ?? "none";
@@ -244,7 +246,6 @@ function pointee(type: Die | undefined): Verdict {
   return isOwner ? ownedType(pointer) : undefined;
 }
 
-/** `T` of `unique_ptr<T>` and `unique_ptr<T[]>`. */
 function ownedType(owner: Die): Verdict {
   for (const child of owner.children())
     if (child.tag === dw.DW_TAG_template_type_parameter) {
@@ -258,7 +259,7 @@ function isStruct(type: Verdict): type is Die {
   return type instanceof Object && kindOfStruct(type) !== undefined;
 }
 
-/** The class whose member function an entry is, by the type of `this`. */
+/** Class of a member function, by the type of `this`. */
 function classOf(subroutine: Die): Die | undefined {
   for (const from of [originOf(subroutine), subroutine])
     for (const child of from.children()) {
@@ -274,7 +275,6 @@ function typeOf(die: Die): Die | undefined {
   return die.findInherited([dw.DW_AT_type])?.die.reference(dw.DW_AT_type);
 }
 
-/** The type that a subroutine constructs, if it is a constructor. */
 function constructed(subroutine: Die): Die | undefined {
   const name = subroutine.inheritedText([dw.DW_AT_name]);
   if (name === undefined) return undefined;
@@ -285,7 +285,7 @@ function constructed(subroutine: Die): Die | undefined {
     : undefined;
 }
 
-/** T of `std::allocator<T>::allocate`. */
+/** Returns T of `std::allocator<T>::allocate`. */
 function containerElement({ die }: Level): Verdict {
   if (die.inheritedText([dw.DW_AT_name]) !== "allocate") return undefined;
   const owner = classOf(die);
@@ -299,8 +299,8 @@ function containerElement({ die }: Level): Verdict {
 }
 
 /**
- * What a pointer points to that is declared on the level's line. Pointers to void say nothing; of several, those to structs of
- * the blocks' size count before those to structs that fit several times.
+ * Target of a pointer declared on the level's line. Pointers to void are ignored. Structs of the blocks' size
+ * precede structs that fit several times.
  */
 function declaredOn(
   { die, line }: Level,
@@ -309,11 +309,13 @@ function declaredOn(
 ): Verdict {
   if (line === 0) return undefined;
   const declared = pointersIn(die).filter((pointer) => pointer.line === line && pointer.target !== "none");
-  const those = (are: (type: Die) => boolean) =>
+  const declaredWith = (are: (type: Die) => boolean) =>
     declared.filter(({ target }) => !isStruct(target) || are(target));
-  const [first, ...others] = [those(isOne), those(fits), declared].find(({ length }) => length > 0) ?? [];
+  const [first, ...furtherPointers] =
+    [declaredWith(isOne), declaredWith(fits), declared].find(({ length }) => length > 0) ?? [];
   if (first === undefined) return undefined;
-  const isClear = isStruct(first.target) && others.every(({ target }) => isSame(target, first.target));
+  const isClear =
+    isStruct(first.target) && furtherPointers.every(({ target }) => isSame(target, first.target));
   return isClear ? first.target : "none";
 }
 
@@ -321,7 +323,6 @@ function isSame(a: Verdict, b: Verdict): boolean {
   return a instanceof Object && b instanceof Object && a.offset === b.offset;
 }
 
-/** The pointers among a function's variables and parameters, with what they point to and the lines that declare them. */
 function pointersIn(subroutine: Die): { target: Verdict; line: number }[] {
   return variablesIn(subroutine).flatMap((variable) => {
     const target = pointee(typeOf(variable));
@@ -332,7 +333,6 @@ function pointersIn(subroutine: Die): { target: Verdict; line: number }[] {
   });
 }
 
-/** Variables and parameters of a function. */
 function variablesIn(scope: Die, depth = 0): Die[] {
   if (depth > DEEPEST) return [];
   return [...scope.children()].flatMap((child) => {
@@ -341,19 +341,23 @@ function variablesIn(scope: Die, depth = 0): Die[] {
   });
 }
 
-/** A pointer to a struct that something leads to. */
+/** Pointer to a struct, found by following variables and members. */
 interface HeldPointer {
-  /** How far it lies from the address that leads to it; undefined where that depends. */
+  /** Distance from the address that leads to it; undefined if it varies. */
   readonly at: number | undefined;
   /** Bytes of an array of such pointers, from there on. */
   readonly bytes: number;
   readonly target: Die;
 }
 
-/** From a variable to what it points to, and on to what that points to. */
+/** Number of pointers followed: from a variable to its target, and on to that one's target. */
 const FARTHEST = 2;
 
-/** Pointers that a value of a type is, has, or leads to. @param at where it lies */
+/**
+ * Pointers that a value of a type is, has, or leads to.
+ *
+ * @param at offset of the value
+ */
 function pointersFrom(type: Die | undefined, steps: number, at?: number, bytes = 1): HeldPointer[] {
   const plain = plainType(type);
   if (plain === undefined || steps > FARTHEST) return [];
@@ -379,7 +383,6 @@ function isReference({ tag }: Die): boolean {
   return tag === dw.DW_TAG_reference_type || tag === dw.DW_TAG_rvalue_reference_type;
 }
 
-/** Pointers at fixed addresses. */
 function staticPointers(scope: Die, depth: number): HeldPointer[] {
   if (depth > DEEPEST) return [];
   return [...scope.children()].flatMap((child) => {
@@ -408,7 +411,7 @@ function* structsBelow(parent: Die, depth: number): Generator<Die> {
   }
 }
 
-/** Members with those of inner structs and bases in their place; unions and arrays stay whole. */
+/** Members, with those of inner structs and bases in their place; unions and arrays stay whole. */
 function leafMembers(struct: Die, prefix: string, from: number, depth: number): BlockMember[] {
   const members: BlockMember[] = [];
   for (const { member, isBase, type } of memberEntries(struct)) {
@@ -428,7 +431,7 @@ function leafMembers(struct: Die, prefix: string, from: number, depth: number): 
       member.bitSize === undefined
         ? member.size
         : Math.ceil(((member.bitOffset ?? 0) % 8) / 8 + member.bitSize / 8);
-    // A union without a name has those of what is in it.
+    // An unnamed union gets the names of its members.
     const own = member.name !== "" || isBase || !isStruct(inner) ? name : namesWithin(inner, prefix, depth);
     if (size !== undefined && size > 0) members.push({ name: own, type: member.type, offset, size });
   }
@@ -440,7 +443,7 @@ function namesWithin(union: Die, prefix: string, depth: number): string {
   return [...new Set(leafMembers(union, prefix, 0, depth + 1).map(({ name }) => name))].join(",");
 }
 
-/** In the order of offsets, what overlaps as one, nothing beyond the struct. */
+/** Members in the order of offsets. Overlapping members are merged, members beyond the struct removed. */
 function merged(members: readonly BlockMember[], structSize: number): BlockMember[] {
   const result: BlockMember[] = [];
   for (const member of [...members].sort((a, b) => a.offset - b.offset || b.size - a.size)) {

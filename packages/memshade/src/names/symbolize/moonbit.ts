@@ -1,4 +1,4 @@
-/** Types of the language by the letters that stand for them. */
+/** Builtin types of the language, by letter. */
 const PRIMITIVES: Readonly<Record<string, string>> = {
   b: "Bool",
   c: "Char",
@@ -14,24 +14,23 @@ const PRIMITIVES: Readonly<Record<string, string>> = {
   z: "Bytes",
 };
 
-/** Letters in front of a type that say what becomes of it. */
-const WRAPPED: Readonly<Record<string, (of: string) => string>> = {
-  A: (of) => `FixedArray[${of}]`,
-  O: (of) => `${of}?`,
+/** Type constructors, by the letter before their argument. */
+const WRAPPED: Readonly<Record<string, (argument: string) => string>> = {
+  A: (argument) => `FixedArray[${argument}]`,
+  O: (argument) => `${argument}?`,
 };
 
-/** Types of types of … that are read. */
 const DEEPEST_TYPE = 64;
 
 /**
- * A linker's name of MoonBit as the language writes it: `_M0MPB3Map3setGsRP24user3lib4NodeE` is `Map::set[String, @lib.Node]`. What is
- * written in another way stays as it is.
+ * Demangles a linker name of MoonBit: `_M0MPB3Map3setGsRP24user3lib4NodeE` becomes `Map::set[String, @lib.Node]`.
+ * Other names stay unchanged.
  */
 export function demangleMoonbit(name: string): string {
   return new Reader(name).symbol() ?? name;
 }
 
-/** Reads a name from left to right; each part answers undefined where it is not there. */
+/** Reads a name from left to right; each method returns undefined if its part is absent. */
 class Reader {
   readonly #text: string;
   #at = "_M0".length;
@@ -47,8 +46,8 @@ class Reader {
     if (kind === "M") return this.#method();
     if (kind === "I") return this.#ofTrait();
     if (kind === "T") return this.#ended(this.#type(true));
-    // The constructor of an enumeration is named as a method of it is.
-    return kind === "D" && this.#takes("T") ? this.#method() : undefined;
+    // The constructor of an enumeration is named like one of its methods.
+    return kind === "D" && this.#consume("T") ? this.#method() : undefined;
   }
 
   #function(): string | undefined {
@@ -56,7 +55,7 @@ class Reader {
     const name = this.#identifier();
     if (owner === undefined || name === undefined) return undefined;
     const inner: string[] = [];
-    while (this.#takes("N")) inner.push(this.#identifier() ?? "?");
+    while (this.#consume("N")) inner.push(this.#identifier() ?? "?");
     return this.#ended(`${owner}${[name, ...inner].join(".")}${this.#stamp()}${this.#arguments()}`);
   }
 
@@ -68,7 +67,7 @@ class Reader {
       : this.#ended(`${type}::${name}${this.#arguments()}`);
   }
 
-  /** A function of a trait for a type; the trait is left out, but where it has the function for all types. */
+  /** Reads a trait's function for a type. The trait is left out, unless it has the function for all types. */
   #ofTrait(): string | undefined {
     const type = this.#path();
     const trait = this.#path();
@@ -78,7 +77,7 @@ class Reader {
     return this.#ended(`${owner}::${name}${this.#arguments()}`);
   }
 
-  /** @param isNamed a path may stand for itself */
+  /** @param isNamed true if a path without a prefix is allowed */
   #type(isNamed = false): string | undefined {
     if (this.#depth > DEEPEST_TYPE) return undefined;
     this.#depth++;
@@ -96,17 +95,16 @@ class Reader {
     }
     this.#at++;
     if (WRAPPED[letter] === undefined) return PRIMITIVES[letter];
-    const of = this.#type();
-    return of && WRAPPED[letter](of);
+    const argument = this.#type();
+    return argument && WRAPPED[letter](argument);
   }
 
-  /** `[String, @lib.Node]`, or nothing. */
   #arguments(): string {
-    if (!this.#takes("G")) return "";
+    if (!this.#consume("G")) return "";
     const types: string[] = [];
-    while (!this.#takes("E")) {
+    while (!this.#consume("E")) {
       const type = this.#at < this.#text.length ? this.#type() : undefined;
-      // What is not known ends the name, as far as this goes.
+      // An unknown part ends the name here.
       if (type === undefined) {
         this.#at = this.#text.length;
         return "[…]";
@@ -122,11 +120,11 @@ class Reader {
     return owner === undefined || name === undefined ? undefined : `${owner}${name}`;
   }
 
-  /** `@lib.`; nothing for what the language has. */
+  /** Reads `@lib.`; empty for builtin packages. */
   #package(): string | undefined {
-    if (!this.#takes("P")) return undefined;
-    if (this.#takes("B")) return "";
-    const isCore = this.#takes("C");
+    if (!this.#consume("P")) return undefined;
+    if (this.#consume("B")) return "";
+    const isCore = this.#consume("C");
     const count = Number(this.#text[this.#at++]);
     let last: string | undefined;
     for (let part = 0; part < count; part++) {
@@ -136,7 +134,7 @@ class Reader {
     return last === undefined || isCore ? "" : `@${last}.`;
   }
 
-  /** Behind its length; `__` is a line, `_2f` the character with that code. */
+  /** Reads an identifier after its length; `__` is an underscore, `_2f` the character with that code. */
   #identifier(): string | undefined {
     const digits = /\d+/y;
     digits.lastIndex = this.#at;
@@ -151,7 +149,7 @@ class Reader {
       );
   }
 
-  /** The number that tells functions inside of functions apart. */
+  /** Skips the number that distinguishes functions inside of functions. */
   #stamp(): string {
     const stamp = /S\d+/y;
     stamp.lastIndex = this.#at;
@@ -159,13 +157,12 @@ class Reader {
     return "";
   }
 
-  #takes(letter: string): boolean {
+  #consume(letter: string): boolean {
     if (this.#text[this.#at] !== letter) return false;
     this.#at++;
     return true;
   }
 
-  /** The name, if all of it was read. */
   #ended(name: string | undefined): string | undefined {
     return this.#at >= this.#text.length ? name : undefined;
   }

@@ -1,12 +1,12 @@
 import { UserError } from "../../ground/bytes/errors.ts";
 
-/** A folder of recorded paths and what stands for it, as of `--path-map FROM=TO`. */
+/** Folder of recorded paths and its replacement, as in `--path-map FROM=TO`. */
 export interface PathMap {
   readonly from: string;
   readonly to: string;
 }
 
-/** The path with the longest mapped folder at its start replaced. A folder ends where a part of the path ends. */
+/** Replaces the longest mapped folder at the start of a path. A folder matches whole components only. */
 export function mapPath(path: string, maps: readonly PathMap[] = []): string {
   const fitting = maps.filter(
     ({ from }) => path === from || path.startsWith(from.endsWith("/") ? from : `${from}/`),

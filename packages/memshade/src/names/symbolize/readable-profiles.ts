@@ -3,7 +3,7 @@ import { placesOf, type WasteFile, type WasteFrame, type WasteIp } from "../../p
 import type { WorkingSetProfile } from "../../profile/model/working-set/working-set.ts";
 import type { Demangle } from "./demangle.ts";
 
-/** Names of C++ and Rust as people write them, in the file that is given. */
+/** Demangles the names of C++ and Rust in a profile, in place. */
 export function readableWaste(file: WasteFile, demangle: Demangle): WasteFile {
   const readable = (ip: WasteIp | WasteFrame): void => {
     if (ip.function !== undefined) ip.function = demangle(ip.function);
@@ -13,7 +13,6 @@ export function readableWaste(file: WasteFile, demangle: Demangle): WasteFile {
   return file;
 }
 
-/** The same for garbage-collected objects. */
 export function readableObjects(profile: ObjectsProfile, demangle: Demangle): ObjectsProfile {
   for (const { types, sites, frames } of profile.parts) {
     for (const type of types) if (type.name !== undefined) type.name = demangle(type.name);
@@ -24,7 +23,6 @@ export function readableObjects(profile: ObjectsProfile, demangle: Demangle): Ob
   return profile;
 }
 
-/** The same for a working set. */
 export function readableWorkingSet(profile: WorkingSetProfile, demangle: Demangle): WorkingSetProfile {
   for (const { stacks, firstTouch, owners, locality } of profile.instances) {
     const attributed = [firstTouch, owners].flatMap((part) => part?.contexts ?? []);

@@ -2,7 +2,7 @@ import type { RunPlace } from "../../profile/model/run.ts";
 import type { Demangle } from "./demangle.ts";
 import type { ModuleSymbols } from "./run-lines.ts";
 
-/** What a run noted of places in a module, for readers that do not find the module any more as it was. */
+/** Frames that a run recorded for places in a module, for readers without the original module. */
 export function recordedPlaces(
   places: readonly RunPlace[] | undefined,
   demangle: Demangle,

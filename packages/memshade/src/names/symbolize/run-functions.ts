@@ -5,10 +5,10 @@ import type { Run, RunFunction } from "../../profile/model/run.ts";
 import type { Demangle } from "./demangle.ts";
 
 /**
- * Finds the module and function of a PC.
+ * Creates a symbolizer that finds the module and function of a PC.
  *
- * `modules` are the profile's modules with their address ranges; where the run is given, the functions it
- * lists for the module with the same start address name the frames.
+ * `modules` are the profile's modules with their address ranges. If a run is given, the functions that it lists for
+ * the module with the same start address name the frames.
  */
 export function createRunSymbolizer(
   modules: readonly ProfileModule[],
@@ -51,7 +51,6 @@ function frameIn(
   };
 }
 
-/** The last item that satisfies a condition which holds for a leading run of the items. */
 function lastAtOrBefore<T>(items: readonly T[], holds: (item: T) => boolean): T | undefined {
   return items[partitionPoint(0, items.length, (index) => holds(items[index]!)) - 1];
 }

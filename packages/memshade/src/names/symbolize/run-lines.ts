@@ -6,34 +6,34 @@ import type {
 import type { IndexIntoModuleTable } from "../../profile/model/indices.ts";
 import type { Frame } from "./frame.ts";
 
-/** Frames of a module's code offset, innermost first. */
+/** Symbols of a module by code offset; frames are innermost first. */
 export interface ModuleSymbols {
   frames(offset: number): readonly Frame[];
-  /** Where a function without a name begins, in objects of native programs; undefined where nobody knows. */
+  /** Start of a function without a name, in objects of native programs; undefined if unknown. */
   functionStart?(offset: number): number | undefined;
 }
 
 /**
- * Adds files, lines and inlined functions to the frames of `functions`, which knows the functions of a run.
+ * Adds files, lines and inlined functions to the frames of `functions`, which has the functions of a run.
  *
- * @param symbolsOf debug information of a module; undefined where there is none. It is asked once per module.
+ * @param symbolsOf returns the debug information of a module, if any; called once per module
  */
 export function withLines(
   functions: FrameSource,
   modules: readonly ProfileModule[],
   symbolsOf: (module: IndexIntoModuleTable) => ModuleSymbols | undefined,
 ): FrameSource {
-  const known = new Map<IndexIntoModuleTable, ModuleSymbols | undefined>();
+  const symbolsByModule = new Map<IndexIntoModuleTable, ModuleSymbols | undefined>();
   return (pc) => {
-    const [frame, ...others] = functions(pc);
-    if (frame?.module === undefined || others.length > 0)
-      return frame === undefined ? [] : [frame, ...others];
+    const [frame, ...outerFrames] = functions(pc);
+    if (frame?.module === undefined || outerFrames.length > 0)
+      return frame === undefined ? [] : [frame, ...outerFrames];
     const { module } = frame;
-    // The host called the function itself: the place is none inside of it.
+    // The host called the function itself, so the frame has no position inside of it.
     const { allocator } = modules[module]!;
     if (allocator?.functions.some(({ index }) => index === frame.wasmIndex)) return [frame];
-    if (!known.has(module)) known.set(module, symbolsOf(module));
-    const symbols = known.get(module);
+    if (!symbolsByModule.has(module)) symbolsByModule.set(module, symbolsOf(module));
+    const symbols = symbolsByModule.get(module);
     const found = symbols?.frames(frame.offset) ?? [];
     const frames = found.map((entry, depth) => placed(frame, entry, depth + 1 < found.length));
     const outermost = frames.at(-1) ?? frame;

@@ -13,17 +13,15 @@ import { mapPath, type PathMap } from "./path-map.ts";
 import { type FunctionNames, UnitFrames } from "./unit-frames.ts";
 import type { DataDeclaration, LocalVariable } from "./variables.ts";
 
-/** What was decoded of a unit, and can be decoded again. */
 export interface DecodedUnit {
-  /** Memory that it takes now, roughly. */
+  /** Approximate memory that it takes now. */
   readonly sizeBytes: number;
   forget(): void;
 }
 
-/** The units that are decoded. When they have become too large together, those that were decoded first are forgotten. */
+/** Decoded units. If they become too large together, those decoded first are dropped. */
 export class DecodedUnits {
   readonly #mostBytes: number;
-  /** In the order in which they were decoded, with the bytes that each is counted with. */
   readonly #sizes = new Map<DecodedUnit, number>();
   #bytes = 0;
 
@@ -31,7 +29,6 @@ export class DecodedUnits {
     this.#mostBytes = mostBytes;
   }
 
-  /** Counts what is decoded of a unit that was asked for something, and makes room for it. */
   count(unit: DecodedUnit): void {
     const { sizeBytes } = unit;
     const counted = this.#sizes.get(unit);
@@ -55,68 +52,71 @@ export class DecodedUnits {
 }
 
 export interface SymbolizerOptions {
-  /** Makes names for people out of the linker's; without it they stay what they are. */
+  /** Makes linker names readable; without it they stay unchanged. */
   readonly demangle?: Demangle;
   /** Linkage names (the default), names as in the source, or none. */
   readonly functions?: FunctionNames;
-  /** Whether there is a frame for each inlined function; without them all is in one. True by default. */
+  /** Returns a frame for each inlined function; otherwise all are merged into one. True by default. */
   readonly inlines?: boolean;
-  /** How much of a path is given: all (the default), without the compilation directory, or the last part. */
+  /** Part of a path that is returned: all (the default), without the compilation directory, or the last component. */
   readonly paths?: PathStyle;
-  /** Replacements for starts of paths, the first that fits counts. */
+  /** Replacements for starts of paths; the longest that fits is used. */
   readonly pathMap?: readonly PathMap[];
   /**
-   * Whether the symbol table names the outermost function, as in llvm-symbolizer; without it only debug information
-   * does, as in llvm-profdata. True by default.
+   * Names the outermost function by the symbol table, as llvm-symbolizer does; otherwise only by debug information,
+   * as llvm-profdata does. True by default.
    */
   readonly useSymbolTable?: boolean;
-  /** The file with the debug information, where it is known before it is asked for. */
+  /** File with the debug information, if it is known in advance. */
   readonly debug?: ObjectFile | undefined;
-  /** Whether frames say where their functions are declared. True by default. */
+  /** Adds the declarations of functions to frames. True by default. */
   readonly starts?: boolean;
-  /** Takes the line of an earlier place where one has line 0. */
+  /** Uses the line of an earlier place for a place with line 0. */
   readonly skipLineZero?: boolean;
-  /** Reads a source map, or throws a `FormatError` where it is damaged; without it none is asked for. */
+  /** Reads a source map, or throws a `FormatError` if it is damaged; without it, no source map is requested. */
   readonly readSourceMap?: (map: Uint8Array) => SourceMapLookup | undefined;
-  /** For files that are provided as bytes. */
+  /** Decompressors for files that are provided as bytes. */
   readonly decompressors?: Decompressors;
 }
 
 /**
- * The place in a source that a source map knows for an offset in the module's file; where it knows none, the nearest earlier one from the
- * offset `from` on, at which the function begins.
+ * Source position that a source map has for an offset in the module's file. If there is none, the nearest earlier
+ * one from the offset `from` on, at which the function begins.
  */
 export type SourceMapLookup = (fileOffset: number, from?: number) => SourcePlace | undefined;
 
 export interface SourcePlace {
   readonly file: string;
-  /** From 1, as the column. */
+  /** Line from 1; the column counts from 1 too. */
   readonly line: number;
   readonly column: number;
-  /** The place is an earlier one: this one has none. */
+  /** True if this is the position of an earlier place, because the place itself has none. */
   readonly approximate?: boolean | undefined;
-  /** For a place of the compiler's library: the nearest earlier one in the function that is not, to which the code is inlined if at all. */
+  /**
+   * Position outside of the compiler's library, for a place in it: the nearest earlier one in the function. The
+   * library code may be inlined there.
+   */
   readonly outer?: SourcePlace | undefined;
 }
 
-/** Bytes of the size in front of a function's code. */
+/** Maximum bytes of the size field before a function's code. */
 const LONGEST_SIZE = 5;
 
-/** A place of which nothing is known. */
+/** Frame of a place without any information. */
 export const UNKNOWN_FRAME: Frame = { line: 0, column: 0, discriminator: 0, startLine: 0, inlined: false };
 
 /**
- * Bytes of line tables and functions that stay decoded. Most programs have fewer, and nothing of them is decoded twice; the
- * largest ones must not fill the memory. (llvm-symbolizer has no such bound: its 4 GiB are for the files that it keeps.)
+ * Maximum bytes of decoded line tables and functions. Most programs have less, so that nothing is decoded twice;
+ * the largest ones must not fill the memory. (llvm-symbolizer has no such limit: its 4 GiB are for cached files.)
  */
 const MOST_BYTES = 512 << 20;
 
 /**
- * Tells functions, files and lines of addresses in one object.
+ * Maps addresses in one object to functions, files and lines.
  *
- * It reads no files. What it would like to have besides the object is in `needs()`, at first and after each lookup that
- * met something new; `provide` hands it over, and later answers use it. Damaged debug information never throws: answers
- * then contain less, and `problems` says why.
+ * A symbolizer reads no files. `needs()` lists files that it lacks, at first and after each lookup that found new
+ * references; `provide` supplies a file, and later lookups use it. Damaged debug information never throws: results
+ * then contain less, and `problems` lists the damage.
  *
  * @example
  * ```ts
@@ -135,7 +135,7 @@ export class Symbolizer {
   readonly #requests = new Map<string, FileRequest>();
   readonly #answered = new Set<string>();
   readonly #units = new Map<Unit, UnitFrames>();
-  /** Units whose split half is awaited, by the key of the request. */
+  /** Units that wait for their split half, by the key of the request. */
   readonly #awaiting = new Map<string, Set<UnitFrames>>();
   readonly #decoded = new DecodedUnits(MOST_BYTES);
   readonly #problems: FormatError[] = [];
@@ -154,35 +154,34 @@ export class Symbolizer {
     else this.#useDebugObject(options.debug);
   }
 
-  /** Files that would make answers better and have not been answered. */
+  /** Files that would improve the results, as far as they were not provided or declared absent. */
   needs(): FileRequest[] {
     return [...this.#requests.values()];
   }
 
-  /** Whether any debug information has been found, in the object or what was provided. */
+  /** True if any debug information was found, in the object or in provided files. */
   get hasDebugInfo(): boolean {
     return this.#dwarfFile().info.bytes.length > 0 || this.#sourceMap !== undefined;
   }
 
-  /** Whether units have their larger half in another file, as far as can be read. */
+  /** True if units have their larger half in another file, as far as can be read. */
   get isSplit(): boolean {
     return this.#guarded(() => this.#dwarfFile().units.some(isSkeleton)) ?? false;
   }
 
-  /** What was found to be damaged so far. */
   get problems(): readonly FormatError[] {
     const dwarf = this.#dwarf?.problems ?? [];
     return [...this.#problems, ...this.object.problems, ...dwarf, ...(this.#package?.problems ?? [])];
   }
 
   /**
-   * The symbol that covers an address, by the object's symbol table.
+   * Symbol that covers an address, by the object's symbol table.
    *
-   * @param onlyGlobal whether others are of no use: they may be left out then
+   * @param onlyGlobal true if local symbols may be left out
    */
   symbolAt(address: number, onlyGlobal = false): ObjectSymbol | undefined {
     const symbol = this.object.symbolAt(address, onlyGlobal);
-    // What a file with debug information adds are symbols that were stripped: local ones.
+    // A file with debug information only adds stripped symbols, which are local.
     return symbol ?? (onlyGlobal ? undefined : this.#moreSymbols?.symbolAt(address));
   }
 
@@ -237,12 +236,11 @@ export class Symbolizer {
     this.#askForShared();
   }
 
-  /** Frames at an address, innermost first: at least one, whose function may be unknown. */
   frames(address: number): Frame[] {
     return this.#framesAt(address, this.#options.inlines ?? true);
   }
 
-  /** One frame for an address: the innermost place, in the function that the symbol table has there. */
+  /** Returns one frame for an address: the innermost position, in the symbol table's function. */
   place(address: number): Frame {
     return this.#framesAt(address, false)[0];
   }
@@ -259,7 +257,7 @@ export class Symbolizer {
     if (symbol !== undefined) {
       last.linkageName = symbol.name;
       last.startAddress = symbol.address;
-      // The symbol's file stands in where there is no debug information at all.
+      // The symbol's file is the fallback if there is no debug information at all.
       if (!isDescribed) last.file ??= symbol.file;
     }
     last.inlined = false;
@@ -267,7 +265,7 @@ export class Symbolizer {
     return frames;
   }
 
-  /** Frames by debug information alone: none where it knows neither function nor line. */
+  /** Frames by debug information alone: empty if it has neither function nor line. */
   debugFrames(address: number): Frame[] {
     const frames = this.#unitFrames(address);
     for (const frame of frames) this.#finish(frame);
@@ -277,13 +275,13 @@ export class Symbolizer {
   }
 
   /**
-   * Whether debug information has another function around an address of a wasm module than the module has: it was made for other code.
-   * False where it has none there.
+   * True if debug information was made for other code: it has a function around an address of a wasm module that
+   * the module does not have. False if it has no function there.
    */
   isStaleAt(address: number): boolean {
     const start = this.#unitFrames(address).at(-1)?.startAddress;
     const entry = this.object.functionAt?.(address);
-    // The function begins at the size in front of its code, or behind that.
+    // The function may begin at its size field or after it.
     return (
       start !== undefined &&
       entry !== undefined &&
@@ -291,7 +289,7 @@ export class Symbolizer {
     );
   }
 
-  /** Variables of the function at an address, and of what is inlined there: none without debug information. */
+  /** Variables of the function at an address, and of functions inlined there; empty without debug information. */
   variables(address: number): LocalVariable[] {
     return (
       this.#guarded(() => {
@@ -301,10 +299,10 @@ export class Symbolizer {
     );
   }
 
-  /** Where the variable at an address of data is declared. All units are looked at until one knows. */
+  /** Declaration of the variable at an address of data. Units are searched until one has it. */
   dataDeclaration(address: number): DataDeclaration | undefined {
-    const around = this.#guarded(() => this.#unitIndex().find(address));
-    for (const unit of around === undefined ? this.#dwarfFile().units : [around]) {
+    const coveringUnit = this.#guarded(() => this.#unitIndex().find(address));
+    for (const unit of coveringUnit === undefined ? this.#dwarfFile().units : [coveringUnit]) {
       if (isTypeUnit(unit)) continue;
       const found = this.#guarded(() => this.#framesOf(unit).declarationOfData(address));
       if (found !== undefined) return found;
@@ -312,7 +310,7 @@ export class Symbolizer {
     return undefined;
   }
 
-  /** All variables that have addresses of their own, unit by unit; what linkers have left out may be at address 0. */
+  /** All variables with fixed addresses, unit by unit; a variable removed by the linker may have address 0. */
   dataVariables(): StaticVariable[] {
     const { demangle, pathMap } = this.#options;
     const found: StaticVariable[] = [];
@@ -343,17 +341,15 @@ export class Symbolizer {
     }
   }
 
-  /** The symbol that names the outermost function, if one does. */
   #namingSymbol(address: number, frames: readonly Frame[]): ReturnType<Symbolizer["symbolAt"]> {
     const { useSymbolTable = true, functions = "linkage" } = this.#options;
     if (!useSymbolTable || functions !== "linkage") return undefined;
-    // Names in a wasm name section are demangled in part; only those of exports are the linker's.
+    // Names in a wasm name section are partly demangled; only those of exports are linker names.
     const onlyGlobal = this.object.kind === "wasm" && frames.at(-1)!.linkageName !== undefined;
     const symbol = this.symbolAt(address, onlyGlobal);
     return onlyGlobal && symbol?.binding !== "global" ? undefined : symbol;
   }
 
-  /** Names and paths as they are wanted. */
   #finish(frame: GrowingFrame): void {
     const { demangle, pathMap, functions } = this.#options;
     if (functions === "none") frame.linkageName = undefined;
@@ -384,7 +380,6 @@ export class Symbolizer {
         functions: this.#options.functions ?? "linkage",
         paths: this.#options.paths ?? "absolute",
         skipLineZero: this.#options.skipLineZero ?? false,
-        // Whether debug information is stale is seen by where functions of a module begin.
         starts: (this.#options.starts ?? true) || this.object.kind === "wasm",
       });
       this.#units.set(unit, frames);
@@ -414,7 +409,7 @@ export class Symbolizer {
     }
   }
 
-  #ask(request: FileRequest): void {
+  #request(request: FileRequest): void {
     const key = keyOf(request);
     if (!this.#answered.has(key)) this.#requests.set(key, request);
   }
@@ -427,22 +422,22 @@ export class Symbolizer {
     else {
       const { buildId, debugLink, externalDebugInfo, sourceMappingUrl, miniDebugInfo } = object;
       if (object.kind === "elf" && (buildId !== undefined || debugLink !== undefined))
-        this.#ask({
+        this.#request({
           kind: "debug-file",
           ...(buildId === undefined ? {} : { buildId }),
           ...(debugLink === undefined ? {} : debugLink),
         });
       if (externalDebugInfo !== undefined)
-        this.#ask({ kind: "external-debug-info", name: externalDebugInfo });
+        this.#request({ kind: "external-debug-info", name: externalDebugInfo });
       if (sourceMappingUrl !== undefined && this.#options.readSourceMap !== undefined)
-        this.#ask({ kind: "source-map", name: sourceMappingUrl });
-      if (miniDebugInfo !== undefined) this.#ask({ kind: "mini-debug-info", compressed: miniDebugInfo });
+        this.#request({ kind: "source-map", name: sourceMappingUrl });
+      if (miniDebugInfo !== undefined) this.#request({ kind: "mini-debug-info", compressed: miniDebugInfo });
     }
   }
 
   #askForShared(): void {
     const link = this.#debugObject.debugAltLink;
-    if (link !== undefined) this.#ask({ kind: "shared-debug-file", ...link });
+    if (link !== undefined) this.#request({ kind: "shared-debug-file", ...link });
   }
 
   #findSplitUnit(frames: UnitFrames): void {
@@ -458,11 +453,11 @@ export class Symbolizer {
     const request: FileRequest = { kind: "dwo", name: dwoName, compilationDirectory, id };
     const waiting = this.#awaiting.get(keyOf(request)) ?? new Set();
     this.#awaiting.set(keyOf(request), waiting.add(frames));
-    if (this.#answered.has("dwp")) this.#ask(request);
-    else this.#ask({ kind: "dwp" });
+    if (this.#answered.has("dwp")) this.#request(request);
+    else this.#request({ kind: "dwp" });
   }
 
-  /** Once it is clear whether there is a package file: those that are not in it have files of their own. */
+  /** Requests the units' own files, once it is known that no package file has them. */
   #askForSplitUnits(): void {
     for (const waiting of [...this.#awaiting.values()])
       for (const frames of waiting) this.#findSplitUnit(frames);
@@ -485,7 +480,7 @@ export class Symbolizer {
     const { outer, ...place } = found;
     const frames = [{ ...UNKNOWN_FRAME, ...place }];
     if (outer === undefined || symbol?.name.startsWith("~lib/")) return frames;
-    // The map does not say which function is inlined, but which file it is in.
+    // The map has the file of the inlined code, but not its function.
     const inlined = {
       ...frames[0]!,
       linkageName: /~lib\/.*?(?=\.\w+$)/.exec(place.file)?.[0],
@@ -499,37 +494,37 @@ function isSkeleton({ attributes }: Unit): boolean {
   return attributes.dwoName !== undefined;
 }
 
-/** A file that would make answers better. The symbolizer opens none: whoever uses it finds them, or says that they are absent. */
+/**
+ * File that would improve the results. The symbolizer opens no files: its user finds them, or declares them absent.
+ */
 export type FileRequest =
-  /** The object's debug information: by build id, else by the name in `.gnu_debuglink`. */
+  /** Debug information of the object: by build id, else by the name in `.gnu_debuglink`. */
   | {
       readonly kind: "debug-file";
       readonly buildId?: string;
       readonly name?: string;
       readonly crc32?: number;
     }
-  /** Debug information that several objects share (`.gnu_debugaltlink`). */
+  /** Debug information shared by several objects (`.gnu_debugaltlink`). */
   | { readonly kind: "shared-debug-file"; readonly name: string; readonly buildId: string }
-  /** The wasm module with the debug information: a URL or a path, relative to the module's. */
+  /** Wasm module with the debug information: a URL or a path, relative to the module's. */
   | { readonly kind: "external-debug-info"; readonly name: string }
-  /** A source map: a URL or a path, relative to the module's, or a `data:` URL. */
+  /** Source map: a URL or a path, relative to the module's, or a `data:` URL. */
   | { readonly kind: "source-map"; readonly name: string }
-  /** All split units of the object: its path with `.dwp` behind it. */
+  /** Package with all split units of the object: its path plus `.dwp`. */
   | { readonly kind: "dwp" }
-  /** One split unit. */
   | {
       readonly kind: "dwo";
       readonly name: string;
       readonly compilationDirectory: string;
       readonly id: string;
     }
-  /** Further symbols: the content of `.gnu_debugdata`, to be decompressed (xz). */
+  /** Further symbols: the content of `.gnu_debugdata`, which must be decompressed (xz). */
   | { readonly kind: "mini-debug-info"; readonly compressed: Uint8Array };
 
-/** An answer to a request: the file, open or as bytes; undefined if there is none. */
+/** Answer to a request: the file, open or as bytes; undefined if there is none. */
 export type ProvidedFile = ObjectFile | Uint8Array | undefined;
 
-/** Requests with the same key ask for the same file. */
 function keyOf(request: FileRequest): string {
   switch (request.kind) {
     case "dwo":

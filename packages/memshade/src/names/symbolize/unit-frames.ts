@@ -15,14 +15,13 @@ import type { StaticVariable } from "../../profile/model/statics.ts";
 import type { GrowingFrame } from "./frame.ts";
 import { type DataDeclaration, type LocalVariable, localVariables, UnitVariables } from "./variables.ts";
 
-/** Which of a function's names is wanted. */
 export type FunctionNames = "linkage" | "short" | "none";
 
 export interface FrameStyle {
   readonly functions: FunctionNames;
   readonly paths: PathStyle;
   readonly skipLineZero: boolean;
-  /** Whether it is wanted where functions are declared. */
+  /** True if declarations of functions are wanted. */
   readonly starts: boolean;
 }
 
@@ -35,16 +34,15 @@ interface Declaration {
 const LINKAGE_NAMES = [dw.DW_AT_MIPS_linkage_name, dw.DW_AT_linkage_name];
 const NOTHING: Declaration = { name: undefined, startFile: undefined, startLine: 0 };
 
-/** Frames at the addresses of one compilation unit. */
 export class UnitFrames {
   readonly unit: Unit;
   readonly #style: FrameStyle;
-  /** By offset of the entry in `.debug_info` that has it, or leads to it. */
+  /** Declarations by offset of the entry in `.debug_info` that has or refers to it. */
   readonly #declarations = new Map<number, Declaration>();
-  /** Whether functions hand out memory, by offset of their entries, or of what they are copies of. */
+  /** Results of `handsOutMemory`, by offset of the function's entry, or of its origin. */
   readonly #allocators = new Map<number, boolean>();
   readonly #lineTables = new Map<Unit, LineTable | undefined>();
-  /** The unit that has the functions: the split one, once it is known. */
+  /** Unit with the functions: the split one, once it was provided. */
   #described: Unit;
   readonly #paths = new Map<number, string | undefined>();
   #index: SubroutineIndex | undefined;
@@ -56,12 +54,10 @@ export class UnitFrames {
     this.#style = style;
   }
 
-  /** The line table, if any address has been looked up. */
   get lineTable(): LineTable | undefined {
     return this.#lineTableOf(this.unit);
   }
 
-  /** Looks for functions in the split unit from now on. */
   useSplitUnit(split: Unit): void {
     split.skeleton = this.unit;
     this.#described = split;
@@ -69,16 +65,16 @@ export class UnitFrames {
   }
 
   /**
-   * Frames innermost first; none where neither functions nor lines are known.
+   * Frames, innermost first; empty if neither functions nor lines are known.
    *
-   * @param section of a relocatable object, in which the address lies
+   * @param section section of the address, in a relocatable object
    */
   at(address: number, section?: number): GrowingFrame[] {
     const { skipLineZero } = this.#style;
     const place = this.lineTable?.find(address, { section, skipLineZero });
     const index = this.#subroutines;
     const file = place && this.#path(place.file);
-    // Like llvm-symbolizer: a row whose file is not in the table says nothing.
+    // A row whose file is not in the table is ignored, as in llvm-symbolizer.
     const row = file === undefined ? undefined : place;
     let subroutine = index.innermostAt(address);
     const frames: GrowingFrame[] = [];
@@ -140,21 +136,18 @@ export class UnitFrames {
     return this.#lineTables.get(unit);
   }
 
-  /** The variables of the innermost function at an address, and of those inlined into it. */
   variablesAt(address: number): LocalVariable[] {
     return localVariables(this.#subroutines, address, (file, unit) => this.#absolutePath(file, unit));
   }
 
-  /** Where the variable is declared that covers an address of data. */
   declarationOfData(address: number): DataDeclaration | undefined {
     this.#variables ??= new UnitVariables(this.#described);
     return this.#variables.find(address, (file, unit) => this.#absolutePath(file, unit));
   }
 
-  /** The variables that have addresses of their own. */
   dataVariables(): Generator<StaticVariable> {
     this.#variables ??= new UnitVariables(this.#described);
-    return this.#variables.all((file, unit) => this.#absolutePath(file, unit));
+    return this.#variables.describeAll((file, unit) => this.#absolutePath(file, unit));
   }
 
   #absolutePath(file: number, from: Unit): string | undefined {
@@ -162,7 +155,7 @@ export class UnitFrames {
     return this.#lineTableOf(unit)?.path(file, "absolute", unit.attributes.compilationDirectory);
   }
 
-  /** Gives back what was decoded; it is decoded again when it is needed. */
+  /** Drops decoded data, which is decoded again on demand. */
   forget(): void {
     this.#lineTables.clear();
     this.#paths.clear();
@@ -176,7 +169,7 @@ export class UnitFrames {
     this.#variables = undefined;
   }
 
-  /** Memory that what was decoded takes, roughly; all is decoded at the first address. */
+  /** Approximate memory of decoded data; everything is decoded at the first address. */
   get sizeBytes(): number {
     return (this.#lineTables.get(this.unit)?.rowCount ?? 0) * 12 + (this.#index?.length ?? 0) * 64;
   }
@@ -186,36 +179,36 @@ export class UnitFrames {
     return this.#index;
   }
 
-  /** Name and declaration of a subroutine. Inlined instances have them from the function that they are copies of. */
+  /** Name and declaration of a subroutine. Inlined instances have those of their origin. */
   #declaration(index: SubroutineIndex, subroutine: number): Declaration {
     const { unit } = index;
     const origin = index.originOf(subroutine);
     const key = origin === 0 ? index.offsetOf(subroutine) : unit.header.offset + origin;
-    let known = this.#declarations.get(key);
-    if (known === undefined) {
-      known = this.#readDeclaration(unit, index.offsetOf(subroutine));
-      this.#declarations.set(key, known);
+    let declaration = this.#declarations.get(key);
+    if (declaration === undefined) {
+      declaration = this.#readDeclaration(unit, index.offsetOf(subroutine));
+      this.#declarations.set(key, declaration);
     }
-    return known;
+    return declaration;
   }
 
   #handsOutMemory(index: SubroutineIndex, subroutine: number, isInlined: boolean): boolean {
     const { unit } = index;
     const origin = isInlined ? index.originOf(subroutine) : 0;
-    // An origin in another file is not known by an offset.
+    // An origin in another file has no usable offset.
     const key = origin === 0 ? index.offsetOf(subroutine) : unit.header.offset + origin;
-    let known = this.#allocators.get(key);
-    if (known === undefined) {
-      known = false;
+    let isAllocator = this.#allocators.get(key);
+    if (isAllocator === undefined) {
+      isAllocator = false;
       try {
-        known = handsOutMemory(new Die(unit, index.offsetOf(subroutine)), isInlined);
+        isAllocator = handsOutMemory(new Die(unit, index.offsetOf(subroutine)), isInlined);
       } catch (error) {
         if (!(error instanceof FormatError)) throw error;
         unit.file.problems.push(error);
       }
-      this.#allocators.set(key, known);
+      this.#allocators.set(key, isAllocator);
     }
-    return known;
+    return isAllocator;
   }
 
   #readDeclaration(unit: Unit, offset: number): Declaration {
@@ -248,9 +241,9 @@ export class UnitFrames {
   #startFile(die: Die): string | undefined {
     const found = die.findInherited([dw.DW_AT_decl_file]);
     if (found === undefined) return undefined;
-    // llvm-symbolizer finds no file by a number that stands in the abbreviation; answers are to be the same.
+    // llvm-symbolizer finds no file by a number in the abbreviation; results must be the same.
     if (found.value.form === dw.DW_FORM_implicit_const) return undefined;
-    // The entry may stem from another unit, with files of its own. Split units use those of their skeleton.
+    // The entry may come from another unit, with files of its own. Split units use those of their skeleton.
     const unit = found.die.unit.skeleton ?? found.die.unit;
     if (unit === this.unit) return this.#path(found.value.value);
     const { compilationDirectory } = unit.attributes;

@@ -10,22 +10,22 @@ import {
 import { FormatError } from "../../ground/bytes/errors.ts";
 import type { StaticVariable } from "../../profile/model/statics.ts";
 
-/** A parameter or variable of a function, or of one that was inlined into it. */
+/** Parameter or variable of a function, or of one that was inlined into it. */
 export interface LocalVariable {
-  /** Name in the source of the function that declares it. */
+  /** Source name of the function that declares it. */
   readonly functionName: string | undefined;
   readonly name: string | undefined;
   readonly file: string | undefined;
-  /** 0 where it is not known. */
+  /** Line from 1; 0 if unknown. */
   readonly line: number;
-  /** Bytes from the base of the function's frame; undefined for what is not there all the time. */
+  /** Bytes from the base of the function's frame; undefined if the variable has no fixed place in the frame. */
   readonly frameOffset: number | undefined;
   readonly sizeBytes: number | undefined;
-  /** Of tagged memory, the tag's distance from that of the frame. */
+  /** Difference from the frame's tag, in tagged memory. */
   readonly tagOffset: number | undefined;
 }
 
-/** Where a variable with an address of its own is declared. */
+/** Declaration of a variable with a fixed address. */
 export interface DataDeclaration {
   readonly file: string | undefined;
   readonly line: number;
@@ -33,48 +33,48 @@ export interface DataDeclaration {
 
 export type { StaticVariable };
 
-/** Tells the path of a file by its number in the unit of an entry. */
 type PathOf = (file: number, unit: Unit) => string | undefined;
 
-/** All variables of the innermost subroutine at an address, with those of what is inlined into it. */
+/** All variables of the innermost subroutine at an address, with those of functions inlined into it. */
 export function localVariables(index: SubroutineIndex, address: number, pathOf: PathOf): LocalVariable[] {
   const innermost = index.innermostAt(address);
   if (innermost < 0) return [];
   const root = new Die(index.unit, index.offsetOf(innermost));
   const locals: LocalVariable[] = [];
-  /** The function around entries, by their depth; undefined inside of variables, which are not looked into. */
+  /** Function around entries, by depth; undefined inside of variables, whose children are skipped. */
   const functions: (Die | undefined)[] = [root];
   for (const { die, depth } of root.descendants()) {
-    const around = functions[depth - 1];
-    functions[depth] = around;
-    if (around === undefined) continue;
+    const enclosing = functions[depth - 1];
+    functions[depth] = enclosing;
+    if (enclosing === undefined) continue;
     if (die.tag === dw.DW_TAG_variable || die.tag === dw.DW_TAG_formal_parameter) {
-      locals.push(describe(die, around, pathOf));
+      locals.push(describe(die, enclosing, pathOf));
       functions[depth] = undefined;
     } else if (die.tag === dw.DW_TAG_inlined_subroutine)
-      functions[depth] = die.reference(dw.DW_AT_abstract_origin) ?? around;
+      functions[depth] = die.reference(dw.DW_AT_abstract_origin) ?? enclosing;
   }
   return locals;
 }
 
-function describe(variable: Die, around: Die, pathOf: PathOf): LocalVariable {
+function describe(variable: Die, enclosing: Die, pathOf: PathOf): LocalVariable {
   const origin = variable.reference(dw.DW_AT_abstract_origin) ?? variable;
   const file = origin.find(dw.DW_AT_decl_file)?.value;
   return {
-    functionName: around.inheritedText([dw.DW_AT_name]),
+    functionName: enclosing.inheritedText([dw.DW_AT_name]),
     name: origin.text(dw.DW_AT_name),
     file: file === undefined ? undefined : pathOf(file, variable.unit),
     line: origin.find(dw.DW_AT_decl_line)?.value ?? 0,
-    frameOffset: frameOffset(variable, around),
+    frameOffset: frameOffset(variable, enclosing),
     sizeBytes: typeSize(origin.reference(dw.DW_AT_type)),
     tagOffset: variable.find(dw.DW_AT_LLVM_tag_offset)?.value,
   };
 }
 
-/** The first offset from the frame's base among the expressions for a variable's place. */
-function frameOffset(variable: Die, around: Die): number | undefined {
-  const value = around.find(dw.DW_AT_frame_base);
-  const register = value === undefined || value.length === 0 ? 0 : around.unit.file.info.bytes[value.value];
+/** First offset from the frame's base among the location expressions of a variable. */
+function frameOffset(variable: Die, enclosing: Die): number | undefined {
+  const value = enclosing.find(dw.DW_AT_frame_base);
+  const register =
+    value === undefined || value.length === 0 ? 0 : enclosing.unit.file.info.bytes[value.value];
   for (const expression of locationExpressions(variable)) {
     const offset = offsetIn(expression, register);
     if (offset !== undefined) return offset;
@@ -82,7 +82,7 @@ function frameOffset(variable: Die, around: Die): number | undefined {
   return undefined;
 }
 
-/** The offset in an expression that is nothing but the frame's base, or the register that holds it, and an offset. */
+/** Offset in an expression that consists of the frame's base, or its register, and an offset. */
 function offsetIn(expression: Uint8Array, base: number): number | undefined {
   if (expression.length === 0) return undefined;
   const isRegister = base >= dw.DW_OP_reg0 && base <= dw.DW_OP_reg31;
@@ -91,8 +91,8 @@ function offsetIn(expression: Uint8Array, base: number): number | undefined {
     return undefined;
   const cursor = new Cursor(expression, 1, "location");
   const offset = cursor.sleb();
-  const left = expression.length - cursor.position;
-  return left === 0 || (left === 1 && cursor.u8() === dw.DW_OP_deref) ? offset : undefined;
+  const remaining = expression.length - cursor.position;
+  return remaining === 0 || (remaining === 1 && cursor.u8() === dw.DW_OP_deref) ? offset : undefined;
 }
 
 interface PlacedVariable {
@@ -100,13 +100,11 @@ interface PlacedVariable {
   readonly end: number;
   readonly bytes: number | undefined;
   readonly die: Die;
-  /** Names of what it is declared in. */
   readonly scope: readonly string[];
 }
 
-/** Variables with addresses of their own, of one unit. */
+/** Variables of one unit with fixed addresses. */
 export class UnitVariables {
-  /** In ascending order of addresses. */
   readonly #variables: readonly PlacedVariable[];
 
   constructor(unit: Unit) {
@@ -125,8 +123,7 @@ export class UnitVariables {
     return last === undefined || address >= last.end ? undefined : declarationOf(last.die, pathOf);
   }
 
-  /** All of them, by address. */
-  *all(pathOf: PathOf): Generator<StaticVariable> {
+  *describeAll(pathOf: PathOf): Generator<StaticVariable> {
     for (const { start, bytes, die, scope } of this.#variables) {
       const name = die.inheritedText([dw.DW_AT_name]);
       yield {
@@ -143,12 +140,12 @@ export class UnitVariables {
 function declarationOf(die: Die, pathOf: PathOf): DataDeclaration {
   const file = die.findInherited([dw.DW_AT_decl_file]);
   const line = die.findInherited([dw.DW_AT_decl_line])?.value.value ?? 0;
-  // As for functions, llvm-symbolizer finds no file by a number that stands in the abbreviation.
+  // llvm-symbolizer finds no file by a number in the abbreviation, as for functions.
   const isFound = file !== undefined && file.value.form !== dw.DW_FORM_implicit_const;
   return { file: isFound ? pathOf(file.value.value, file.die.unit) : undefined, line };
 }
 
-/** Types hold no variables with places, or those that are declared outside of them again. */
+/** Entries of types contain no variables with addresses, or only ones that are declared again outside. */
 const TYPES: ReadonlySet<number> = new Set([
   dw.DW_TAG_array_type,
   dw.DW_TAG_base_type,
@@ -162,7 +159,7 @@ const TYPES: ReadonlySet<number> = new Set([
   dw.DW_TAG_union_type,
 ]);
 
-/** Names that come before those of what is declared inside. */
+/** Entries whose names are prefixes of the names inside them. */
 const SCOPES: ReadonlySet<number> = new Set([
   dw.DW_TAG_namespace,
   dw.DW_TAG_subprogram,
@@ -171,7 +168,6 @@ const SCOPES: ReadonlySet<number> = new Set([
 
 function collect(unit: Unit, byStart: Map<number, PlacedVariable>): void {
   let typeDepth = Number.POSITIVE_INFINITY;
-  /** Names of what is around, by depth. */
   const scopes: string[] = [];
   for (const { die, depth } of unit.die.descendants()) {
     if (depth > typeDepth) continue;
@@ -186,7 +182,7 @@ function collect(unit: Unit, byStart: Map<number, PlacedVariable>): void {
   }
 }
 
-/** Undefined where it has no address of its own. */
+/** Returns undefined for a variable without a fixed address. */
 export function addressOf(variable: Die): number | undefined {
   for (const expression of locationExpressions(variable)) {
     const address = addressIn(expression, variable.unit);
@@ -195,7 +191,7 @@ export function addressOf(variable: Die): number | undefined {
   return undefined;
 }
 
-/** The address in an expression that is nothing but an address, or that and an offset. */
+/** Address in an expression that consists of an address, possibly with an offset. */
 function addressIn(expression: Uint8Array, unit: Unit): number | undefined {
   if (expression.length === 0) return undefined;
   const cursor = new Cursor(expression, 0, "location");

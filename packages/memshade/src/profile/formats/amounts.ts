@@ -1,9 +1,9 @@
 import { UserError } from "../../ground/bytes/errors.ts";
 
 /**
- * `amount` as a file may hold it.
+ * Returns an amount that a file can hold.
  *
- * @throws UserError naming `field` if it is negative, not whole, or above 2^53, which readers would round
+ * @throws UserError naming `field` if the amount is negative, not whole, or above 2^53, which readers would round
  */
 export function exactAmount(amount: number, field: string): number {
   if (Number.isSafeInteger(amount) && amount >= 0) return amount;

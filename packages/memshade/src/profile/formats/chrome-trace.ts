@@ -4,13 +4,12 @@ import { jsonArray, jsonObject } from "./json-pieces.ts";
 
 interface TraceDescription {
   readonly program: string;
-  /** Sentences that say what the numbers mean. */
   readonly notes: readonly string[];
 }
 
 /**
- * Counters in the trace-event format of Chrome, for Perfetto. Tracks of one group and clock are a process, which is named
- * after both, since one unit of any clock is a microsecond there.
+ * Writes counters in Chrome's trace-event format, for Perfetto. Each pair of group and clock is a process named after
+ * both: a unit of any clock is shown as a microsecond.
  *
  * @throws UserError if an amount is negative or above 2^53
  */

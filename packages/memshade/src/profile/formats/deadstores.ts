@@ -2,8 +2,8 @@ import { UserError } from "../../ground/bytes/errors.ts";
 import { type Check, integer, list, misfit, optional, part, record, shown, text } from "../model/check.ts";
 
 /**
- * What the Valgrind tool deadstores writes: every store and load instruction that ran, in the order of their
- * addresses (of their call stacks with `--use-stack-trace=yes`), with what became of the bytes.
+ * Output of the Valgrind tool deadstores: every store and load instruction that ran, with the fate of its bytes.
+ * Records are in the order of addresses, or of call stacks with `--use-stack-trace=yes`.
  */
 export interface DeadstoresFile {
   /** The profiled command, its words separated by spaces. */
@@ -12,22 +12,18 @@ export interface DeadstoresFile {
   readonly loads: readonly LoadRecord[];
 }
 
-/** A code location on the way to an access. */
 export interface DeadstoresIp {
-  /** A bigint only where a number would not be exact. */
+  /** Number where it is exact, else a bigint. */
   readonly address: number | bigint;
   readonly function?: string | undefined;
-  /** With its directory. */
   readonly file?: string | undefined;
-  /** From 1; always there when `file` is. */
   readonly line?: number | undefined;
 }
 
 export interface StoreRecord {
-  /** Innermost first, at least one. */
   readonly ips: readonly DeadstoresIp[];
   readonly bytes_written: number;
-  /** Of the bytes written, those that were read before they were overwritten or became invalid. */
+  /** Written bytes that were read before they were overwritten or became invalid. */
   readonly bytes_read: number;
   readonly nof_stores: number;
   /** Stores that left every byte as it was. */
@@ -69,10 +65,10 @@ const file = record<DeadstoresFile>({
 });
 
 /**
- * Reads a file of the Valgrind tool deadstores or a `waste.json`, which has the same members and more. The tool does
+ * Reads a file of the Valgrind tool deadstores, or a `waste.json`, which has the same members and more. The tool does
  * not escape quotes, backslashes and line ends in names; such files are read too.
  *
- * @throws UserError in one line that names the place: not JSON, or not of this shape
+ * @throws UserError in one line that names the position: not JSON, or not of this shape
  */
 export function readDeadstores(content: string): DeadstoresFile {
   return part("the file", file, parse(content));
@@ -87,27 +83,26 @@ function parse(content: string): unknown {
       try {
         return JSON.parse(withEscapes(content), reviver);
       } catch {}
-    // The engine's message quotes the content, which may be bytes that no terminal should get.
+    // The engine's message quotes the content, which may hold bytes that are unsafe on a terminal.
     const reason = content.trim() === "" ? "the file is empty" : "not JSON";
     throw new UserError(error instanceof SyntaxError ? reason : String(error));
   }
 }
 
-/** What a number may not hold; only then every value of a file has to be looked at while it is parsed. */
+/** Matches an address that a number may not hold exactly. Only a file with a match needs the slow reviver. */
 const LONG_ADDRESS = /"address"\s*:\s*\d{16}/;
 
-/** Addresses have 64 bits; `context.source` is the number's own text. */
+/** Keeps all 64 bits of an address; `context.source` is the number's own text. */
 function exactAddress(key: string, value: unknown, context?: { source?: string }): unknown {
   const { source } = context ?? {};
   const isLong = key === "address" && typeof value === "number" && !Number.isSafeInteger(value);
   return isLong && source !== undefined && /^\d{1,20}$/.test(source) ? BigInt(source) : value;
 }
 
-// The tool writes one member per line, indented by its depth; only the command can go on for several lines.
+// The tool writes one member per line, indented by its depth; only the command may span several lines.
 const COMMAND = /^( {2}"command": ")([\s\S]*?)(",\n {2}"stores": \[)$/m;
 const NAME = /^( {10}"(?:function|file)": ")(.*)("[, ]?)$/gm;
 
-/** The same text with quotes, backslashes and control characters in names escaped. */
 function escapeNames(content: string): string {
   return content
     .replace(COMMAND, (_all, before: string, command: string, after: string) => {
@@ -122,7 +117,7 @@ const MEMBERS = [
   /("(?:function|file)"\s*:\s*")([\s\S]*?)(?="\s*(?:\}|,\s*"(?:address|function|file|line)"\s*:))/g,
 ];
 
-/** The same for files that were written anew: a name ends where a member follows that an address has. */
+/** Does the same for files that another program wrote anew: a name ends before a member that addresses have. */
 function escapeMembers(content: string): string {
   return MEMBERS.reduce(
     (text, member) => text.replace(member, (_all, before: string, name: string) => before + escaped(name)),

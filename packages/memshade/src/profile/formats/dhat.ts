@@ -8,17 +8,16 @@ import { exactAmount } from "./amounts.ts";
 import { FrameModules } from "./frame-modules.ts";
 import { jsonArray, jsonObject } from "./json-pieces.ts";
 
-/** The one version that readers take. */
 const DHAT_FILE_VERSION = 2;
 
-/** One value per sample: what each amount of a program point is, by its name in the file. */
+/** Amounts of a program point, one value per sample, under their names in the file. */
 export interface DhatColumns {
-  /** Bytes and blocks in total. */
+  /** Bytes (`tb`) and blocks (`tbk`) in total. */
   readonly tb: readonly number[];
   readonly tbk: readonly number[];
-  /** Absent where nobody followed lives: all of them or none. */
+  /** Lifetimes and maxima; absent if the profile did not record them. */
   readonly lives?: DhatLives | undefined;
-  /** Bytes read from the blocks and written to them; absent where that was not told apart. */
+  /** Bytes read from the blocks and written to them; absent if the profile does not separate reads from writes. */
   readonly accesses?: DhatAccesses | undefined;
 }
 
@@ -28,43 +27,40 @@ interface DhatAccesses {
 }
 
 export interface DhatLives {
-  /** Sum of lifetimes. */
   readonly tl: readonly number[];
-  /** Most bytes and blocks at a time. */
   readonly mb: readonly number[];
   readonly mbk: readonly number[];
-  /** At the moment when all points together had most. */
+  /** Bytes and blocks at the peak of all points together. */
   readonly gb: readonly number[];
   readonly gbk: readonly number[];
-  /** At the end. */
   readonly eb: readonly number[];
   readonly ebk: readonly number[];
 }
 
 export interface DhatHeader {
-  /** What was profiled, shown at the top; some readers take "heap" alone. */
+  /** Kind of profile, shown at the top; some readers accept only "heap". */
   readonly mode: string;
-  /** Sentences that say what the numbers mean: no reader shows them. */
+  /** Sentences that explain the numbers; no reader shows them. */
   readonly notes: readonly string[];
-  /** What was done with the bytes, as in "Allocated at {". */
+  /** Verb of the total, as in "Allocated at {". */
   readonly verb: string;
   readonly command: string;
-  /** Names of a byte, of bytes, and of what the number of blocks counts. */
   readonly units: { readonly byte: string; readonly bytes: string; readonly blocks: string };
-  /** The clock: what it counts, a million of that, and its readings. */
+  /** Clock: its unit, a million of that unit, and its readings. */
   readonly time: {
     readonly unit: string;
     readonly million: string;
     readonly end: number;
-    /** When all points together had most. */
+    /** Time of the peak of all points together. */
     readonly peak: number;
-    /** Mean lifetimes up to here are short. */
+    /** Longest mean lifetime that counts as short. */
     readonly short: number;
   };
 }
 
 /**
- * A DHAT file, version 2, without accesses per offset. Samples of equal frames are one point, since readers refuse two.
+ * Writes a DHAT file, version 2, without accesses per offset. Samples with equal frames become one point, because
+ * readers reject duplicates.
  *
  * @throws UserError if a sum is negative or above 2^53
  */
@@ -97,21 +93,19 @@ export function* writeDhat(
   yield "\n";
 }
 
-/** A row of `pps`. */
 interface Point extends Amounts {
   fs: readonly number[];
 }
 
 type Amounts = { tb: number; tbk: number } & { [Name in keyof DhatLives | keyof DhatAccesses]?: number };
 
-/** The rows of `pps`, and the texts of their frames. */
 function pointsOf(profile: SampleProfile, { tb, tbk, lives, accesses }: DhatColumns) {
   const texts = ["[root]"];
   const textIndex = new Map<string, number>();
   const indexOf = profile.frames.map((frame) => {
     const text = textOf(frame);
-    const known = textIndex.get(text);
-    if (known !== undefined) return known;
+    const existing = textIndex.get(text);
+    if (existing !== undefined) return existing;
     textIndex.set(text, texts.length);
     return texts.push(text) - 1;
   });
@@ -120,22 +114,22 @@ function pointsOf(profile: SampleProfile, { tb, tbk, lives, accesses }: DhatColu
   for (let row = 0; row < profile.samples.length; row++) {
     const fs = framesOfSampleStack(profile, profile.samples.stack[row]!).map((frame) => indexOf[frame]!);
     const amounts = Object.fromEntries(columns.map(([name, column]) => [name, column[row]!]));
-    const known = points.get(fs.join());
-    points.set(fs.join(), { ...together(amounts as Amounts, known), fs });
+    const existing = points.get(fs.join());
+    points.set(fs.join(), { ...together(amounts as Amounts, existing), fs });
   }
   for (const { fs: _, ...amounts } of points.values())
     for (const [name, value] of Object.entries(amounts)) exactAmount(value, name);
   return { texts, points: points.values() };
 }
 
-/** Sums; most at a time is no sum, but at the peak and at the end all of a point were there together. */
-function together(one: Amounts, other: Amounts | undefined): Amounts {
-  if (other === undefined) return one;
-  const sum = (name: keyof Amounts) => (one[name] ?? 0) + (other[name] ?? 0);
-  const accesses = one.rb === undefined ? {} : { rb: sum("rb"), wb: sum("wb") };
+/** Adds the amounts of two samples. `mb` and `mbk` take the larger value: maxima of different times do not add up. */
+function together(a: Amounts, b: Amounts | undefined): Amounts {
+  if (b === undefined) return a;
+  const sum = (name: keyof Amounts) => (a[name] ?? 0) + (b[name] ?? 0);
+  const accesses = a.rb === undefined ? {} : { rb: sum("rb"), wb: sum("wb") };
   const total = { tb: sum("tb"), tbk: sum("tbk"), ...accesses };
-  if (one.tl === undefined) return total;
-  const most = (name: "mb" | "mbk") => Math.max(one[name] ?? 0, other[name] ?? 0);
+  if (a.tl === undefined) return total;
+  const most = (name: "mb" | "mbk") => Math.max(a[name] ?? 0, b[name] ?? 0);
   const [gb, gbk, eb, ebk] = [sum("gb"), sum("gbk"), sum("eb"), sum("ebk")];
   return {
     ...total,
@@ -149,19 +143,18 @@ function together(one: Amounts, other: Amounts | undefined): Amounts {
   };
 }
 
-/** The shape that readers take apart: `0x1a2: parse (src/parse.c:88:5)`. */
+/** Formats a frame as readers parse it: `0x1a2: parse (src/parse.c:88:5)`. */
 function textOf({ function: name, address = 0, file, line, column }: SampleFrame): string {
   const place = [file, line || undefined, line ? column || undefined : undefined].filter(
     (part) => part !== undefined,
   );
-  const where = file === undefined ? "" : ` (${place.join(":")})`;
-  return `0x${address.toString(16).toUpperCase()}: ${name}${where}`;
+  const position = file === undefined ? "" : ` (${place.join(":")})`;
+  return `0x${address.toString(16).toUpperCase()}: ${name}${position}`;
 }
 
-/** The version of the file that is read here. */
 const VERSION = 2;
 const CONSTRUCT = "DHAT profile";
-/** The key that a file of DHAT begins with, give or take the order of keys. */
+/** First key of a DHAT file, though the order of keys may vary. */
 const KEY = '"dhatFileVersion"';
 const START_CHARACTERS = 4096;
 
@@ -215,15 +208,14 @@ const dhat: Check<DhatFile> = record<DhatFile>({
   ftbl: list(text),
 });
 
-/** Whether a text may be a file of DHAT, by its first characters. */
 export function isDhat(start: string): boolean {
   return start.trimStart().startsWith("{") && start.slice(0, START_CHARACTERS).includes(KEY);
 }
 
 /**
- * The heap profile that Valgrind's DHAT, or a library that writes its files, has made.
+ * Reads a file of Valgrind's DHAT, or of a library that writes the same format.
  *
- * @throws FormatError for other versions and modes, and for what is no whole file
+ * @throws FormatError for other versions and modes, and for incomplete files
  */
 export function readDhat(json: string): HeapProfile {
   const file = checked(parsed(json));
@@ -247,7 +239,7 @@ export function readDhat(json: string): HeapProfile {
   });
   return importedHeapProfile({
     contexts,
-    modules: modules.all,
+    modules: modules.list,
     program,
     command: file.cmd === "" ? undefined : file.cmd.split(" "),
     clock: clockOf(file.tu),
@@ -323,7 +315,7 @@ function programOf(command: string): string | undefined {
   return name === "" ? undefined : name;
 }
 
-/** Of Valgrind, of the crate dhat, and of memshade's exports, which say more behind it. */
+/** Modes of Valgrind, of the crate dhat, and of memshade's exports, which append more text. */
 const HEAP_MODE = /^(?:rust-)?heap\b/;
 
 const REAL_UNITS = ["ns", "µs", "us", "ms", "s"];
@@ -333,15 +325,15 @@ function clockOf(unit: string): Clock {
   return { kind: "virtual", unit: unit === "instrs" ? "instructions" : unit };
 }
 
-/** `0x10919D: leak (small.c:6)`, `0x48417B4: malloc (in /usr/lib/libc.so.6)`, or any text. */
+/** Forms of a frame: `0x10919D: leak (small.c:6)`, `0x48417B4: malloc (in /usr/lib/libc.so.6)`, or any text. */
 const FRAME = /^(?:0x([0-9A-Fa-f]{1,16}): )?(.*?)$/s;
 const PLACE = /^(.*) \((?:in (.+)|(.+?):(\d+)(?::(\d+))?)\)$/s;
 
-/** A frame of the table. All paths share its two forms: a file may have millions of paths. */
+/** Frame of the table. All paths share its two forms, because a file may have millions of paths. */
 interface DhatFrame {
   readonly called: ResolvedFrame;
   readonly inlined: ResolvedFrame;
-  /** Its function belongs to the profiler, which has taken the place of malloc. */
+  /** True if the function belongs to the profiler, which replaces malloc. */
   readonly isRuntime: boolean;
 }
 
@@ -349,7 +341,7 @@ function frameOf(entry: string, modules: FrameModules, program: string | undefin
   const [, address, rest = ""] = FRAME.exec(entry) ?? [];
   const [, name = rest, object, file, line, column] = PLACE.exec(rest) ?? [];
   const called = {
-    module: modules.of(object ?? program ?? "the program", object),
+    module: modules.indexOf(object ?? program ?? "the program", object),
     name: name === "???" ? undefined : name,
     offset: address === undefined ? 0 : Number(BigInt(`0x${address}`)),
     file,
@@ -361,11 +353,11 @@ function frameOf(entry: string, modules: FrameModules, program: string | undefin
   return { called, inlined: { ...called, inlined: true }, isRuntime };
 }
 
-/** A path without the functions of the profiler in front; those that share an address are inlined. */
+/** Drops the profiler's own functions from the innermost end. A frame at the same address as its caller is inlined. */
 function withoutRuntime(frames: readonly DhatFrame[]): ResolvedFrame[] {
   const first = frames.findIndex(({ isRuntime }) => !isRuntime);
-  const kept = first <= 0 ? frames : frames.slice(first);
-  return kept.map(({ called, inlined }, depth) =>
-    called.offset !== 0 && called.offset === kept[depth + 1]?.called.offset ? inlined : called,
+  const programFrames = first <= 0 ? frames : frames.slice(first);
+  return programFrames.map(({ called, inlined }, depth) =>
+    called.offset !== 0 && called.offset === programFrames[depth + 1]?.called.offset ? inlined : called,
   );
 }

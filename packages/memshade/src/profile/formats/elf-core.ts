@@ -23,7 +23,6 @@ const AT_EXECFN = 31;
 const CLASS_32 = 1;
 const BIG_ENDIAN = 2;
 
-/** Whether a file starts like an ELF core dump. */
 export function isElfCore(source: ByteSource): boolean {
   const start = source.read(0, 18);
   const type = start[5] === BIG_ENDIAN ? start[17] : start[16];
@@ -31,10 +30,10 @@ export function isElfCore(source: ByteSource): boolean {
 }
 
 /**
- * Opens a core dump of a 64-bit process (x86-64, AArch64). Notes are read at once, memory when it is asked for; the
- * source must stay open. A dump that was cut off is read as far as it goes.
+ * Opens a core dump of a 64-bit process (x86-64, AArch64). Notes are read immediately, memory on demand, so the source
+ * must stay open. A truncated dump is read up to its end.
  *
- * @throws FormatError if it is not such a dump, or has no thread
+ * @throws FormatError if the file is no such dump, or has no thread
  */
 export function readElfCore(source: ByteSource): ProcessImage {
   const [, , , , elfClass, byteOrder] = source.read(0, 6);
@@ -58,7 +57,10 @@ export function readElfCore(source: ByteSource): ProcessImage {
   }
   const memory = new CoreMemory(source, segments);
   const gaps = core.problems.map(({ message }) => message);
-  const lastByte = programHeaders.reduce((end, one) => Math.max(end, one.fileOffset + one.fileSize), 0);
+  const lastByte = programHeaders.reduce(
+    (end, header) => Math.max(end, header.fileOffset + header.fileSize),
+    0,
+  );
   if (lastByte > source.size)
     gaps.push(`The dump was cut off: ${source.size} of ${lastByte} bytes are there.`);
 
@@ -122,7 +124,7 @@ function readNoteSegment(
     }
 }
 
-/** The files in the process's memory, with the build ids that the dump itself has, and the kernel's library. */
+/** Returns the mapped files with the build ids found in the dump, and the kernel's library (vDSO). */
 function mappedFiles(
   memory: CoreMemory,
   { files, auxiliary, name, command }: CoreFacts,
@@ -142,7 +144,7 @@ function mappedFiles(
   return found.sort((a, b) => a.start - b.start);
 }
 
-/** Adds build ids where the first page of a file, with its headers and notes, is in the dump. */
+/** Adds the build id of each file whose first page (headers and notes) is in the dump. */
 function withBuildIds(files: readonly MappedFile[], memory: CoreMemory): MappedFile[] {
   const buildIds = new Map<string, string | undefined>();
   for (const { path, start, end, fileOffset } of files) {
@@ -164,12 +166,11 @@ function buildIdInMemory(memory: CoreMemory, start: number, size: number): strin
   }
 }
 
-/** The memory of a process in a core dump, read page by page. */
 class CoreMemory {
   readonly #source: ByteSource;
-  /** By address; what lies outside of the file is cut off. */
+  /** Dumped ranges by address, without the parts beyond the end of the file. */
   readonly #pieces: readonly MemoryPiece[];
-  /** Ranges that the process had, dumped or not, by address. */
+  /** Ranges that the process had mapped, dumped or not, by address. */
   readonly #ranges: readonly { start: number; end: number }[];
 
   constructor(source: ByteSource, segments: readonly ObjectSegment[]) {
@@ -187,7 +188,7 @@ class CoreMemory {
       .sort((a, b) => a.start - b.start);
   }
 
-  /** Where the memory ends that begins at or before an address and goes on without a gap, dumped or not. */
+  /** Returns the end of the gapless memory that begins at or before an address, dumped or not. */
   endOfRange(address: number): number {
     let end = address;
     for (const range of this.#ranges) {
@@ -197,12 +198,12 @@ class CoreMemory {
     return end;
   }
 
-  /** Where the dumped piece ends that holds an address; the address itself if none does. */
+  /** Returns the end of the dumped piece that holds an address, or the address itself if no piece holds it. */
   endOfPiece(address: number): number {
     return this.#pieces[this.#pieceAt(address)]?.end ?? address;
   }
 
-  /** Bytes at an address, up to the end of what was dumped there without a gap. */
+  /** Returns the bytes at an address, up to the first byte that was not dumped. */
   read(address: number, length: number): Uint8Array {
     const first = this.#pieceAt(address);
     const piece = this.#pieces[first];
@@ -225,7 +226,6 @@ class CoreMemory {
     return this.#source.read(fileOffset + address - start, length);
   }
 
-  /** Index of the piece that holds an address, −1 if none does. */
   #pieceAt(address: number): number {
     const pieces = this.#pieces;
     const last = partitionPoint(0, pieces.length, (index) => pieces[index]!.start <= address) - 1;
@@ -252,7 +252,6 @@ function join(parts: readonly Uint8Array[], length: number): Uint8Array {
 
 const LONGEST_PATH = 4096;
 
-/** The NUL-terminated text at an address. */
 function textAt(memory: CoreMemory, address: number | undefined): string {
   if (address === undefined || address === 0) return "";
   const bytes = memory.read(address, LONGEST_PATH);
@@ -269,7 +268,7 @@ const PT_DYNAMIC = 2;
 const PT_PHDR = 6;
 const DT_DEBUG = 21;
 
-/** More objects than any program loads; the list may be damaged into a circle. */
+/** Bound on the list of objects: a damaged list may be circular. */
 const MOST_OBJECTS = 10_000;
 
 interface ProgramHeader {
@@ -280,8 +279,8 @@ interface ProgramHeader {
 }
 
 /**
- * The executable, and the libraries that the dynamic linker lists (`r_debug`, `link_map`), for dumps that do not name
- * the files in memory. Ranges of libraries are known where their headers are in the dump.
+ * Returns the executable and the libraries in the dynamic linker's list (`r_debug`, `link_map`), for dumps that do not
+ * name mapped files. A library's ranges are known only if its headers are in the dump.
  */
 function loadedObjects(
   memory: CoreMemory,
@@ -292,14 +291,14 @@ function loadedObjects(
   const headers = address === undefined ? [] : readHeaders(memory, address, auxiliary);
   if (address === undefined) return [];
   if (headers.length === 0) {
-    // Not dumped: all that is known is that the headers stand in the first page of the executable.
+    // The headers were not dumped. They lie in the first page of the executable.
     const start = pageStart(address);
     const end = memory.endOfRange(start);
     return end > start ? [{ start, end, fileOffset: 0, path: executable }] : [];
   }
   const own = headers.find(({ type }) => type === PT_PHDR);
   const first = headers.find(({ type }) => type === PT_LOAD);
-  // Static executables often have no PT_PHDR: the headers stand behind the file header, at the start of the first load.
+  // Static executables often have no PT_PHDR: the headers follow the file header, at the start of the first load.
   const bias = own ? address - own.address : first ? pageStart(address) - pageStart(first.address) : 0;
   const files = rangesOf(headers, bias, executable);
   const dynamic = headers.find(({ type }) => type === PT_DYNAMIC);
@@ -342,7 +341,7 @@ function rangesOf(headers: readonly ProgramHeader[], bias: number, path: string)
 /** Walks `link_map`: bias, name, dynamic section, next. */
 function librariesOf(memory: CoreMemory, dynamic: ProgramHeader, bias: number): MappedFile[] {
   const debug = dynamicEntry(memory, bias + dynamic.address, dynamic.memorySize, DT_DEBUG);
-  // struct r_debug: version, then behind padding the first link_map.
+  // Layout of r_debug: version, padding, then the pointer to the first link_map.
   let entry = debug ? word(memory, debug + 8) : 0;
   const files: MappedFile[] = [];
   for (let count = 0; entry !== 0 && count < MOST_OBJECTS; count++) {
@@ -389,7 +388,7 @@ function u64(view: DataView, offset: number): number {
   return view.getUint32(offset + 4, true) * 2 ** 32 + view.getUint32(offset, true);
 }
 
-/** Types of notes that the kernel writes into core dumps (`linux/elf.h`). */
+/** Note types that the kernel writes into core dumps (`linux/elf.h`). */
 const NoteType = {
   Prstatus: 1,
   Prpsinfo: 3,
@@ -403,9 +402,9 @@ const SIGNAL = 12;
 const THREAD_ID = 32;
 const REGISTERS = 112;
 
-/** DWARF numbers in the order of `struct user_regs_struct`; −1 where unwinding has no use for the register. */
+/** DWARF numbers in the order of `struct user_regs_struct`; −1 for registers that unwinding does not use. */
 const X86_64_ORDER = [15, 14, 13, 12, 6, 3, 11, 10, 9, 8, 0, 2, 1, 4, 5, -1, 16, -1, -1, 7];
-/** x0 to x30, sp, pc: the order of DWARF. */
+/** DWARF order: x0 to x30, sp, pc. */
 const AARCH64_ORDER = Array.from({ length: 33 }, (_, number) => number);
 
 interface ThreadStatus {
@@ -414,7 +413,6 @@ interface ThreadStatus {
   readonly registers: RegisterWords;
 }
 
-/** Reads NT_PRSTATUS (`struct elf_prstatus`): a thread's id and registers. */
 function readThreadStatus(note: ElfNote, architecture: ProcessArchitecture): ThreadStatus {
   const view = viewOf(note.content);
   const order = architecture === "x86_64" ? X86_64_ORDER : AARCH64_ORDER;
@@ -442,7 +440,6 @@ function readProcessInfo({ content }: ElfNote): { pid: number; name: string; com
   };
 }
 
-/** Reads NT_AUXV: values of the auxiliary vector by type (`AT_*`). */
 function readAuxiliaryVector({ content }: ElfNote): Map<number, number> {
   const view = viewOf(content);
   const values = new Map<number, number>();
@@ -454,7 +451,7 @@ function readAuxiliaryVector({ content }: ElfNote): Map<number, number> {
   return values;
 }
 
-/** Reads NT_FILE: which parts of which files were mapped. What does not fit is left out. */
+/** Reads NT_FILE: the mapped parts of files. Entries that do not fit into the note are left out. */
 function readMappedFiles({ content }: ElfNote): MappedFile[] {
   if (content.length < 16) return [];
   const view = viewOf(content);
@@ -474,7 +471,6 @@ function readMappedFiles({ content }: ElfNote): MappedFile[] {
   return files.sort((a, b) => a.start - b.start);
 }
 
-/** Reads NT_ARM_PAC_MASK: the bits of code addresses that hold a signature. */
 function readCodeAddressMask({ content }: ElfNote): [number, number] | undefined {
   if (content.length < 16) return undefined;
   const view = viewOf(content);

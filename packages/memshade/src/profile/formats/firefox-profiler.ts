@@ -8,12 +8,11 @@ import {
 import { exactAmount } from "./amounts.ts";
 import { jsonArray, jsonArrayOf, jsonObject } from "./json-pieces.ts";
 
-/** The processed version written; the front end upgrades older ones and refuses newer ones. */
+/** Processed format version; the front end upgrades older ones and refuses newer ones. */
 const PROCESSED_VERSION = 70;
-/** Of the format that Firefox itself writes, which the processed one grew out of. */
+/** Version of Firefox's own (Gecko) format, on which the processed format is based. */
 const GECKO_VERSION = 36;
 
-/** One track: stacks in the order of time. */
 interface Track {
   name: string;
   pid: number;
@@ -25,9 +24,11 @@ interface Track {
 }
 
 /**
- * A profile for the Firefox Profiler, processed format. Samples with times become a thread per thread; others a
- * thread per value type, with the values as weights: they stand one millisecond apart, or all at the end of the time that
- * the profile's counters have. One unit of the counters' clock is a millisecond.
+ * Writes a profile for the Firefox Profiler, processed format. Samples with times become a track per thread. Other
+ * samples become a track per value type, with the values as weights.
+ *
+ * Samples without times stand one millisecond apart, or all at the end of the time range of the profile's counters. A
+ * unit of the counters' clock is shown as a millisecond.
  *
  * @param shown value type whose thread is selected at first
  * @throws UserError if a weight is negative or above 2^53
@@ -61,10 +62,10 @@ export function* writeFirefoxProfiler(
 }
 
 function meta({ name, notes, samples, valueTypes }: SampleProfile, version: string): object {
-  const said = valueTypes.flatMap(({ type, says }) =>
+  const descriptions = valueTypes.flatMap(({ type, says }) =>
     says === undefined ? [] : { label: type, value: says },
   );
-  const entries = [...said, ...notes.map((value) => ({ label: "Note", value }))].map((entry) => ({
+  const entries = [...descriptions, ...notes.map((value) => ({ label: "Note", value }))].map((entry) => ({
     ...entry,
     format: "string",
   }));
@@ -112,7 +113,6 @@ function threadTracks({ threads, samples }: SampleProfile): Track[] {
   return tracks.filter(({ stack }) => stack.length > 0);
 }
 
-/** A track per value type, and that of the history. */
 function summedTracks(profile: SampleProfile): Track[] {
   const sums = sumByStack(profile);
   const { counters = [], history } = profile;
@@ -144,7 +144,7 @@ function summedTracks(profile: SampleProfile): Track[] {
   return range === undefined ? tracks : tracks.map((track) => spanning(track, range));
 }
 
-/** With a sample of nothing at either end of the time: viewers take the time of a track for that of its samples. */
+/** Adds an empty sample at both ends of the time range, because viewers derive a track's range from its samples. */
 function spanning(track: Track, { start, end }: { start: number; end: number }): Track {
   return {
     ...track,
@@ -179,7 +179,7 @@ function thread(track: Track, isMainThread: boolean): Generator<string> {
   });
 }
 
-/** A track of the timeline; its samples are differences. */
+/** Writes a counter track; its samples are differences. */
 function counter(
   { group, name, unit, clock, times, values }: CounterTrack,
   index: number,
@@ -207,7 +207,6 @@ function counter(
   });
 }
 
-/** Rows of a table, written column by column. */
 class Table {
   readonly #columns: Record<string, unknown[]>;
 
@@ -230,7 +229,7 @@ class Table {
   }
 }
 
-/** `meta.categories`: the first one has to be there and grey. */
+/** Categories of frames (`meta.categories`); the first must exist and be grey. */
 const CATEGORIES = [
   { name: "Other", color: "grey" },
   { name: "User", color: "yellow" },
@@ -243,7 +242,7 @@ function categoryOf({ language, library }: SampleFrame): number {
   return CATEGORIES.findIndex((category) => category.name === name);
 }
 
-/** The tables that all threads share, in the shape of processed version 70. */
+/** Tables that all threads share, in the shape of processed version 70. */
 class SharedTables {
   readonly #profile: SampleProfile;
   readonly #strings: string[] = [];
@@ -274,7 +273,7 @@ class SharedTables {
     "column",
     "originalLocation",
   ]);
-  /** Row of a frame at an inline depth; the same function can be inlined at several depths. */
+  /** Row of each pair of frame and inline depth: the same function can be inlined at several depths. */
   readonly #frameIndex = new Map<string, number>();
   readonly #stackFrame: number[] = [];
   readonly #prefixOffset: number[] = [];
@@ -319,8 +318,8 @@ class SharedTables {
 
   #frame(index: number, inlineDepth: number): number {
     const key = `${index} ${inlineDepth}`;
-    const known = this.#frameIndex.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#frameIndex.get(key);
+    if (existing !== undefined) return existing;
     const frame = this.#profile.frames[index]!;
     const row = this.#frames.add({
       address: frame.address ?? -1,
@@ -339,8 +338,8 @@ class SharedTables {
 
   #function({ function: name, file, startLine, language }: SampleFrame): number {
     const key = JSON.stringify([name, file, startLine, language]);
-    const known = this.#functionIndex.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#functionIndex.get(key);
+    if (existing !== undefined) return existing;
     const row = this.#functions.add({
       name: this.string(name),
       isJS: language === "JavaScript",
@@ -354,8 +353,8 @@ class SharedTables {
   }
 
   #source(file: string): number {
-    const known = this.#sourceIndex.get(file);
-    if (known !== undefined) return known;
+    const existing = this.#sourceIndex.get(file);
+    if (existing !== undefined) return existing;
     const row = this.#sources.add({ filename: this.string(file), startLine: 1, startColumn: 1 });
     this.#sourceIndex.set(file, row);
     return row;

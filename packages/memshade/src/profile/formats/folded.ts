@@ -2,7 +2,7 @@ import { framesOfSampleStack, type SampleProfile, sumByStack } from "../model/sa
 import { exactAmount } from "./amounts.ts";
 
 /**
- * Folded stacks: a line per stack, frames joined by `;` with the outermost first, a space, the sum of the values in
+ * Writes folded stacks. A line holds the frames joined by `;` (outermost first), a space, and the sum of the values in
  * `valueColumn`. Inlined frames end in `_[i]`, by the convention of flamegraph.pl. Lines are sorted; stacks without
  * weight are left out.
  *
@@ -16,7 +16,7 @@ export function* writeFolded(profile: SampleProfile, valueColumn = 0): Generator
     sums.set(path, (sums.get(path) ?? 0) + values[valueColumn]!);
   }
   const lines = [...sums].filter(([, sum]) => exactAmount(sum, "the weight of a stack") > 0);
-  lines.sort(([one], [other]) => (one < other ? -1 : 1));
+  lines.sort(([pathA], [pathB]) => (pathA < pathB ? -1 : 1));
   for (const [path, sum] of lines) yield `${path} ${sum}\n`;
 }
 

@@ -1,25 +1,24 @@
 import type { ProfileModule } from "../model/heap-profile.ts";
 import type { IndexIntoModuleTable } from "../model/indices.ts";
 
-/** The modules of a profile of which no more is known than what they are called; each once. */
+/** Module table of a profile that knows only the names of modules. Each module occurs once. */
 export class FrameModules {
-  readonly all: ProfileModule[] = [];
-  readonly #known = new Map<string, IndexIntoModuleTable>();
+  readonly list: ProfileModule[] = [];
+  readonly #indices = new Map<string, IndexIntoModuleTable>();
 
-  /** @param name a path is cut to its last part */
-  of(name: string, path?: string, buildId = ""): IndexIntoModuleTable {
+  indexOf(name: string, path?: string, buildId = ""): IndexIntoModuleTable {
     const key = path ?? name;
-    let index = this.#known.get(key);
+    let index = this.#indices.get(key);
     if (index === undefined) {
-      index = this.all.length as IndexIntoModuleTable;
-      this.all.push({
+      index = this.list.length as IndexIntoModuleTable;
+      this.list.push({
         name: name.slice(name.lastIndexOf("/") + 1) || name,
         path,
         buildId,
         start: 0n,
         end: 0n,
       });
-      this.#known.set(key, index);
+      this.#indices.set(key, index);
     }
     return index;
   }

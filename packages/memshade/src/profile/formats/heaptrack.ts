@@ -7,7 +7,6 @@ const CONSTRUCT = "heaptrack recording";
 const VERSIONS = [2, 3];
 const START = /^v [0-9a-f]+ [0-9a-f]+\s*$/m;
 
-/** Whether a text may be one of heaptrack, by its first characters. */
 export function isHeaptrack(start: string): boolean {
   return START.test(start.slice(0, start.indexOf("\n") + 1));
 }
@@ -17,15 +16,14 @@ const PLUS = 0x2b;
 const MINUS = 0x2d;
 
 /**
- * The heap profile in the text that `heaptrack_interpret` writes, of version 2 or 3.
+ * Reads the heap profile in the output of `heaptrack_interpret`, version 2 or 3.
  *
- * @throws FormatError for other versions, what was not interpreted, and lines that are none of the format
+ * @throws FormatError for other versions, raw files that were not interpreted, and malformed lines
  */
 export function readHeaptrack(bytes: Uint8Array): HeapProfile {
   return new HeaptrackReader(bytes).read();
 }
 
-/** Blocks of one size and call path. */
 interface Allocation {
   readonly size: number;
   readonly trace: number;
@@ -37,7 +35,6 @@ interface Trace {
   readonly depth: number;
 }
 
-/** What is counted of a call path. */
 class TraceSums {
   blocks = 0;
   bytes = 0;
@@ -55,9 +52,9 @@ class HeaptrackReader {
   readonly #utf8 = new TextDecoder();
   readonly #modules = new FrameModules();
   readonly #strings: string[] = [""];
-  /** By instruction pointer from 1, innermost first. */
+  /** Frames by number of the instruction pointer (from 1), innermost first. */
   readonly #places: ResolvedFrame[][] = [[]];
-  /** By trace from 1: its place, the trace that called it, and the frames of both. */
+  /** Traces by number (from 1): instruction pointer, calling trace, and number of frames. */
   readonly #traces: Trace[] = [{ place: 0, caller: 0, depth: 0 }];
   readonly #allocations: Allocation[] = [];
   readonly #sums = new Map<number, TraceSums>();
@@ -71,7 +68,6 @@ class HeaptrackReader {
   #live = 0;
   #liveBlocks = 0;
   #peak = { blocks: 0, bytes: 0 };
-  /** What the last line allocated, if it did. */
   #last = -1;
   #isAtPeak = false;
 
@@ -83,7 +79,7 @@ class HeaptrackReader {
     const { length } = this.#bytes;
     while (this.#offset < length) {
       const end = this.#bytes.indexOf(LINE_FEED, this.#offset);
-      // The last line of a whole file ends too.
+      // A complete file ends with a line end.
       if (end < 0) throw new FormatError("truncated", this.#offset, CONSTRUCT, "the last line is cut off");
       const first = this.#bytes[this.#offset];
       if (first === PLUS || first === MINUS) this.#event(first === PLUS, end);
@@ -97,7 +93,7 @@ class HeaptrackReader {
     assertHolds(frames, length, CONSTRUCT);
     return importedHeapProfile({
       contexts: [...this.#sums].map(([trace, sums]) => this.#context(trace, sums)),
-      modules: this.#modules.all,
+      modules: this.#modules.list,
       program: this.#program(),
       command: this.#command === "" ? undefined : this.#command.split(" "),
       clock: { kind: "wall", unit: "ms" },
@@ -134,7 +130,7 @@ class HeaptrackReader {
     else this.#fail(`"${line.slice(0, 20)}" is no line of it`);
   }
 
-  /** Most lines are such: `+ 1f`. */
+  /** Reads an event such as `+ 1f`. Most lines are events, so this path avoids strings. */
   #event(isAllocation: boolean, end: number): void {
     let index = 0;
     for (let at = this.#offset + 2; at < end; at++) {
@@ -159,14 +155,13 @@ class HeaptrackReader {
     this.#version = version;
   }
 
-  /** Since version 3 with its length in front. */
+  /** Returns the text of a string line. Since version 3 the length stands before the text. */
   #string(line: string): string {
     if (this.#version < 3) return line.slice(2);
     const space = line.indexOf(" ", 2);
     return space < 0 ? "" : line.slice(space + 1);
   }
 
-  /** The hexadecimal numbers behind the key of a line. */
   #numbers(line: string): number[] {
     return line
       .slice(2)
@@ -177,11 +172,11 @@ class HeaptrackReader {
       });
   }
 
-  /** An address, its module, and for each function there its name, file and line, the innermost first. */
+  /** Reads an address, its module, and the name, file and line of each function there, innermost first. */
   #place([address, module = 0, ...rest]: number[]): ResolvedFrame[] {
     this.#isInterpreted = true;
     const path = module === 0 ? undefined : this.#named(module);
-    const common = { module: this.#modules.of(path ?? "unknown code", path), offset: address ?? 0 };
+    const common = { module: this.#modules.indexOf(path ?? "unknown code", path), offset: address ?? 0 };
     const frames: ResolvedFrame[] = [];
     for (let at = 0; at < rest.length; at += 3) {
       const [name = 0, file = 0, line = 0] = rest.slice(at, at + 3);
@@ -213,7 +208,7 @@ class HeaptrackReader {
   }
 
   #allocate(index: number): void {
-    const { size, sums } = this.#known(index);
+    const { size, sums } = this.#allocationAt(index);
     sums.blocks++;
     sums.bytes += size;
     sums.liveBlocks++;
@@ -224,14 +219,14 @@ class HeaptrackReader {
     this.#live += size;
     this.#liveBlocks++;
     this.#last = index;
-    // Blocks without bytes belong to the peak that they are allocated at.
+    // A block of zero bytes, allocated at the peak, belongs to the peak.
     if (this.#live < this.#peak.bytes || (this.#live === this.#peak.bytes && !this.#isAtPeak)) return;
     this.#peak = { blocks: this.#liveBlocks, bytes: this.#live };
     this.#isAtPeak = true;
   }
 
   #free(index: number): void {
-    const { size, sums } = this.#known(index);
+    const { size, sums } = this.#allocationAt(index);
     if (sums.liveBlocks === 0) this.#fail("more blocks are freed than were allocated");
     this.#keepPeak();
     sums.liveBlocks--;
@@ -243,7 +238,7 @@ class HeaptrackReader {
     this.#last = -1;
   }
 
-  #known(index: number): { size: number; sums: TraceSums } {
+  #allocationAt(index: number): { size: number; sums: TraceSums } {
     const { size, trace } = this.#allocations[index] ?? this.#fail(`allocation ${index} is not there`);
     let sums = this.#sums.get(trace);
     if (sums === undefined) {
@@ -253,7 +248,7 @@ class HeaptrackReader {
     return { size, sums };
   }
 
-  /** What is live was most at the last allocation: from here on it is less, for now. */
+  /** Records the live blocks as those of the peak, before the first change that reduces them. */
   #keepPeak(): void {
     if (!this.#isAtPeak) return;
     this.#isAtPeak = false;
@@ -283,8 +278,8 @@ class HeaptrackReader {
     return first.slice(first.lastIndexOf("/") + 1) || undefined;
   }
 
-  #fail(what: string, kind: "malformed" | "bad-magic" = "malformed"): never {
-    throw new FormatError(kind, this.#offset, CONSTRUCT, what);
+  #fail(fault: string, kind: "malformed" | "bad-magic" = "malformed"): never {
+    throw new FormatError(kind, this.#offset, CONSTRUCT, fault);
   }
 }
 

@@ -1,6 +1,6 @@
 const CHUNK = 4096;
 
-/** A JSON array in pieces of bounded length. */
+/** Writes a JSON array in pieces of bounded length. */
 export function* jsonArray(values: Iterable<unknown>): Generator<string> {
   let text = "[";
   let separator = "";
@@ -17,7 +17,6 @@ export function* jsonArray(values: Iterable<unknown>): Generator<string> {
   yield `${text}]`;
 }
 
-/** A JSON array of things that are themselves written in pieces. */
 export function* jsonArrayOf(parts: Iterable<Generator<string>>): Generator<string> {
   let separator = "[";
   for (const part of parts) {
@@ -28,7 +27,7 @@ export function* jsonArrayOf(parts: Iterable<Generator<string>>): Generator<stri
   yield separator === "[" ? "[]" : "]";
 }
 
-/** A JSON object of members that are written in pieces; the others are written whole. */
+/** Writes a JSON object. Members that are generators are written in pieces, the others whole. */
 export function* jsonObject(members: Record<string, unknown>): Generator<string> {
   let separator = "{";
   for (const [name, value] of Object.entries(members)) {

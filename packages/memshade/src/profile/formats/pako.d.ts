@@ -1,7 +1,7 @@
 declare module "pako" {
   export function deflate(data: Uint8Array, options: { level: number }): Uint8Array<ArrayBuffer>;
   export function gzip(data: Uint8Array): Uint8Array<ArrayBuffer>;
-  /** Undefined where the data ends too early. */
+  /** @returns undefined if the data is cut off */
   export function inflate(data: Uint8Array): Uint8Array<ArrayBuffer> | undefined;
   export class Deflate {
     constructor(options: { raw: boolean; level: number });

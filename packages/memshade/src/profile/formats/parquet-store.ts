@@ -1,7 +1,7 @@
 import { ByteWriter, type ColumnSource, parquetWrite } from "hyparquet-writer";
 import { MIB_FIELDS } from "../model/mib-fields.ts";
 
-/** Version of the tables, and of what `memshade-store.json` says. */
+/** Version of the tables, and of the content of `memshade-store.json`. */
 export const STORE_SCHEMA = "memshade-store";
 export const STORE_VERSION = 1;
 
@@ -10,20 +10,25 @@ export type StoreType = "int64" | "double" | "boolean" | "string" | "timestamp" 
 export interface StoreColumn {
   readonly name: string;
   readonly type: StoreType;
-  /** The rest of a sentence that begins with the name: for the documentation, and for other engines. */
+  /** Meaning of the column, a noun phrase: for the documentation, and for other engines. */
   readonly meaning: string;
   readonly isRequired?: boolean;
 }
 
-/** A table of a store: the writer, the views, the statements for other engines and the documentation are made of these. */
+/**
+ * Table of a store. The writer, the views, the statements for other engines and the documentation are derived from it.
+ */
 export interface StoreTable {
   readonly name: string;
   readonly meaning: string;
-  /** By what its files lie in folders: project and day, project, or nothing, for rows that mean the same wherever they came from. */
+  /**
+   * Folder levels of the table's files: project and day, project only, or none for rows that mean the same in every
+   * project.
+   */
   readonly by: "day" | "project" | "nothing";
-  /** Of what may stand in many files with the same meaning: the column that tells its rows apart. */
+  /** Column that identifies rows, if several files may hold the same rows. */
   readonly key?: string;
-  /** Where rows with one key may differ: the order, in SQL, whose first row stands for all of them. */
+  /** Order, in SQL, that chooses the first of several different rows with one key. */
   readonly order?: string;
   readonly columns: readonly StoreColumn[];
 }
@@ -36,15 +41,13 @@ function required(name: string, type: StoreType, meaning: string): StoreColumn {
   return { name, type, meaning, isRequired: true };
 }
 
-/** `allocCount` as a column: `alloc_count`. */
 export function columnOfField(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** The fields that a store keeps: all but histograms. */
 export const STORED_FIELDS = MIB_FIELDS.filter(({ tag }) => tag <= 25);
 
-/** What memshade counted beside MemProf's fields, under the names of `RunSite`. */
+/** Counts of memshade beyond MemProf's fields, under the names of `RunSite`. */
 export const OWN_FIELDS = [
   "liveBytes",
   "liveBlocks",
@@ -57,31 +60,30 @@ export const OWN_FIELDS = [
 export type OwnField = (typeof OWN_FIELDS)[number];
 
 const PLACE = [
-  required("run", "int64", "is the key of the run"),
-  required("project", "string", "is the project of the run"),
-  required("day", "string", "is the day of the run, as in 2026-11-24, in UTC"),
+  required("run", "int64", "key of the run"),
+  required("project", "string", "project of the run"),
+  required("day", "string", "day of the run in UTC, as in 2026-11-24"),
 ];
 
-/** Of what is summed up by build: columns whose squares are kept for the spread of its runs. */
+/** Columns whose sums of squares are kept by build, to compute the spread of its runs. */
 export const SPREAD_COLUMNS = ["alloc_count", "total_size", "peak_bytes", "live_bytes"] as const;
 
-/** Lists of blocks by powers of two. */
 export const POWER_COLUMNS = ["size_log2", "lifetime_log2"] as const;
 
 const BUCKETS =
-  "those with 0, with 1, with 2 and 3, and so on by powers of two; empty where the smallest and the largest are not of one power";
+  "0, 1, 2 to 3, and so on by powers of two; empty if the smallest and the largest are of different powers";
 
 const FIGURES = [
-  ...STORED_FIELDS.map(({ name }) => column(columnOfField(name), "int64", `is MemProf's ${name}`)),
-  column("live_bytes", "int64", "is what was live at the end"),
-  column("live_blocks", "int64", "is how many blocks that were"),
-  column("peak_bytes", "int64", "is what was live when the whole heap was largest"),
-  column("peak_blocks", "int64", "is how many blocks that were"),
-  column("never_accessed_bytes", "int64", "is the size of the blocks that nobody touched"),
-  column("written_never_read_bytes", "int64", "is the size of those that nobody read"),
-  column("temporary", "int64", "is the number of blocks that were freed at once"),
-  required("size_log2", "int64s", `has the blocks by size: ${BUCKETS}`),
-  required("lifetime_log2", "int64s", `has the blocks by lifetime: ${BUCKETS}`),
+  ...STORED_FIELDS.map(({ name }) => column(columnOfField(name), "int64", `MemProf's ${name}`)),
+  column("live_bytes", "int64", "bytes live at the end"),
+  column("live_blocks", "int64", "blocks live at the end"),
+  column("peak_bytes", "int64", "bytes live at the peak of the whole heap"),
+  column("peak_blocks", "int64", "blocks live at that peak"),
+  column("never_accessed_bytes", "int64", "size of the blocks that were never accessed"),
+  column("written_never_read_bytes", "int64", "size of the blocks that were written and never read"),
+  column("temporary", "int64", "number of temporary blocks"),
+  required("size_log2", "int64s", `blocks by size: ${BUCKETS}`),
+  required("lifetime_log2", "int64s", `blocks by lifetime: ${BUCKETS}`),
 ];
 
 export const STORE_TABLES: readonly StoreTable[] = [
@@ -91,31 +93,31 @@ export const STORE_TABLES: readonly StoreTable[] = [
     by: "day",
     columns: [
       ...PLACE,
-      required("program", "string", "is the name of the program"),
-      required("build", "string", "names the build: the commit where nothing else was said"),
-      column("commit_id", "string", "is the commit that was built"),
-      column("commit_time", "timestamp", "is the time of the commit, as git has it"),
-      required("started", "timestamp", "is the time of the profile"),
-      required("added", "timestamp", "is the time at which the run was added"),
-      column("host", "string", "is the machine that the run was on, where somebody said it"),
-      required("labels", "string", "has all labels, as JSON"),
-      required("clock", "string", "is the unit of lifetimes: ms, or that of a virtual clock"),
-      required("tool_version", "string", "is the version of memshade that recorded it; empty for others"),
-      required("sampled", "boolean", "says whether some figures are estimates"),
-      column("allocations", "int64", "is the number of blocks"),
-      column("allocated_bytes", "int64", "is their size"),
-      column("peak_bytes", "int64", "is the most that was live at once; MemProf does not know it"),
-      column("live_bytes", "int64", "is what was live at the end; MemProf does not know it"),
-      column("accesses", "int64", "is the number of accesses to blocks"),
-      column("wasted_bytes", "int64", "is what was stored for nothing, where the waste tool ran"),
-      column("workingset_bytes", "int64", "is the largest working set, where that tool ran"),
-      column("objects", "int64", "is the number of garbage-collected objects, where that tool ran"),
-      column("object_bytes", "int64", "is their size, by a model of an engine"),
-      column("objects_in_use", "int64", "is the size of those that were in use at the end, an estimate"),
-      column("input_size", "double", "is the size of the input, where somebody said it"),
-      required("fields_known", "int64", "has bit n where the MemProf field with tag n + 1 is known"),
-      required("derived_calls", "boolean", "says that call sites follow from the contexts"),
-      required("static_data", "boolean", "says that data_accesses has all accesses to static data of it"),
+      required("program", "string", "name of the program"),
+      required("build", "string", "name of the build, by default the commit"),
+      column("commit_id", "string", "commit that was built"),
+      column("commit_time", "timestamp", "time of the commit by git"),
+      required("started", "timestamp", "time of the profile"),
+      required("added", "timestamp", "time when the run was added"),
+      column("host", "string", "machine of the run (--host)"),
+      required("labels", "string", "all labels, as JSON"),
+      required("clock", "string", "unit of lifetimes: ms, or that of a virtual clock"),
+      required("tool_version", "string", "version of memshade that recorded the run; empty for other tools"),
+      required("sampled", "boolean", "true: some figures are estimates"),
+      column("allocations", "int64", "number of blocks"),
+      column("allocated_bytes", "int64", "bytes of all blocks"),
+      column("peak_bytes", "int64", "largest number of live bytes; unknown to MemProf"),
+      column("live_bytes", "int64", "bytes live at the end; unknown to MemProf"),
+      column("accesses", "int64", "number of accesses to blocks"),
+      column("wasted_bytes", "int64", "dead bytes (waste tool)"),
+      column("workingset_bytes", "int64", "largest working set (working-set tool)"),
+      column("objects", "int64", "number of garbage-collected objects (objects tool)"),
+      column("object_bytes", "int64", "their size, by a model of an engine"),
+      column("objects_in_use", "int64", "estimated bytes of objects in use at the end"),
+      column("input_size", "double", "size of the input (--input)"),
+      required("fields_known", "int64", "bit n is set if the MemProf field with tag n + 1 is known"),
+      required("derived_calls", "boolean", "true: call sites follow from the contexts"),
+      required("static_data", "boolean", "true: data_accesses has all accesses to static data"),
     ],
   },
   {
@@ -124,37 +126,35 @@ export const STORE_TABLES: readonly StoreTable[] = [
     by: "day",
     columns: [
       ...PLACE,
-      required("ctx", "int64", "is the key of the context"),
-      required("site", "int64", "is the key of its innermost frame, without what it is inlined into"),
+      required("ctx", "int64", "key of the context"),
+      required("site", "int64", "key of its innermost frame, without the functions that it is inlined into"),
       ...FIGURES,
     ],
   },
   {
     name: "rollup",
-    meaning: "one row per project, build and context of runs whose own rows are gone",
+    meaning: "one row per project, build and context of compacted runs",
     by: "project",
     columns: [
-      required("run", "int64", "is the run among them that started last"),
-      required("project", "string", "is the project"),
-      required("build", "string", "is the build"),
-      required("ctx", "int64", "is the key of the context"),
-      required("site", "int64", "is the key of its innermost frame"),
-      required("runs", "int64", "is the number of runs that have it"),
+      required("run", "int64", "run among them that started last"),
+      required("project", "string", "project"),
+      required("build", "string", "build"),
+      required("ctx", "int64", "key of the context"),
+      required("site", "int64", "key of its innermost frame"),
+      required("runs", "int64", "number of runs that have it"),
       ...FIGURES,
-      ...SPREAD_COLUMNS.map((name) =>
-        column(`${name}_squares`, "double", `is the sum of the squares of ${name}`),
-      ),
-      column("cold_runs", "int64", "is the number of runs in which it is cold, by LLVM's limits"),
+      ...SPREAD_COLUMNS.map((name) => column(`${name}_squares`, "double", `sum of the squares of ${name}`)),
+      column("cold_runs", "int64", "number of runs in which it is cold, by LLVM's limits"),
     ],
   },
   {
     name: "rolled",
-    meaning: "one row per run that is in the roll-up alone",
+    meaning: "one row per run whose rows exist in rollup alone",
     by: "project",
     columns: [
-      required("run", "int64", "is the key of the run"),
-      required("project", "string", "is the project of the run"),
-      required("build", "string", "is its build"),
+      required("run", "int64", "key of the run"),
+      required("project", "string", "project of the run"),
+      required("build", "string", "build of the run"),
     ],
   },
   {
@@ -163,10 +163,10 @@ export const STORE_TABLES: readonly StoreTable[] = [
     by: "nothing",
     key: "ctx",
     columns: [
-      required("ctx", "int64", "is its key, of the keys of all frames"),
-      required("ctx_functions", "int64", "is the same of their functions alone"),
-      required("site", "int64", "is the key of its innermost frame, without what it is inlined into"),
-      required("frames", "int64s", "has the keys of its frames, innermost first"),
+      required("ctx", "int64", "key of the call path, from the keys of all frames"),
+      required("ctx_functions", "int64", "key from their functions alone"),
+      required("site", "int64", "key of its innermost frame, without the functions that it is inlined into"),
+      required("frames", "int64s", "keys of its frames, innermost first"),
     ],
   },
   {
@@ -176,16 +176,16 @@ export const STORE_TABLES: readonly StoreTable[] = [
     key: "frame",
     order: "line desc, file_name, function_name",
     columns: [
-      required("frame", "int64", "is its key"),
-      required("guid", "int64", "is LLVM's hash of the function's name, the same 64 bits as a signed number"),
-      required("line_offset", "int64", "is the line minus the function's first one, modulo 2^32"),
-      required("column", "int64", "is the column"),
-      required("inline", "boolean", "says whether the function is inlined into that of the next frame"),
-      column("function_name", "string", "is the linker's name"),
-      column("file_name", "string", "is the source file"),
-      column("line", "int64", "is the line in it, in the build where it is furthest down"),
-      column("build_id", "string", "is the module of a place without debug information"),
-      column("offset", "int64", "is the offset in the function of such a place, or in the module"),
+      required("frame", "int64", "key of the place"),
+      required("guid", "int64", "LLVM's hash of the function's name, as a signed 64-bit number"),
+      required("line_offset", "int64", "line minus the function's first line, modulo 2^32"),
+      required("column", "int64", "column"),
+      required("inline", "boolean", "true: inlined into the function of the next frame"),
+      column("function_name", "string", "linker's name"),
+      column("file_name", "string", "source file"),
+      column("line", "int64", "line, in the build where it is furthest down"),
+      column("build_id", "string", "module of a place without debug information"),
+      column("offset", "int64", "offset of such a place in its function or module"),
     ],
   },
   {
@@ -194,30 +194,30 @@ export const STORE_TABLES: readonly StoreTable[] = [
     by: "day",
     columns: [
       ...PLACE,
-      required("module", "int64", "is its number in the run"),
-      required("build_id", "string", "is its build id"),
-      column("name", "string", "is its name"),
+      required("module", "int64", "number in the run"),
+      required("build_id", "string", "build id"),
+      column("name", "string", "name"),
     ],
   },
   {
     name: "call_sites",
-    meaning: "one row per call site of a run whose call sites do not follow from its contexts",
+    meaning: "one row per call site, for runs whose call sites do not follow from their contexts",
     by: "day",
     columns: [
       ...PLACE,
-      required("guid", "int64", "is the function"),
-      required("frames", "int64s", "has the frames, innermost first"),
-      required("callees", "int64s", "has the functions that may be called there"),
+      required("guid", "int64", "hash of the function"),
+      required("frames", "int64s", "frames, innermost first"),
+      required("callees", "int64s", "functions that may be called there"),
     ],
   },
   {
     name: "other_functions",
-    meaning: "one row per function that a context is recorded in besides those of its innermost call",
+    meaning: "one row per function that a context is recorded in, besides those of its innermost call",
     by: "day",
     columns: [
       ...PLACE,
-      required("ctx", "int64", "is the context"),
-      required("guid", "int64", "is the function"),
+      required("ctx", "int64", "key of the context"),
+      required("guid", "int64", "hash of the function"),
     ],
   },
   {
@@ -226,35 +226,35 @@ export const STORE_TABLES: readonly StoreTable[] = [
     by: "day",
     columns: [
       ...PLACE,
-      required("instance", "int64", "is the number of the instance in the run"),
-      required("t", "int64", "is the time of its end, in the clock's unit"),
-      required("live_bytes", "int64", "is what was live then"),
-      required("live_blocks", "int64", "is how many blocks that were"),
+      required("instance", "int64", "number of the instance in the run"),
+      required("t", "int64", "end of the interval, in the clock's unit"),
+      required("live_bytes", "int64", "bytes live then"),
+      required("live_blocks", "int64", "blocks live then"),
     ],
   },
   {
     name: "waste",
-    meaning: "one row per run, kind of waste and place",
+    meaning: "one row per run, kind of waste and place in the program",
     by: "day",
     columns: [
       ...PLACE,
-      required("kind", "string", "is dead, silent, redundant or another of the waste tool's kinds"),
-      required("site", "int64", "is the key of the place, a frame"),
-      required("bytes", "int64", "is what was stored or loaded for nothing"),
-      required("count", "int64", "is how often"),
-      column("partner_site", "int64", "is the frame that made it waste"),
+      required("kind", "string", "dead, silent, redundant or another kind of the waste tool"),
+      required("site", "int64", "key of the place, a frame"),
+      required("bytes", "int64", "bytes stored or loaded in vain"),
+      required("count", "int64", "number of such accesses"),
+      column("partner_site", "int64", "frame that overwrote or repeated them"),
     ],
   },
   {
     name: "amounts",
     meaning:
-      "one row per run and measure that adds up, and one per place that has some of those for which no other table has places",
+      "one row per run and additive measure, and one per place for measures that no other table has by place",
     by: "day",
     columns: [
       ...PLACE,
-      required("measure", "string", "is the word of the measure, as memshade check --list has it"),
-      column("site", "int64", "is the key of the place, a frame; empty for the run as a whole"),
-      required("amount", "double", "is how much, in the measure's unit"),
+      required("measure", "string", "word of the measure (memshade check --list)"),
+      column("site", "int64", "key of the place, a frame; empty for the whole run"),
+      required("amount", "double", "amount in the measure's unit"),
     ],
   },
   {
@@ -263,62 +263,58 @@ export const STORE_TABLES: readonly StoreTable[] = [
     by: "day",
     columns: [
       ...PLACE,
-      required("rule", "string", "is the kind of the finding, as memshade explain has it"),
-      required("site", "int64", "is the key of the place, a frame"),
-      column("bytes", "int64", "is what goes if it is mended, where that is bytes"),
-      required("part", "double", "is the same as a part of all that the program has of that sort, 0 to 1"),
-      required("text", "string", "is the sentence of the report"),
+      required("rule", "string", "kind of the finding (memshade explain)"),
+      required("site", "int64", "key of the place, a frame"),
+      column("bytes", "int64", "bytes that go away when the finding is fixed"),
+      required("part", "double", "the same as a part of all that the program has of that sort, 0 to 1"),
+      required("text", "string", "sentence of the report"),
     ],
   },
   {
     name: "data_accesses",
-    meaning: "one row per run and symbol of static data that somebody counted the accesses to",
+    meaning: "one row per run and symbol of static data with counted accesses",
     by: "day",
     columns: [
       ...PLACE,
-      required("position", "int64", "is its place in the profile, or by name"),
-      column("symbol", "string", "is its name as the compiler has it"),
-      column(
-        "hash",
-        "int64",
-        "is the hash of a string literal, which has no name: 64 bits as a signed number",
-      ),
+      required("position", "int64", "position in the profile, or by name"),
+      column("symbol", "string", "compiler's name"),
+      column("hash", "int64", "hash of a string literal without a name, as a signed 64-bit number"),
       column(
         "access_count",
         "int64",
-        "is the number of accesses; none for what a profile only lists as cold",
+        "number of accesses; none for symbols that a profile only lists as cold",
       ),
-      required("cold", "boolean", "says that nobody touched it, or that a profile lists it as cold"),
+      required("cold", "boolean", "true: never accessed, or listed as cold by a profile"),
       required(
         "counted",
         "boolean",
-        "says that memshade counted it; else it is of a profile's list of hot ones",
+        "true: counted by memshade; false: from a profile's list of hot symbols",
       ),
     ],
   },
   {
     name: "data_places",
-    meaning: "one row per run, such a symbol, and place in the source that it is told to be at",
+    meaning: "one row per run, such a symbol, and place of it in the source",
     by: "day",
     columns: [
       ...PLACE,
-      required("position", "int64", "is that of the symbol in data_accesses"),
-      required("place", "int64", "is its number among those of the symbol"),
-      required("file_name", "string", "is the source file"),
-      required("line", "int64", "is the line in it"),
+      required("position", "int64", "position of the symbol in data_accesses"),
+      required("place", "int64", "number among the places of the symbol"),
+      required("file_name", "string", "source file"),
+      required("line", "int64", "line"),
     ],
   },
   {
     name: "objects",
-    meaning: "one row per run, place that makes garbage-collected objects, and type of them",
+    meaning: "one row per run, type of garbage-collected objects, and place that makes them",
     by: "day",
     columns: [
       ...PLACE,
-      required("site", "int64", "is the key of the place, a frame"),
-      required("type_name", "string", "is the type"),
-      required("objects", "int64", "is the number of objects"),
-      required("bytes", "int64", "is their size, by a model of an engine"),
-      column("in_use", "int64", "is the size of those that were in use at the end, an estimate"),
+      required("site", "int64", "key of the place, a frame"),
+      required("type_name", "string", "type"),
+      required("objects", "int64", "number of objects"),
+      required("bytes", "int64", "their size, by a model of an engine"),
+      column("in_use", "int64", "estimated bytes of objects in use at the end"),
     ],
   },
   {
@@ -327,44 +323,36 @@ export const STORE_TABLES: readonly StoreTable[] = [
     by: "day",
     columns: [
       ...PLACE,
-      required("layout", "int64", "is its number in the run"),
-      required("site", "int64", "is the key of the place, a frame"),
-      column(
-        "type_name",
-        "string",
-        "is the type of the records, where debug information or a name section has it",
-      ),
-      required("element", "int64", "is the size of a record"),
-      required("bytes", "int64", "is the size of all blocks, or of all objects"),
+      required("layout", "int64", "number in the run"),
+      required("site", "int64", "key of the place, a frame"),
+      column("type_name", "string", "type of the records, if debug information or a name section has it"),
+      required("element", "int64", "size of a record"),
+      required("bytes", "int64", "size of all blocks or objects"),
     ],
   },
   {
     name: "fields",
-    meaning: "one row per run, such a place, and field that nobody read",
+    meaning: "one row per run, such a place, and field that is never read",
     by: "day",
     columns: [
       ...PLACE,
-      required("layout", "int64", "is the number of the place and type in layouts"),
-      required("site", "int64", "is the key of the place, a frame"),
-      required("field_offset", "int64", "is where the field begins in a record"),
-      required("size", "int64", "is its size"),
-      column("field_name", "string", "is its name"),
-      required("written", "boolean", "says whether somebody stores to it"),
+      required("layout", "int64", "number in layouts"),
+      required("site", "int64", "key of the place, a frame"),
+      required("field_offset", "int64", "offset of the field in a record"),
+      required("size", "int64", "size"),
+      column("field_name", "string", "name"),
+      required("written", "boolean", "true: the program stores to it"),
     ],
   },
   {
     name: "owners",
-    meaning: "one row per run, interval and place whose blocks are used in it, of working sets with --who",
+    meaning: "one row per run, interval, and place whose blocks are used in it (--who)",
     by: "day",
     columns: [
       ...PLACE,
-      required("interval", "int64", "is the number of the interval"),
-      required("site", "int64", "is the key of the place, a frame"),
-      required(
-        "lines",
-        "double",
-        "is the number of cache lines of its blocks that were touched, parts of shared ones included",
-      ),
+      required("interval", "int64", "number of the interval"),
+      required("site", "int64", "key of the place, a frame"),
+      required("lines", "double", "touched cache lines of its blocks, with parts of shared lines"),
     ],
   },
   {
@@ -373,22 +361,22 @@ export const STORE_TABLES: readonly StoreTable[] = [
     by: "day",
     columns: [
       ...PLACE,
-      required("interval", "int64", "is its number"),
-      required("start", "int64", "is its beginning, in the clock's unit"),
-      required("accesses", "int64", "is the number of accesses in it"),
-      required("bytes", "int64", "is the memory that they touched, in whole lines"),
-      column("touched_bytes", "int64", "is what they touched of it, of working sets with --who"),
+      required("interval", "int64", "number of the interval"),
+      required("start", "int64", "start, in the clock's unit"),
+      required("accesses", "int64", "number of accesses"),
+      required("bytes", "int64", "touched memory, in whole lines"),
+      column("touched_bytes", "int64", "touched bytes of these lines (--who)"),
     ],
   },
 ];
 
 export function tableOf(name: string): StoreTable {
-  const table = STORE_TABLES.find((one) => one.name === name);
+  const table = STORE_TABLES.find((candidate) => candidate.name === name);
   if (table === undefined) throw new RangeError(`no such table: ${name}`);
   return table;
 }
 
-/** What stands in a column: numbers and bigints for `int64`, milliseconds since 1970 for `timestamp`. */
+/** Value of a column: numbers and bigints for `int64`, milliseconds since 1970 for `timestamp`. */
 type StoreValue = bigint | number | string | boolean | readonly (bigint | number)[] | undefined;
 export type StoreRow = Readonly<Record<string, StoreValue>>;
 
@@ -400,13 +388,13 @@ const BASIC = {
   timestamp: "TIMESTAMP",
 } as const;
 
-/** Rows of a group: readers leave out groups by their smallest and largest values. */
+/** Rows of a group: readers skip groups by their minimum and maximum values. */
 const GROUP_ROWS = 100_000;
 
 /**
- * A Parquet file with the rows of a table; the same rows make the same bytes.
+ * Writes the rows of a table as a Parquet file; equal rows give equal bytes.
  *
- * @param rows have no other columns than the table; what is absent is null
+ * @param rows have no other columns than the table; absent values are null
  */
 export function writeTable({ columns }: StoreTable, rows: readonly StoreRow[]): Uint8Array {
   const writer = new ByteWriter();
@@ -427,7 +415,8 @@ function columnData({ name, type }: StoreColumn, rows: readonly StoreRow[]): Col
 function cellOf(value: StoreValue, type: StoreType): unknown {
   if (value === undefined) return null;
   if (type === "int64") return BigInt.asIntN(64, BigInt(value as bigint | number));
-  if (type === "int64s") return (value as readonly bigint[]).map((one) => BigInt.asIntN(64, BigInt(one)));
+  if (type === "int64s")
+    return (value as readonly bigint[]).map((element) => BigInt.asIntN(64, BigInt(element)));
   return type === "timestamp" ? new Date(value as number) : value;
 }
 

@@ -9,7 +9,7 @@ import { jsonArray, jsonArrayOf, jsonObject } from "./json-pieces.ts";
 
 const SCHEMA = "https://www.speedscope.app/file-format-schema.json";
 
-/** speedscope's words for units; counts have none. */
+/** Unit names of speedscope; counts have none. */
 const UNIT: Readonly<Record<ValueType["unit"], string>> = {
   count: "none",
   bytes: "bytes",
@@ -17,10 +17,11 @@ const UNIT: Readonly<Record<ValueType["unit"], string>> = {
 };
 
 /**
- * A speedscope file: one `sampled` profile per value type, or per thread and value type where samples have times, so
- * that its time order reads as a history. Samples without weight are left out, for the format has no negative ones.
+ * Writes a speedscope file: one `sampled` profile per value type. If samples have times, each thread and value type has
+ * its own profile, so that "time order" shows a history. Samples without weight are left out, because the format has no
+ * negative weights.
  *
- * @param shown value type that is shown first, where there are no times
+ * @param shown value type that is shown first, if samples have no times
  * @throws UserError if a weight is negative or above 2^53
  */
 export function* writeSpeedscope(profile: SampleProfile, exporter: string, shown = 0): Generator<string> {
@@ -40,7 +41,6 @@ function* speedscopeFrames({ frames }: SampleProfile): Generator<object> {
     yield { name, file, ...(line ? { line, ...(column ? { col: column } : {}) } : {}) };
 }
 
-/** Rows of one profile: stacks and their weights. */
 interface Rows {
   name: string;
   unit: string;
@@ -83,12 +83,12 @@ function* rowsOf(profile: SampleProfile): Generator<Rows> {
   if (samples.timeMs === undefined) {
     const sums = sumByStack(profile);
     for (const [column, { type, unit }] of valueTypes.entries()) {
-      const kept = sums.filter(({ values }) => exactAmount(values[column]!, type) > 0);
+      const weighted = sums.filter(({ values }) => exactAmount(values[column]!, type) > 0);
       yield {
         name: type,
         unit: UNIT[unit],
-        stacks: kept.map(({ stack }) => stack),
-        weights: kept.map(({ values }) => values[column]!),
+        stacks: weighted.map(({ stack }) => stack),
+        weights: weighted.map(({ values }) => values[column]!),
       };
     }
     if (profile.history !== undefined) {

@@ -2,7 +2,7 @@ import { UserError } from "../../ground/bytes/errors.ts";
 import { type FramePattern, LEAK_KINDS, type LeakKind, type Suppression } from "../model/suppression.ts";
 
 const ALL_KINDS: ReadonlySet<LeakKind> = new Set(LEAK_KINDS);
-/** Of LeakSanitizer, and of other sanitizers, whose suppressions say nothing of leaks. */
+/** Line of a sanitizer's suppression file. Only `leak:` lines, of LeakSanitizer, are about leaks. */
 const SANITIZER_LINE = /^(\w+):(.*)$/;
 const LEAST_LINES = 3;
 
@@ -12,9 +12,10 @@ interface Line {
 }
 
 /**
- * The leak suppressions in a file of memcheck's syntax, of LeakSanitizer's, or of both. Those for other errors are left out.
+ * Reads the leak suppressions in a file with memcheck's syntax, LeakSanitizer's, or both. Suppressions of other errors
+ * are left out.
  *
- * @param file how the file is named in messages.
+ * @param file name of the file in messages.
  * @throws UserError with the file and the line that is in neither syntax.
  */
 export function readSuppressions(text: string, file: string): Suppression[] {
@@ -25,7 +26,6 @@ class Reader {
   readonly #file: string;
   readonly #lines: readonly Line[];
   #next = 0;
-  /** The lines of comment right before. */
   #comment: string[] = [];
 
   constructor(text: string, file: string) {
@@ -50,7 +50,7 @@ class Reader {
     return this.#lines[this.#next++];
   }
 
-  /** `leak:pattern`, with its reason as a comment before. */
+  /** Reads `leak:pattern`; the preceding comment is its reason. */
   #sanitizer(line: Line): Suppression | undefined {
     const [, kind, pattern] = SANITIZER_LINE.exec(line.text) ?? [];
     if (kind === undefined || pattern === undefined)
@@ -66,21 +66,21 @@ class Reader {
     };
   }
 
-  /** From behind "{" to "}": a name, what is suppressed, and frames. */
+  /** Reads from after "{" to "}": a name, the suppressed error, and frames. */
   #memcheck(start: Line): Suppression | undefined {
     const lines: Line[] = [];
     for (let line = this.#take(); line?.text !== "}"; line = this.#take()) {
       if (line === undefined || line.text === "{") this.#fail(start, `"{" without "}"`);
       if (line.text !== "" && !line.text.startsWith("#")) lines.push(line);
     }
-    const [name, what, ...rest] = lines;
-    if (name === undefined || what === undefined || lines.length < LEAST_LINES)
+    const [name, error, ...rest] = lines;
+    if (name === undefined || error === undefined || lines.length < LEAST_LINES)
       this.#fail(start, "a suppression has a name, a kind such as Memcheck:Leak, and frames, a line each");
-    const [, tools, kind] = /^([\w,]+):(\w+)$/.exec(what.text) ?? [];
-    if (tools === undefined) this.#fail(what, `no kind such as Memcheck:Leak: "${what.text}"`);
+    const [, tools, kind] = /^([\w,]+):(\w+)$/.exec(error.text) ?? [];
+    if (tools === undefined) this.#fail(error, `no kind such as Memcheck:Leak: "${error.text}"`);
     if (kind !== "Leak" || !tools.split(",").includes("Memcheck")) return undefined;
     const kinds = rest[0]?.text.startsWith("match-leak-kinds:") ? this.#kinds(rest.shift()!) : ALL_KINDS;
-    if (rest.length === 0) this.#fail(what, "no frames behind it");
+    if (rest.length === 0) this.#fail(error, "no frames behind it");
     return {
       name: name.text,
       reason: this.#reason(),
@@ -96,7 +96,7 @@ class Reader {
     if (kinds === "none") return new Set();
     return new Set(
       kinds.split(",").map((text) => {
-        const kind = LEAK_KINDS.find((known) => known === text.trim());
+        const kind = LEAK_KINDS.find((candidate) => candidate === text.trim());
         return kind ?? this.#fail(line, `"${text.trim()}" is none of ${LEAK_KINDS.join(", ")}, all`);
       }),
     );
@@ -123,7 +123,7 @@ class Reader {
     return `${this.#file}:${number}`;
   }
 
-  #fail(line: Line, what: string): never {
-    throw new UserError(`${this.#placeOf(line)}: ${what}`);
+  #fail(line: Line, fault: string): never {
+    throw new UserError(`${this.#placeOf(line)}: ${fault}`);
   }
 }

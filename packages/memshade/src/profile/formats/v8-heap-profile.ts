@@ -3,7 +3,7 @@ import type { SampleFrame, SampleProfile } from "../model/sample-profile.ts";
 import { exactAmount } from "./amounts.ts";
 import { jsonArray } from "./json-pieces.ts";
 
-/** A call in a tree whose root is no call; a stack is the way from the root to it. */
+/** Call in the tree. The path from the root, which is no call, is its stack. */
 interface Node {
   readonly id: number;
   readonly frame: number;
@@ -12,8 +12,8 @@ interface Node {
 }
 
 /**
- * A sampling heap profile of V8 (`.heapprofile`) with one of the profile's values: a tree of calls, and a sample per
- * stack in the order of the profile's.
+ * Writes a sampling heap profile of V8 (`.heapprofile`) for one value column: a tree of calls, and a sample per stack
+ * in the profile's order.
  *
  * @throws UserError if a sum is negative or above 2^53
  */
@@ -21,7 +21,7 @@ export function* writeHeapProfile(profile: SampleProfile, valueColumn: number): 
   const { stackPrefix, stackFrame, samples } = profile;
   const root: Node = { id: 1, frame: NONE, children: [], size: 0 };
   const nodes = new Map<number, Node>([[NONE, root]]);
-  /** Nodes are made for stacks with weight alone, from the root on. */
+  /** Creates nodes from the root on, and only for stacks with weight. */
   const nodeOf = (stack: number): Node => {
     const missing: number[] = [];
     let at = stack;
@@ -50,7 +50,7 @@ export function* writeHeapProfile(profile: SampleProfile, valueColumn: number): 
   yield "}\n";
 }
 
-/** A tree may be too deep for calls that go into it. */
+/** Writes the tree without recursion, because it may be deeper than the call stack allows. */
 function* treeOf({ frames }: SampleProfile, root: Node): Generator<string> {
   const open: { node: Node; written: number }[] = [{ node: root, written: 0 }];
   yield startOf(root, undefined);
@@ -72,7 +72,7 @@ function startOf({ id, size }: Node, frame: SampleFrame | undefined): string {
     functionName: frame === undefined ? "(root)" : frame.function,
     scriptId: "0",
     url: frame?.file ?? "",
-    // V8 counts both from 0, and has -1 where there is none.
+    // V8 counts both from 0, and uses -1 for unknown.
     lineNumber: (frame?.line || 0) - 1,
     columnNumber: (frame?.column || 0) - 1,
   };

@@ -1,12 +1,11 @@
-/** Levels that no profile or budget has: the reader of YAML goes down by a call and more for each. */
+/** Bound on the nesting, above any profile or budget: the YAML parser recurses for each level. */
 const MOST_LEVELS = 100;
 
-/** Quoted texts within a line, and brackets. */
 const MARKS = /"(?:[^"\\]|\\.)*"|'[^']*'|[[\]{}]/g;
-/** The indentation of a line, entries of lists within entries of lists included. */
+/** Indentation of a line, including the dashes of nested lists. */
 const INDENTATION = /^ *(?:[-?] +)*/;
 
-/** Whether YAML is nested more deeply than sensible, before a reader spends calls and memory on it. */
+/** Returns true if YAML is nested too deeply for the recursive parser. */
 export function isTooDeep(text: string): boolean {
   const columns: number[] = [];
   let brackets = 0;

@@ -1,4 +1,4 @@
-/** How the type of allocated blocks was found, the surest way first. */
+/** Evidence for the type of allocated blocks, the most reliable first. */
 export type BlockTypeRule =
   | "constructor"
   | "container"
@@ -9,14 +9,16 @@ export type BlockTypeRule =
   | "size";
 
 export interface BlockMember {
-  /** Members of members have names with dots; bit fields that share bytes are one, joined by commas. */
+  /**
+   * Name of the member. Nested members have dotted names; bit fields that share bytes are one member, joined by commas.
+   */
   readonly name: string;
   readonly type: string;
   readonly offset: number;
   readonly size: number;
 }
 
-/** What blocks hold: one struct, or several one behind the other. */
+/** Type of blocks: each block holds one struct, or an array of it. */
 export interface BlockType {
   readonly name: string;
   readonly size: number;

@@ -1,17 +1,16 @@
 import { type Check, flag, list, oneOf, optional, record, text } from "./check.ts";
 
-/** Figures of a profile, those together that the same causes make incomplete. */
+/** Figures of a profile, grouped by common causes of incompleteness. */
 export const FIGURES = [
-  // Of blocks: what was allocated, what was live at the peak and at the end, which of that is lost, how blocks lived.
+  // Figures of blocks: allocated, live at the peak, live at the end, lost, lifetimes.
   "allocated",
   "peak",
   "left",
   "lost",
   "lives",
-  // Accesses of blocks, and the blocks that had none.
   "accesses",
   "unused",
-  // Of the waste tool, the working set and garbage-collected objects.
+  // Figures of the waste tool, the working set and garbage-collected objects.
   "written",
   "dead",
   "lines",
@@ -30,14 +29,13 @@ export const BLOCK_FIGURES: readonly Figure[] = [
   "unused",
 ];
 
-/** Figures of a profile that are known to be no exact counts, and why. */
+/** Figures of a profile that are not exact counts, and the reason. */
 export interface Bound {
   readonly figures: readonly Figure[];
-  /** The true figures are at least what was counted, at most that, or either. */
+  /** Direction of the error: the true figures are at least the counted ones, at most those, or either. */
   readonly are: "least" | "most" | "either";
-  /** Those of single places alone: the whole is known. */
+  /** True if only figures of single sites are inexact and the total is exact. */
   readonly byPlace?: boolean | undefined;
-  /** Why, as the end of a sentence. */
   readonly because: string;
 }
 
@@ -50,12 +48,14 @@ export const boundList: Check<Bound[]> = list(
   }),
 );
 
-/** What a file has of them: nothing where there are none. */
 export function boundsMember(bounds: Bound[]): { bounds?: Bound[] } {
   return bounds.length === 0 ? {} : { bounds };
 }
 
-/** What only grows is at least what was counted where something was not seen; the rest may be more or less. */
+/**
+ * Returns the bounds of a run in which some events were not seen. Sums that only grow are at least the counted ones;
+ * other figures may be more or less.
+ */
 export function unseenBounds(because: string, figures: readonly Figure[] = FIGURES): Bound[] {
   const either: readonly Figure[] = ["left", "lost", "lives", "unused", "dead", "in-use"];
   return [
@@ -64,7 +64,7 @@ export function unseenBounds(because: string, figures: readonly Figure[] = FIGUR
   ].filter((bound) => bound.figures.length > 0);
 }
 
-/** Some of what belongs to a place may stand elsewhere. */
+/** Returns the bound for figures of which a part may be attributed to other sites. */
 export function placeBound(figures: readonly Figure[], because: string): Bound {
   return { figures, are: "least", byPlace: true, because };
 }

@@ -1,12 +1,15 @@
 import { UserError } from "../../ground/bytes/errors.ts";
 
 /**
- * Checks of parsed JSON. A check returns the value it was given, typed, or throws a UserError that names the
- * place (`heap.sites[3].stackId`) and what was expected there. Unknown keys are let through.
+ * Check of parsed JSON. A check returns its argument, typed, or throws a UserError with the position
+ * (`heap.sites[3].stackId`) and the expectation. Unknown keys are accepted.
  */
 export type Check<T> = (value: unknown) => T;
 
-/** What is wrong, and where. The place grows while the error passes the values around it: most files have none. */
+/**
+ * Error with the position and the fault. The position is extended while the error passes enclosing values, because most
+ * files are valid and need no positions.
+ */
 class Misfit extends UserError {
   readonly #place: string;
   readonly #fault: string;
@@ -17,19 +20,18 @@ class Misfit extends UserError {
     this.#fault = fault;
   }
 
-  /** The same as it is seen from around. */
   within(place: string): Misfit {
     const separator = this.#place === "" || this.#place.startsWith("[") ? "" : ".";
     return new Misfit(`${place}${separator}${this.#place}`, this.#fault);
   }
 }
 
-/** Says what is wrong with the value that is checked: `should be …`. */
+/** Throws an error about the checked value; `fault` reads `should be …`. */
 export function misfit(fault: string): never {
   throw new Misfit("", fault);
 }
 
-/** Checks a part of a value; `place` says where in it that is: a key, or `[3]`. */
+/** Checks a part of a value; `place` is its position: a key, or `[3]`. */
 export function part<T>(place: string, check: Check<T>, value: unknown): T {
   try {
     return check(value);
@@ -50,14 +52,13 @@ export const flag: Check<boolean> = (value) =>
 export const integer: Check<number> = (value) =>
   Number.isSafeInteger(value) ? (value as number) : fail("a whole number", value);
 
-/** A whole number from 0. */
 export const count: Check<number> = (value) =>
   Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : fail("a count", value);
 
 export const number: Check<number> = (value) =>
   Number.isFinite(value) ? (value as number) : fail("a number", value);
 
-/** Text that a pattern accepts; `expected` describes it for the message. */
+/** Checks text with a pattern; `expected` describes it for the message. */
 export function textLike(pattern: RegExp, expected: string): Check<string> {
   return (value) => (typeof value === "string" && pattern.test(value) ? value : fail(expected, value));
 }
@@ -90,7 +91,7 @@ export function list<T>(check: Check<T>): Check<T[]> {
   };
 }
 
-/** An object that has (at least) the given keys; a key that the type makes optional may be missing. */
+/** Checks an object that has (at least) the given keys; a key that the type makes optional may be missing. */
 export function record<T extends object>(
   checks: {
     [Key in keyof T]-?: Check<T[Key] | (object extends Pick<T, Key> ? undefined : never)>;
@@ -112,7 +113,6 @@ export function record<T extends object>(
   };
 }
 
-/** An object of plain values under any names. */
 export const settings: Check<Record<string, string | number | boolean>> = (value) => {
   const entries = record<object>({})(value);
   for (const [key, entry] of Object.entries(entries))
@@ -122,11 +122,11 @@ export const settings: Check<Record<string, string | number | boolean>> = (value
 };
 
 /**
- * The value in a JSON text that names its schema and version.
+ * Parses a JSON text that names its schema and version.
  *
- * @param what the text is not where the schema is another, as a predicate
+ * @param predicate text for the error about another schema, such as "does not describe …"
  */
-export function parseVersioned(json: string, schema: string, version: number, what: string): unknown {
+export function parseVersioned(json: string, schema: string, version: number, predicate: string): unknown {
   let value: unknown;
   try {
     value = JSON.parse(json);
@@ -135,7 +135,7 @@ export function parseVersioned(json: string, schema: string, version: number, wh
   }
   const header = value as { schema?: unknown; version?: unknown } | null;
   if (typeof header !== "object" || header === null || header.schema !== schema)
-    throw new UserError(`it ${what} (its schema is not "${schema}")`);
+    throw new UserError(`it ${predicate} (its schema is not "${schema}")`);
   if (header.version !== version)
     throw new UserError(
       `it has version ${JSON.stringify(header.version)}, this memshade reads version ${version}`,
@@ -143,7 +143,7 @@ export function parseVersioned(json: string, schema: string, version: number, wh
   return value;
 }
 
-/** A value as JSON has it; undefined for what JSON has not. */
+/** Returns a value as JSON; undefined for values that JSON lacks. */
 export function shown(value: unknown): string | undefined {
   return JSON.stringify(value, (_key, each: unknown) => (typeof each === "bigint" ? String(each) : each));
 }

@@ -1,12 +1,12 @@
-/** Bytes before what the program keeps in an AssemblyScript object: two links of the collector, the class, and the size. */
+/** Size of an AssemblyScript object's header: two links of the collector, the class, and the size. */
 const ASSEMBLYSCRIPT_HEADER_BYTES = 16;
 
-/** Whether the functions of an allocator are those of AssemblyScript, whose objects a collector frees. */
+/** Returns true for AssemblyScript's allocator, whose objects a collector frees. */
 export function areCollected(functions: readonly { readonly role: string }[]): boolean {
   return functions.some(({ role }) => role.startsWith("as_"));
 }
 
-/** Bytes at the beginning of each block that the language's runtime keeps for itself. */
+/** Returns the bytes at the start of each block that the language's runtime uses. */
 export function headerBytes(functions: readonly { readonly role: string }[]): number {
   return areCollected(functions) ? ASSEMBLYSCRIPT_HEADER_BYTES : 0;
 }

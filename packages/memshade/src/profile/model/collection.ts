@@ -1,16 +1,18 @@
-/** Blocks that the host gave back when its collector had found the objects that stood for them: in a `FinalizationRegistry`'s callback. */
+/**
+ * Blocks freed by the host in a `FinalizationRegistry` callback, after its collector found their wrapper objects
+ * unreachable.
+ */
 export interface BlockCollection {
   blocks: number;
   bytes: number;
-  /** Sum of their lifetimes, by the clock of the run. */
+  /** Sum of their lifetimes, in units of the run's clock. */
   lifetime: number;
 }
 
-/** Adds two collections. */
-export function addCollection(one: BlockCollection, other: BlockCollection): BlockCollection {
+export function addCollection(a: BlockCollection, b: BlockCollection): BlockCollection {
   return {
-    blocks: one.blocks + other.blocks,
-    bytes: one.bytes + other.bytes,
-    lifetime: one.lifetime + other.lifetime,
+    blocks: a.blocks + b.blocks,
+    bytes: a.bytes + b.bytes,
+    lifetime: a.lifetime + b.lifetime,
   };
 }

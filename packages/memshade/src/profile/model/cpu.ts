@@ -3,8 +3,8 @@ import { type Check, count, integer, list, number, oneOf, parseVersioned, record
 import type { SampleProfile } from "./sample-profile.ts";
 
 /**
- * Call paths of a native program that were taken at intervals of CPU time: `cpu.json`, version 1. Places in code are numbers of sites, as in
- * the heap profile of the same run; `run.json` says which module has which.
+ * Call paths of a native program, sampled at intervals of CPU time: `cpu.json`, version 1. A code position is a site
+ * number, as in the heap profile of the same run. `run.json` maps site numbers to modules.
  */
 export const CPU_FILE = "cpu.json";
 export const CPU_SCHEMA = "memshade-cpu";
@@ -13,31 +13,31 @@ export const CPU_VERSION = 1;
 export interface CpuSamples {
   schema: typeof CPU_SCHEMA;
   version: typeof CPU_VERSION;
-  /** Samples per second of CPU time, of each thread. */
   hz: number;
-  /** In the order of their first samples. */
   threads: CpuThread[];
-  /** Call paths as a tree: callers stand before what they call. `caller` is −1 for outermost frames, and `site` the place in code. */
+  /**
+   * Call paths as a tree in which callers precede callees. `caller` is −1 for outermost frames; `site` is the code
+   * position.
+   */
   stacks: { caller: number[]; site: number[] };
   /**
-   * A row per sample, in the order of time: milliseconds since the program began, indices of thread and stack (−1: it has none), and how
-   * many periods of CPU time it stands for: its own, and those of the lost ones before it.
+   * Row per sample, in the order of time. `ms` counts from the program's start; `stack` is −1 for a sample without a
+   * stack. `periods` is the number of CPU-time periods of the sample: its own, and those of the lost samples before it.
    */
   samples: { ms: number[]; thread: number[]; stack: number[]; periods: number[] };
-  /** Samples that were due and not taken: the signal was kept off, or there was no room. */
+  /** Samples that were due and not taken, because the signal was blocked or there was no room. */
   lost: number;
-  /** Samples that fell into memshade's own code inside the program, and are in no row. */
+  /** Samples in memshade's own code inside the program; they have no row. */
   own: number;
-  /** Rows whose stack ends early, where nothing led on or it was too deep. */
+  /** Rows whose stack is truncated, because unwinding failed or the stack was too deep. */
   endedEarly: number;
-  /** Sentences: what the rows do not tell. */
+  /** Sentences about facts that the rows do not cover. */
   notTracked: string[];
 }
 
 interface CpuThread {
-  /** As the kernel counts threads. */
   id: number;
-  /** Its name when its last sample was taken. */
+  /** Name at the time of the last sample. */
   name: string;
 }
 
@@ -45,18 +45,15 @@ interface CpuThread {
 export interface CpuProfile {
   readonly program: string;
   readonly command: readonly string[];
-  /** Samples per second of CPU time, of each thread. */
   readonly hz: number;
-  /** Value types: samples, each with those before it that were lost, and the nanoseconds of CPU time that they stand for. */
+  /** Value types: samples, including the lost ones before each, and their CPU time in nanoseconds. */
   readonly samples: SampleProfile;
   readonly lost: number;
   readonly own: number;
   readonly endedEarly: number;
-  /** Sentences. */
   readonly notTracked: readonly string[];
 }
 
-/** Index of the value types. */
 export const CPU_VALUES = { samples: 0, nanoseconds: 1 } as const;
 
 const file: Check<CpuSamples> = record<CpuSamples>({
@@ -78,9 +75,9 @@ const file: Check<CpuSamples> = record<CpuSamples>({
 });
 
 /**
- * The samples that the text of a `cpu.json` describes.
+ * Parses and checks the text of a `cpu.json`.
  *
- * @throws UserError saying what is wrong in one line, without the file's name
+ * @throws UserError with the mistake in one line, without the file's name
  */
 export function readCpuSamples(json: string): CpuSamples {
   const checked = file(

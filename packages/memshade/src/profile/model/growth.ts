@@ -1,32 +1,33 @@
-/** Blocks that came out of others as these grew. A chain is a block and those whose contents were copied into it, one after the other. */
+/**
+ * Growth of blocks by copying. A chain is a block and the larger blocks into which its contents were copied, one after
+ * the other.
+ */
 export interface BlockGrowth {
   chains: number;
-  /** How often contents were copied to a larger block, in all chains together. */
+  /** Number of copies to a larger block, in all chains together. */
   copies: number;
   copiedBytes: number;
-  /** Of one chain. */
   mostCopies: number;
-  /** Sizes of the blocks at the ends of chains. */
+  /** Total size of the last blocks of chains. */
   finalBytes: number;
-  /** Of those, up to the last byte that was accessed or copied. */
+  /** Used part of `finalBytes`: the bytes up to the last one that was accessed or copied. */
   usedBytes: number;
-  /** Size of the largest block at the end of a chain. */
+  /** Size of the largest last block of a chain. */
   largestFinal: number;
   /**
-   * Blocks that realloc made larger where they were, how often in all, and what they used in the end; absent where there are none.
-   * They are chains only if something was copied too.
+   * Blocks that realloc enlarged in place, the number of these steps, and the bytes used at the end; absent if there
+   * are none. Such blocks are chains only if their contents were also copied.
    */
   steppedChains?: number | undefined;
   steps?: number | undefined;
   steppedBytes?: number | undefined;
 }
 
-/** How much of its large blocks was used: of those that were accessed, and did not go on in a larger one. */
+/** Use of large blocks: of blocks that were accessed and did not grow into a larger one. */
 export interface BlockCapacity {
   blocks: number;
-  /** Their sizes. */
   bytes: number;
-  /** Behind the last byte that was accessed or copied. */
+  /** Bytes after the last one that was accessed or copied. */
   unusedBytes: number;
 }
 
@@ -42,28 +43,27 @@ export const NO_GROWTH: BlockGrowth = {
 
 export const NO_CAPACITY: BlockCapacity = { blocks: 0, bytes: 0, unusedBytes: 0 };
 
-/** Both together. */
-export function addGrowth(one: BlockGrowth, other: BlockGrowth): BlockGrowth {
+export function addGrowth(a: BlockGrowth, b: BlockGrowth): BlockGrowth {
   return {
-    chains: one.chains + other.chains,
-    copies: one.copies + other.copies,
-    copiedBytes: one.copiedBytes + other.copiedBytes,
-    mostCopies: Math.max(one.mostCopies, other.mostCopies),
-    finalBytes: one.finalBytes + other.finalBytes,
-    usedBytes: one.usedBytes + other.usedBytes,
-    largestFinal: Math.max(one.largestFinal, other.largestFinal),
-    ...(one.steps === undefined && other.steps === undefined ? {} : addSteps(one, other)),
+    chains: a.chains + b.chains,
+    copies: a.copies + b.copies,
+    copiedBytes: a.copiedBytes + b.copiedBytes,
+    mostCopies: Math.max(a.mostCopies, b.mostCopies),
+    finalBytes: a.finalBytes + b.finalBytes,
+    usedBytes: a.usedBytes + b.usedBytes,
+    largestFinal: Math.max(a.largestFinal, b.largestFinal),
+    ...(a.steps === undefined && b.steps === undefined ? {} : addSteps(a, b)),
   };
 }
 
 function addSteps(
-  one: BlockGrowth,
+  a: BlockGrowth,
   other: BlockGrowth,
 ): Pick<BlockGrowth, "steppedChains" | "steps" | "steppedBytes"> {
   return {
-    steppedChains: (one.steppedChains ?? 0) + (other.steppedChains ?? 0),
-    steps: stepsOf(one) + stepsOf(other),
-    steppedBytes: (one.steppedBytes ?? 0) + (other.steppedBytes ?? 0),
+    steppedChains: (a.steppedChains ?? 0) + (other.steppedChains ?? 0),
+    steps: stepsOf(a) + stepsOf(other),
+    steppedBytes: (a.steppedBytes ?? 0) + (other.steppedBytes ?? 0),
   };
 }
 
@@ -71,11 +71,10 @@ export function stepsOf({ steps = 0 }: BlockGrowth): number {
   return steps;
 }
 
-/** Both together. */
-export function addCapacity(one: BlockCapacity, other: BlockCapacity): BlockCapacity {
+export function addCapacity(a: BlockCapacity, b: BlockCapacity): BlockCapacity {
   return {
-    blocks: one.blocks + other.blocks,
-    bytes: one.bytes + other.bytes,
-    unusedBytes: one.unusedBytes + other.unusedBytes,
+    blocks: a.blocks + b.blocks,
+    bytes: a.bytes + b.bytes,
+    unusedBytes: a.unusedBytes + b.unusedBytes,
   };
 }

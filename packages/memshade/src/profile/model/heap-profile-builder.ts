@@ -25,7 +25,7 @@ import { StackTree } from "./memprof/stack-tree.ts";
 import type { Mib } from "./mib.ts";
 import type { RunSite } from "./run.ts";
 
-/** Collects the rows of a heap profile, equal ones once; `build` freezes them into columns. */
+/** Collects the rows of a heap profile and deduplicates them; `build` freezes them into columns. */
 export class HeapProfileBuilder {
   readonly #description: ProfileDescription;
   readonly #modules: readonly ProfileModule[];
@@ -35,9 +35,8 @@ export class HeapProfileBuilder {
     IndexIntoFunctionTable
   >(({ module, wasmIndex, name }) => `${module} ${wasmIndex} ${name}`);
   readonly #frames = new Interner<FrameRow, IndexIntoFrameTable>((row) => Object.values(row).join(" "));
-  /** Its number 0 is the empty stack, so that others are one more than their row in the table. */
+  /** Stacks as a tree. Number 0 is the empty stack, so a stack's number is its table row plus 1. */
   readonly #stacks: StackTree;
-  /** Columns of the contexts, longer than these are. */
   #stackIds = new BigUint64Array(16);
   #stackRows = new Int32Array(16);
   #contextCount = 0;
@@ -45,7 +44,7 @@ export class HeapProfileBuilder {
   readonly #sites: (RunSite | undefined)[] = [];
   readonly #frameOf = new Map<ResolvedFrame, IndexIntoFrameTable>();
 
-  /** @param mostStacks how many stacks there will be at most, where that is known */
+  /** @param mostStacks upper bound of the number of stacks, if known */
   constructor(description: ProfileDescription, modules: readonly ProfileModule[], mostStacks?: number) {
     this.#description = description;
     this.#modules = modules;
@@ -53,8 +52,8 @@ export class HeapProfileBuilder {
   }
 
   /**
-   * Adds one context. `frames` is its call stack, innermost first. Every context of a profile has a
-   * `site`, or none has. Passing the same object for the same frame is fastest.
+   * Adds one context. `frames` is its call stack, innermost first. Either all contexts of a profile have a `site`, or
+   * none has. Reusing the same object for equal frames is fastest.
    */
   addContext(
     stackId: bigint,
@@ -69,12 +68,15 @@ export class HeapProfileBuilder {
     this.#sites.push(site);
   }
 
-  /** The stack of a frame that is called by another stack; 0 is the empty one. */
+  /** Returns the stack of a frame called from another stack; 0 is the empty stack. */
   child(stack: number, frame: ResolvedFrame): number {
     return this.#stacks.child(stack, this.#internFrame(frame));
   }
 
-  /** Adds the call stack of a context alone, for all contexts of the profile: their blocks are given to `build`. */
+  /**
+   * Adds the call stack of a context without its block. All contexts must be added in this way, and `build` then
+   * receives the blocks.
+   */
   addStack(stackId: bigint, stack: number): void {
     const row = this.#contextCount++;
     if (row === this.#stackRows.length) {
@@ -89,9 +91,9 @@ export class HeapProfileBuilder {
   }
 
   /**
-   * The builder is used up.
+   * Freezes the rows into tables. The builder is consumed.
    *
-   * @param mibs of contexts that were added without their blocks
+   * @param mibs blocks of contexts that were added without them
    */
   build(mibs?: MibColumns): HeapProfile {
     return Object.freeze({
@@ -106,8 +108,8 @@ export class HeapProfileBuilder {
   }
 
   #internFrame(frame: ResolvedFrame): IndexIntoFrameTable {
-    const known = this.#frameOf.get(frame);
-    if (known !== undefined) return known;
+    const existing = this.#frameOf.get(frame);
+    if (existing !== undefined) return existing;
     const index = this.#internNewFrame(frame);
     this.#frameOf.set(frame, index);
     return index;
@@ -171,7 +173,7 @@ export class HeapProfileBuilder {
   #buildStacks(): StackTable {
     this.#stacks.seal();
     const { length, parent, frame } = this.#stacks.view();
-    // Where they stand: there may be millions.
+    // The columns are changed in place, because there may be millions of rows.
     const prefix = new Int32Array(parent.buffer, 4, length - 1);
     for (let row = 0; row < prefix.length; row++) prefix[row]! -= 1;
     return {
@@ -238,7 +240,7 @@ function indexColumn<Row, Value extends number>(
   rows: ArrayLike<Row>,
   indexOf: (row: Row) => number,
 ): Column<Value> {
-  // `Int32Array.from` makes an array of objects first.
+  // `Int32Array.from` would first create an array of objects.
   const indices = new Int32Array(rows.length);
   for (let row = 0; row < indices.length; row++) indices[row] = indexOf(rows[row]!);
   return asColumn(indices);
@@ -260,8 +262,8 @@ class Interner<Value, Index extends number> {
 
   intern(value: Value): Index {
     const key = this.#keyOf(value);
-    const known = this.#indices.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#indices.get(key);
+    if (existing !== undefined) return existing;
     const index = this.rows.length as Index;
     this.rows.push(value);
     this.#indices.set(key, index);

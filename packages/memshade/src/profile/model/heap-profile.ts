@@ -45,77 +45,73 @@ export interface HeapProfile {
   readonly frames: FrameTable;
   readonly stacks: StackTable;
   readonly contexts: ContextTable;
-  /** The heap over time, of instances; absent where nobody recorded it. */
+  /** Heap over time; present if the run recorded it. */
   readonly overTime?: HeapIntervals | undefined;
 }
 
-/** What is known about the profile as a whole. */
 export interface ProfileDescription {
-  /** About how much memory the profiler took. */
   readonly presence?: Presence | undefined;
   readonly program?: string | undefined;
   readonly command?: readonly string[] | undefined;
-  /** Child processes with runs of their own. */
   readonly children?: readonly RunChild[] | undefined;
-  /** Version of memshade that recorded the run. */
   readonly recordedBy?: string | undefined;
   readonly end?: RunEnd | undefined;
   readonly clock: Clock;
   readonly counters?: CounterMode | undefined;
-  /** The host said exactly what it reads: a block that nobody read was read by nobody. */
+  /** True if the host declared exactly what it reads, so that a block without reads is certainly unread. */
   readonly knownHost?: boolean | undefined;
   readonly granuleBytes: number;
   readonly rawVersion: number;
-  /** Totals counted while the program ran, as far as somebody counted them; absent for a raw file without its run. */
+  /** Totals counted during the run; absent for a raw file without its run. */
   readonly totals?: ProfileTotals | undefined;
-  /** Who called the modules, where somebody asked. */
+  /** Callers of the modules in the host, if they were recorded. */
   readonly host?: Omit<RunHost, "frames" | "start"> | undefined;
-  /** Sentences: everything the profile does not cover. */
   readonly notTracked: readonly string[];
-  /** Where counters of granules stop at a number, for each block: this number. */
+  /** Limit at which the granule counters of a block saturate, if there is one. */
   readonly counterLimit?: number | undefined;
-  /** What was taken out of the fields of lost blocks, by suppression; absent where nobody asked. */
+  /** Blocks removed from the fields of lost blocks, by suppression; absent if no suppressions were applied. */
   readonly suppressed?: readonly Suppressed[] | undefined;
-  /** Fields of the blocks that the file did not have: they are 0 and mean nothing. */
+  /** Block fields that the file lacks: their columns are 0 and have no meaning. */
   readonly unknownFields?: readonly (keyof Mib)[] | undefined;
-  /** The same of what stands beside the blocks. */
   readonly unknownSiteFields?: readonly SiteField[] | undefined;
-  /** The tool whose file it comes from, where that is another one: "DHAT". */
+  /** Name of the tool that wrote the file, such as "DHAT"; absent for memshade's own profiles. */
   readonly importedFrom?: string | undefined;
 }
 
-/** What was counted of the whole heap; what another tool's profile did not record is absent. */
+/** Totals of the whole heap; those that another tool did not record are absent. */
 export type ProfileTotals = {
   readonly [Key in keyof Omit<RunHeap, "sites" | "notTracked">]?: RunHeap[Key] | undefined;
 };
 
-/** What is known of a module's code: functions and lines, or functions alone, as far as its file has them. */
+/** Debug information of a module's code: functions and lines, functions only, or none. */
 export type ModuleKnowledge = "lines" | "functions" | "nothing";
 
 export interface ProfileModule {
   readonly name: string;
   readonly path?: string | undefined;
-  /** The script that compiled it, where no file is known to have it. */
+  /** Script that compiled the module, if no file is known to contain it. */
   readonly script?: string | undefined;
   /** Hexadecimal; empty if the module has none. */
   readonly buildId: string;
-  /** The PC of the module's first code byte. */
+  /** PC of the module's first code byte. */
   readonly start: bigint;
   readonly end: bigint;
   readonly instances?: number | undefined;
   readonly bytes?: number | undefined;
-  /** Who made its instances, and how many of them are kept; absent where that is not known. */
+  /** Code that created the instances, and how many of them are kept; absent if unknown. */
   readonly instancesBy?: readonly RunInstances[] | undefined;
-  /** Bytes of its stack that its host has taken and not given back; absent: none are known. */
+  /** Bytes of the module's stack that its host took and never gave back; absent if none are known. */
   readonly stackTakes?: readonly RunStackTakes[] | undefined;
-  /** Some functions that it exports, where no file is known to have it. */
+  /** Some functions that the module exports, if no file is known to contain it. */
   readonly exports?: readonly string[] | undefined;
   readonly allocator?: RunAllocator | undefined;
-  /** Of an object of a native program that memshade recorded: its address there of what `start` is the PC of. */
+  /**
+   * Address within the object that corresponds to the PC `start`; only for objects of native programs recorded by
+   * memshade.
+   */
   readonly objectAddress?: number | undefined;
-  /** It ran without code that counts accesses, where others had that. */
+  /** True if the module ran without access counting although other modules had it. */
   readonly isUncounted?: boolean | undefined;
-  /** Of modules of native programs. */
   readonly knows?: ModuleKnowledge | undefined;
 }
 
@@ -123,8 +119,7 @@ export interface FunctionTable {
   readonly length: number;
   readonly module: Column<IndexIntoModuleTable | None>;
   /**
-   * Index in the original module; of a function without a name in an object of a native program, the address where it begins; -1 where it
-   * is not known.
+   * Index in the original module. For an unnamed function of a native object it is the start address. -1 if unknown.
    */
   readonly wasmIndex: Int32Array;
   readonly name: Column<IndexIntoStringTable | None>;
@@ -133,31 +128,38 @@ export interface FunctionTable {
 export interface FrameTable {
   readonly length: number;
   readonly function: Column<IndexIntoFunctionTable>;
-  /** Of the call, in the module's code section; the PC itself for a frame outside all modules. */
+  /** Offset of the call in the module's code section; for a frame outside all modules, the PC itself. */
   readonly offset: Float64Array;
   readonly file: Column<IndexIntoStringTable | None>;
-  /** From 1; 0 where it is not known. */
   readonly line: Uint32Array;
   readonly column: Uint32Array;
-  /** First line of the function, 0 where it is not known. Absent: nobody asked. */
+  /** First line of the function; 0 if unknown. Absent if it was not requested. */
   readonly startLine?: Uint32Array | undefined;
-  /** 1 if the frame's function was inlined into the next outer frame. */
+  /** Value 1 if the frame's function was inlined into the next outer frame. */
   readonly inlined: Uint8Array;
-  /** 1 if its function is declared to give memory of no type in particular to whoever says how much. Absent: there are none. */
+  /** Value 1 if the function is declared to return untyped memory of a requested size. Absent if no function is. */
   readonly handsOutMemory?: Uint8Array | undefined;
-  /** 1 if the line is that of the nearest earlier place in the function: this one has none. Absent: there are none. */
+  /**
+   * Value 1 if the line is that of the nearest earlier position in the function, because this one has none. Absent if
+   * no line is.
+   */
   readonly approximate?: Uint8Array | undefined;
-  /** 1 if the host called this function directly: the frame stands for the call, not for a place in it. */
+  /**
+   * Value 1 if the host called this function directly: the frame represents the call, not a position in the function.
+   */
   readonly fromHost: Uint8Array;
-  /** What code of the host a frame is of; undefined for those of modules. Absent: it has none. */
+  /** Kind of the frame's host code; undefined for frames of modules. Absent if there are no host frames. */
   readonly host?: readonly (HostCode | undefined)[] | undefined;
-  /** What library a frame's code is of, in words; undefined for the program's own. Absent: nobody asked. */
+  /**
+   * Name of the library that the frame's code belongs to; undefined for the program's own code. Absent if libraries
+   * were not determined.
+   */
   readonly library?: readonly (string | undefined)[] | undefined;
 }
 
 /**
- * Call stacks as a tree: a stack is a frame called by a shorter stack. Callers stand before what they
- * call, so `prefix[stack] < stack`.
+ * Call stacks as a tree: a stack is a frame called from a shorter stack. Callers precede callees, so `prefix[stack] <
+ * stack`.
  */
 export interface StackTable {
   readonly length: number;
@@ -165,26 +167,29 @@ export interface StackTable {
   readonly frame: Column<IndexIntoFrameTable>;
 }
 
-/** One row per allocation context: a full call path to an allocation. */
+/** Contexts, a row each: full call paths to an allocation. */
 export interface ContextTable {
   readonly length: number;
   readonly stackId: BigUint64Array;
-  /** The innermost frame's row; none where no call path was recorded. */
+  /** Row of the innermost frame; `NONE` if no call path was recorded. */
   readonly stack: Column<IndexIntoStackTable | None>;
-  /** The row of the frame that names the context's site; absent: the innermost one. */
+  /** Row of the frame that names the context's site; absent if that is always the innermost one. */
   readonly siteStack?: Column<IndexIntoStackTable | None> | undefined;
-  /** 1 where part of the figures was spread by estimate over callers; absent: all of them were counted. */
+  /** Value 1 if part of the figures was attributed to callers by estimate; absent if all figures were counted. */
   readonly isEstimated?: Uint8Array | undefined;
-  /** How far estimates may be off; absent: no figures are, or the profile does not tell. */
+  /** Variances of estimates; absent if nothing is estimated or the profile has none. */
   readonly variances?: EstimateVariances | undefined;
-  /** Of contexts with variances: those with one number are estimated by the same calls that were asked, and so are off together. */
+  /**
+   * Sample groups of contexts with variances. Contexts of one group are estimated from the same sampled calls, so their
+   * errors are correlated.
+   */
   readonly samples?: Int32Array | undefined;
   readonly mibs: MibColumns;
-  /** What the run counted beside the MIB; absent for a raw file without its run. */
+  /** Run's counts beyond the MIB; absent for a raw file without its run. */
   readonly site?: SiteColumns | undefined;
 }
 
-/** Variances of figures that were spread by estimate, squares of their unit per context, by field; 0 where they were counted. */
+/** Variances of estimated figures by field: the squared unit per context, 0 for counted figures. */
 export type EstimateVariances = { readonly [field: string]: Float64Array };
 
 export type SiteField = Exclude<
@@ -192,31 +197,32 @@ export type SiteField = Exclude<
   "stackId" | "temporary" | "stage" | "entries" | "growth" | "capacity" | "keptAfterUse" | "collected"
 >;
 
-/** The fields of {@link RunSite}, one column each. */
 export type SiteColumns = { readonly [Field in SiteField]: Float64Array } & {
-  /** Absent if the run did not count them. */
   readonly temporary?: Float64Array | undefined;
-  /** `RunSite.stage`, 0 where all were asked; absent if no context has one. */
+  /** Column of `RunSite.stage`, 0 for fully sampled contexts; absent if no context has a stage. */
   readonly stage?: Uint8Array | undefined;
-  /** `RunSite.entries`, 0 where all were asked; absent if no context has one. */
+  /** Column of `RunSite.entries`, 0 for fully sampled contexts; absent if no context has entries. */
   readonly entries?: Float64Array | undefined;
-  /** Undefined for contexts of which no block grew. */
   readonly growth: readonly (BlockGrowth | undefined)[];
-  /** Undefined for contexts without large blocks that were used. */
   readonly capacity: readonly (BlockCapacity | undefined)[];
-  /** Undefined for contexts of which no block was followed to its last access. */
+  /** Drag; undefined for contexts without a block that was followed to its last access. */
   readonly keptAfterUse: readonly (BlockDrag | undefined)[];
-  /** Undefined for contexts of which the host's collector gave back none; absent where it gave back none at all. */
+  /**
+   * Blocks freed through the host's collector; undefined for contexts without such blocks, absent if there are none at
+   * all.
+   */
   readonly collected?: readonly (BlockCollection | undefined)[] | undefined;
-  /** Live blocks that suppressions took out of the fields of lost blocks, and their bytes; absent without suppressions. */
+  /**
+   * Live blocks that suppressions removed from the fields of lost blocks, and their bytes; absent without suppressions.
+   */
   readonly suppressedBlocks?: Float64Array | undefined;
   readonly suppressedBytes?: Float64Array | undefined;
-  /** Bytes that were read from the blocks, and written to them, where a profile has those in place of accesses. */
+  /** Bytes read from the blocks and written to them, for profiles that have these instead of accesses. */
   readonly readBytes?: Float64Array | undefined;
   readonly writtenBytes?: Float64Array | undefined;
 };
 
-/** What is known of the live blocks of each kind: their bytes, how many they are, and further fields. */
+/** Fields of live blocks by kind: bytes, number of blocks, and further fields. */
 export const REACH_OF_KIND = {
   definite: [
     ...(["lostBytes", "lostBlocks", "behindLostBytes", "behindLostBlocks"] as const),
@@ -249,12 +255,11 @@ export const SITE_FIELDS: readonly SiteField[] = [
 ];
 
 /**
- * Code that has called a module: a script, one that some tool has made to connect them ("glue: Emscripten"), or what stands for
- * frames that nobody asked for or that are not known.
+ * Kind of host code that called a module: a script, generated glue code of a tool ("glue: Emscripten"), frames that
+ * were not requested, or unknown frames.
  */
 export type HostCode = "script" | `glue: ${string}` | "left-out" | "unknown";
 
-/** A place in the program, as a symbolizer finds it for a PC. */
 export interface ResolvedFrame {
   readonly module?: IndexIntoModuleTable | undefined;
   readonly wasmIndex?: number | undefined;
@@ -263,36 +268,31 @@ export interface ResolvedFrame {
   readonly file?: string | undefined;
   readonly line?: number | undefined;
   readonly column?: number | undefined;
-  /** First line of the function. */
   readonly startLine?: number | undefined;
   readonly inlined?: boolean | undefined;
-  /** Its function is declared to give memory of no type in particular to whoever says how much. */
   readonly handsOutMemory?: boolean | undefined;
-  /** The line is that of the nearest earlier place in the function: this one has none. */
   readonly approximate?: boolean | undefined;
   readonly fromHost?: boolean | undefined;
   readonly host?: HostCode | undefined;
 }
 
-/** The frames at a PC, innermost first: several where functions were inlined there, at least one. */
+/** Returns the frames at a PC, innermost first: at least one, several if functions were inlined there. */
 export type Symbolizer = (pc: bigint) => readonly ResolvedFrame[];
 
-/** The MIBs of many contexts, one typed array per field. */
 export type MibColumns = {
   readonly [Field in U32Field]: Uint32Array;
 } & {
   readonly [Field in U64Field]: BigUint64Array;
 } & {
-  /** Accesses per 8-byte granule, where the profile has them. */
+  /** Accesses per 8-byte granule, if the profile has them. */
   readonly histogram: readonly (readonly bigint[] | undefined)[];
 };
 
-/** Sums that reports show. */
 const TOTALS = MIB_FIELDS.filter(({ name }) =>
   ["allocCount", "totalSize", "totalAccessCount", "totalLifetime"].includes(name),
 );
 
-/** Collects MIBs in columns: as objects they would take several times as much memory. */
+/** Collects MIBs in columns, because objects would take several times the memory. */
 export class GrowingMibColumns {
   #length = 0;
   #capacity = 16;
@@ -306,12 +306,14 @@ export class GrowingMibColumns {
     this.#histograms.push(mib.histogram);
   }
 
-  /** Puts the blocks of one more MIB into a row. @returns false, and does nothing, where a total would not fit into its field */
+  /** Merges a MIB into a row. @returns false, without a change, if a total would overflow its field */
   combine(row: number, mib: Mib): boolean {
-    const known = this.#at(row);
-    if (TOTALS.some(({ name, bytes }) => BigInt(known[name]) + BigInt(mib[name]) >= 1n << BigInt(8 * bytes)))
+    const existing = this.#at(row);
+    if (
+      TOTALS.some(({ name, bytes }) => BigInt(existing[name]) + BigInt(mib[name]) >= 1n << BigInt(8 * bytes))
+    )
       return false;
-    const both = combineMibs(known, mib);
+    const both = combineMibs(existing, mib);
     for (const [index, { name }] of MIB_FIELDS.entries()) this.#columns[index]![row] = both[name];
     this.#histograms[row] = both.histogram;
     return true;
@@ -340,7 +342,7 @@ export class GrowingMibColumns {
   }
 }
 
-/** A column of either kind: which of them, a field says. */
+/** Column of either element type; the field determines which. */
 interface AnyColumn {
   [row: number]: number | bigint;
   set(values: AnyColumn): void;
@@ -351,7 +353,6 @@ function newColumn(bytes: 4 | 8, length: number): AnyColumn {
   return (bytes === 4 ? new Uint32Array(length) : new BigUint64Array(length)) as unknown as AnyColumn;
 }
 
-/** One row of the columns as a MIB. */
 export function mibAt(columns: MibColumns, row: number): Mib {
   const mib = Object.fromEntries(MIB_FIELDS.map(({ name }) => [name, columns[name][row]])) as unknown as Mib;
   const histogram = columns.histogram[row];

@@ -1,7 +1,10 @@
 import type { HostCode } from "./heap-profile.ts";
 import type { RunHostFrame } from "./run.ts";
 
-/** A frame of the host as people know it: where and under what name it was written. Line and column are there if the file is. */
+/**
+ * Frame of the host as its author knows it: with the source's name and position. Line and column are present if the
+ * file is.
+ */
 export interface NamedHostFrame {
   name: string;
   file?: string | undefined;

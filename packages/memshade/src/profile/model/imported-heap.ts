@@ -8,82 +8,76 @@ import { MIB_FIELDS, zeroMib } from "./mib-fields.ts";
 import { REACH_FIELDS } from "./reach-fields.ts";
 import { type Clock, emptySite, type RunEnd, type RunSite } from "./run.ts";
 
-/** Blocks and their bytes. */
 export interface ImportedBlocks {
-  /** Undefined where the tool has recorded bytes alone. */
+  /** Number of blocks; undefined if the tool recorded only bytes. */
   readonly blocks: number | undefined;
   readonly bytes: number;
 }
 
-/** What another tool's file says of one call path. What one path has, all paths of the profile have. */
+/** Figures of one call path in another tool's file. All paths of a profile have the same members. */
 export interface ImportedContext {
-  /** Innermost first. */
   readonly frames: readonly ResolvedFrame[];
   readonly allocated?: ImportedBlocks | undefined;
-  /** Smallest and largest block. */
   readonly sizes?: { readonly least: number; readonly most: number } | undefined;
-  /** Of all blocks, in units of the profile's clock. */
+  /** Sum over all blocks, in units of the profile's clock. */
   readonly totalLifetime?: number | undefined;
-  /** When the heap was largest. */
   readonly peak?: ImportedBlocks | undefined;
-  /** At the end. */
   readonly live?: ImportedBlocks | undefined;
-  /** Blocks that were freed at once. */
   readonly temporary?: number | undefined;
-  /** Bytes that were read from the blocks, and written to them. */
+  /** Bytes read from the blocks, and written to them. */
   readonly accessed?: { readonly read: number; readonly written: number } | undefined;
 }
 
-/** A part of an object, as the process that was recorded had it mapped. */
+/** Mapped part of an object in the recorded process. */
 export interface MappedPart {
   readonly path: string;
   readonly buildId: string;
   readonly start: bigint;
-  /** Of what is mapped, in the object's file. */
+  /** Offset of the mapped part in the object's file. */
   readonly fileOffset: bigint;
 }
 
 /**
- * Tells what is at an address of the process, innermost first; undefined where no more is known than the address.
- * Frames have no module: whoever asks knows it.
+ * Resolves an address of the process to frames, innermost first; undefined if nothing but the address is known. Frames
+ * have no module: the caller adds it.
  */
 export type PlaceNames = (part: MappedPart, address: bigint) => readonly ResolvedFrame[] | undefined;
 
-/** A profile as another tool wrote it. */
 export interface ImportedHeap {
   readonly contexts: readonly ImportedContext[];
   readonly modules?: readonly ProfileModule[] | undefined;
   readonly program?: string | undefined;
   readonly command?: readonly string[] | undefined;
   readonly clock: Clock;
-  /** Of the whole heap; where the contexts say it, the sum of theirs otherwise. */
+  /** Peak of the whole heap; by default the sum of the contexts' figures. */
   readonly peak?: ImportedBlocks | undefined;
-  /** What ended the recording, where that is known. */
   readonly end?: RunEnd | undefined;
-  /** Whether reads of the host or the system are among those that were recorded. */
+  /** True if the recorded reads include those of the host or the system. */
   readonly readsAreKnown?: boolean | undefined;
-  /** How the format is called: `DHAT`. */
   readonly format: string;
   readonly version: number;
-  /** Sentences. */
   readonly notTracked: readonly string[];
 }
 
-/** More blocks than the field of a context counts become further contexts, up to so many in all. */
+/** Bound of the block count of a context. Larger counts are split into several contexts, up to `MOST_PARTS` in all. */
 const MOST_BLOCKS = 2 ** 32 - 1;
 const MOST_PARTS = 1 << 16;
-/** No tool records deeper paths; each frame of one becomes a row of its own. */
+/** Bound on the frames of a path, above any tool's; each frame of a path becomes a row. */
 export const MOST_FRAMES = 1 << 12;
 
-/** Tools keep 64 frames of a path or some more, and a path takes a dozen bytes of their files: these have one frame for a byte or two. */
+/**
+ * Bound on the frames per byte of a file. Tools keep about 64 frames per path and use a dozen bytes for a path, so they
+ * reach one frame per one or two bytes.
+ */
 const MOST_FRAMES_PER_BYTE = 16;
 const ALWAYS_ALLOWED = 1 << 20;
 
 /**
- * For files whose paths share what they are made of: a small one may claim more frames than a machine can hold.
+ * Checks the size of paths in formats that share path parts: a small file could claim more frames than a machine can
+ * hold.
  *
- * @param frames how many frames the paths have in all
- * @throws FormatError where a file of so many bytes cannot have as many
+ * @param frames total frames of all paths
+ * @throws FormatError if a file of this size cannot have that many frames
  */
 export function assertHolds(frames: number, bytes: number, construct: string): void {
   if (frames > ALWAYS_ALLOWED + MOST_FRAMES_PER_BYTE * bytes)
@@ -95,15 +89,15 @@ export function assertHolds(frames: number, bytes: number, construct: string): v
     );
 }
 
-/** The tables of a profile that another tool wrote. What it did not record is unknown in them, never 0. */
+/** Builds the tables of another tool's profile. Data that the tool did not record is unknown, never 0. */
 export function importedHeapProfile(heap: ImportedHeap): HeapProfile {
   const { contexts } = heap;
   const has = (key: keyof ImportedContext) => contexts.some((context) => context[key] !== undefined);
-  const hasPart = (key: "allocated" | "peak" | "live", what: keyof ImportedBlocks) =>
-    contexts.some((context) => context[key]?.[what] !== undefined);
-  const sum = (key: "allocated" | "peak" | "live", what: keyof ImportedBlocks) =>
-    hasPart(key, what)
-      ? contexts.reduce((total, context) => total + (context[key]?.[what] ?? 0), 0)
+  const hasPart = (key: "allocated" | "peak" | "live", quantity: keyof ImportedBlocks) =>
+    contexts.some((context) => context[key]?.[quantity] !== undefined);
+  const sum = (key: "allocated" | "peak" | "live", quantity: keyof ImportedBlocks) =>
+    hasPart(key, quantity)
+      ? contexts.reduce((total, context) => total + (context[key]?.[quantity] ?? 0), 0)
       : undefined;
   const [allocations, allocatedBytes] = [sum("allocated", "blocks"), sum("allocated", "bytes")];
   const [liveBlocks, liveBytes] = [sum("live", "blocks"), sum("live", "bytes")];
@@ -129,8 +123,8 @@ export function importedHeapProfile(heap: ImportedHeap): HeapProfile {
       (name) => !KNOWN[name]?.some(has) || (name === "allocCount" && !hasPart("allocated", "blocks")),
     ),
     unknownSiteFields: SITE_FIELDS.filter((field) => {
-      const known = KNOWN_BESIDES[field];
-      return known === undefined || !hasPart(...known);
+      const source = KNOWN_BESIDES[field];
+      return source === undefined || !hasPart(...source);
     }),
     notTracked: [...heap.notTracked, ...cutPaths(contexts)],
   };
@@ -153,7 +147,7 @@ export function importedHeapProfile(heap: ImportedHeap): HeapProfile {
   return { ...profile, contexts: { ...profile.contexts, site: withAccesses(site, rows) } };
 }
 
-/** By field of a MIB: what a context has to have, so that it is known. */
+/** Context members that make a MIB field known, by field. */
 const KNOWN: { readonly [Field in keyof Mib]?: readonly (keyof ImportedContext)[] } = {
   allocCount: ["allocated"],
   totalSize: ["allocated"],
@@ -171,7 +165,7 @@ const KNOWN_BESIDES: {
   peakBlocks: ["peak", "blocks"],
 };
 
-/** A sentence where call paths are deeper than what is kept of them. */
+/** Returns a sentence if call paths are deeper than the kept part. */
 function cutPaths(contexts: readonly ImportedContext[]): string[] {
   const cut = contexts.filter(({ frames }) => frames.length > MOST_FRAMES).length;
   if (cut === 0) return [];
@@ -184,7 +178,6 @@ function partCount({ allocated }: ImportedContext): number {
   return Math.max(1, Math.ceil((allocated?.blocks ?? 0) / MOST_BLOCKS));
 }
 
-/** @throws FormatError where counts alone would make more rows than a machine can hold */
 function assertFew(contexts: readonly ImportedContext[]): void {
   const more = contexts.reduce((sum, context) => sum + partCount(context) - 1, 0);
   const blocks = contexts.reduce((sum, { allocated }) => sum + (allocated?.blocks ?? 0), 0);

@@ -1,6 +1,6 @@
 declare const brand: unique symbol;
 
-/** An index into one table; the brand keeps an index of one table from being used for another. */
+/** Index into one table; the brand prevents its use for another table. */
 type Index<Table extends string> = number & { readonly [brand]: Table };
 
 export type IndexIntoStringTable = Index<"strings">;
@@ -10,11 +10,11 @@ export type IndexIntoFrameTable = Index<"frames">;
 export type IndexIntoStackTable = Index<"stacks">;
 export type IndexIntoContextTable = Index<"contexts">;
 
-/** "No such thing" in a column of indices: no parent, no name, no module. */
+/** Value for "none" in a column of indices: no parent, no name, no module. */
 export type None = -1;
 export const NONE: None = -1;
 
-/** A typed array whose items are indices into one table, or {@link NONE} where the type says so. */
+/** Typed array whose items are indices into one table, or {@link NONE} if the type allows it. */
 export interface Column<Value extends number> {
   readonly length: number;
   readonly [row: number]: Value;

@@ -7,14 +7,14 @@ export type MibField =
   | { readonly tag: number; readonly name: U32Field; readonly bytes: 4 }
   | { readonly tag: number; readonly name: U64Field; readonly bytes: 8 };
 
-/** Fields before this tag exist since raw version 3; the histogram fields since version 4. */
+/** First tag of the histogram fields, which exist since raw version 4; the fields before it exist since version 3. */
 export const FIRST_HISTOGRAM_TAG = 26;
 
 /**
- * The fields of a MIB in the order of the raw format, packed.
+ * Fields of a MIB in the order of the raw format, packed.
  *
- * `tag` is the number the indexed format's schema uses, `name` the key in {@link Mib} (MemProf's own
- * name with a small first letter), `bytes` the width in a file.
+ * `tag` is the number in the indexed format's schema, `name` the key in {@link Mib} (MemProf's own name with a small
+ * first letter), `bytes` the width in a file.
  */
 export const MIB_FIELDS: readonly MibField[] = [
   { tag: 1, name: "allocCount", bytes: 4 },
@@ -50,7 +50,6 @@ const ZERO_MIB = Object.fromEntries(
   MIB_FIELDS.map(({ name, bytes }) => [name, bytes === 4 ? 0 : 0n]),
 ) as unknown as Mib;
 
-/** All fields 0, without a histogram. */
 export function zeroMib(): Mib {
   return { ...ZERO_MIB };
 }

@@ -1,33 +1,33 @@
 /**
- * The allocation block of MemProf ("MIB", MemInfoBlock): what is known about all blocks that one
- * allocation context allocated. Field names, widths and update rules are those of the MemProf raw
- * format, so that a block goes to and from a raw file without loss.
+ * MemProf's allocation block ("MIB", MemInfoBlock): the figures of all blocks of one allocation context. Field names,
+ * widths and update rules are those of the MemProf raw format, so that a MIB converts to and from a raw file without
+ * loss.
  *
- * Fields stored as u32 are numbers, fields stored as u64 are bigints. Averages are not stored: an
- * average is `total… / allocCount`. Times are in the unit of the profile's clock (milliseconds in a
- * profile made by clang). Densities are scaled by 100.
+ * Fields stored as u32 are numbers, fields stored as u64 are bigints. Averages are not stored: an average is `total… /
+ * allocCount`. Times are in the unit of the profile's clock (milliseconds in a profile made by clang). Densities are
+ * scaled by 100.
  */
 export interface Mib {
   allocCount: number;
   totalAccessCount: bigint;
   minAccessCount: bigint;
   maxAccessCount: bigint;
-  /** Bytes requested, all blocks together. */
+  /** Requested bytes of all blocks. */
   totalSize: bigint;
   minSize: number;
   maxSize: number;
-  /** Of the block merged last. */
+  /** Value of the block merged last. */
   allocTimestamp: number;
-  /** Of the block merged last. */
+  /** Value of the block merged last. */
   deallocTimestamp: number;
   totalLifetime: bigint;
   minLifetime: number;
   maxLifetime: number;
-  /** Of the block merged last. */
+  /** Value of the block merged last. */
   allocCpuId: number;
-  /** Of the block merged last. */
+  /** Value of the block merged last. */
   deallocCpuId: number;
-  /** Stays what the first block of the context gave (0 or 1), see {@link mergeMib}. */
+  /** Value of the context's first block (0 or 1), see {@link mergeMib}. */
   numMigratedCpu: number;
   /** Blocks allocated before the block merged just before them was freed. */
   numLifetimeOverlaps: number;
@@ -45,28 +45,28 @@ export interface Mib {
   maxLifetimeAccessDensity: number;
   /** Entries of {@link Mib.histogram}; 0 without one. */
   accessHistogramSize: number;
-  /** A stale pointer of the profiled process, kept as it was read; written as 0. */
+  /** Stale pointer of the profiled process, kept as read; written as 0. */
   accessHistogram: bigint;
   /** Accesses per 8-byte granule, granule 0 first. */
   histogram?: bigint[];
 }
 
-/** One block at its deallocation, or at a dump while it is still live. */
+/** Block at its deallocation, or at a dump while it is still live. */
 export interface Block {
   accessCount: bigint;
-  /** Bytes requested; 0 is recorded as 1, and only the low 32 bits are kept. */
+  /** Requested bytes; 0 is recorded as 1, and only the low 32 bits are kept. */
   size: number;
   allocTimestamp: number;
   deallocTimestamp: number;
   allocCpuId: number;
   deallocCpuId: number;
-  /** In histogram mode: `ceil(size / 8)` counts. */
+  /** Counts in histogram mode: `ceil(size / 8)` entries. */
   histogram?: readonly bigint[] | undefined;
 }
 
 /**
- * The MIB of a single block. All divisions round down; arithmetic wraps at the width MemProf uses
- * (u32 for sizes, times and lifetimes, u64 for counts and densities before they are truncated).
+ * Returns the MIB of a single block. All divisions round down; arithmetic wraps at MemProf's widths (u32 for sizes,
+ * times and lifetimes, u64 for counts and densities before they are truncated).
  */
 export function blockMib(block: Block): Mib {
   const accesses = wrapU64(block.accessCount);
@@ -76,7 +76,7 @@ export function blockMib(block: Block): Mib {
   const allocCpuId = wrapU32(block.allocCpuId);
   const deallocCpuId = wrapU32(block.deallocCpuId);
   const lifetime = wrapU32(deallocTimestamp - allocTimestamp);
-  // A block of a multiple of 4 GiB has the 32-bit size 0: the divisor must not be.
+  // A block of a multiple of 4 GiB has the 32-bit size 0, which must not be the divisor.
   const density = wrapU64(accesses * 100n) / BigInt(size || 1);
   const lifetimeDensity = wrapU64(density * 1000n) / BigInt(lifetime || 1);
   const mib: Mib = {
@@ -113,12 +113,11 @@ export function blockMib(block: Block): Mib {
 }
 
 /**
- * Merges `later` into `accumulated`, which is changed and returned: MemProf's rule for adding one more
- * block to a context, which readers also apply to the dumps of one process. Blocks come in order of
- * deallocation.
+ * Merges `later` into `accumulated`, which is changed and returned. This is MemProf's rule for adding one more block to
+ * a context, and readers also apply it to the dumps of one process. Blocks come in order of deallocation.
  *
- * The rule compares `later` with the block merged just before it, so `later`'s own overlap, same-CPU
- * and migration counters are ignored. Use {@link combineMibs} for blocks of different processes.
+ * The rule compares `later` with the block merged just before it, so `later`'s own overlap, same-CPU and migration
+ * counters are ignored. Use {@link combineMibs} for blocks of different processes.
  */
 export function mergeMib(accumulated: Mib, later: Mib): Mib {
   addTotalsAndExtremes(accumulated, later);
@@ -131,10 +130,11 @@ export function mergeMib(accumulated: Mib, later: Mib): Mib {
 }
 
 /**
- * The MIB of both arguments' blocks, for blocks of different processes (or of contexts that are shown
- * as one): sums, minima and maxima as in {@link mergeMib}; the overlap, same-CPU and migration counters
- * are added. Timestamps and CPU numbers are those of `b`. Associative, and commutative but for those
- * four "last" fields. The arguments stay as they are.
+ * Returns the MIB of both arguments' blocks, for blocks of different processes or of contexts shown as one. Sums,
+ * minima and maxima are as in {@link mergeMib}; the overlap, same-CPU and migration counters are added. Timestamps and
+ * CPU numbers are those of `b`.
+ *
+ * The operation is associative, and commutative except for those four "last" fields. The arguments are unchanged.
  */
 export function combineMibs(a: Mib, b: Mib): Mib {
   const result = copyMib(a);
@@ -148,7 +148,7 @@ export function combineMibs(a: Mib, b: Mib): Mib {
   return result;
 }
 
-/** A copy that shares nothing with `mib`. */
+/** Returns a copy that shares nothing with `mib`. */
 export function copyMib(mib: Mib): Mib {
   return mib.histogram === undefined ? { ...mib } : { ...mib, histogram: [...mib.histogram] };
 }

@@ -1,19 +1,17 @@
 import { type Check, count, list, misfit, optional, record, text } from "./check.ts";
 
-/** A module, as the files of tools name it. */
 export interface NamedModule {
-  /** The part of its places' addresses above 2^32, and the index into `modules` of run.json. */
+  /** Index into `modules` of run.json, which is also the part above 2^32 of addresses in the module. */
   index: number;
   name: string;
   /** Hexadecimal build id, or the beginning of the SHA-256 of a module without one. */
   buildId: string;
-  /** Size of the original module. */
   bytes?: number | undefined;
-  /** Some functions that it exports, where no file is known to have it. */
+  /** Some functions that the module exports, if no file is known to contain it. */
   exports?: string[] | undefined;
 }
 
-/** Pages and exports have a list of the modules up to the last index. */
+/** Bound on the index: pages and exports have a list of the modules up to the last index. */
 const MOST_MODULES = 1 << 16;
 
 const moduleIndex: Check<number> = (value) => {
@@ -29,7 +27,6 @@ export const namedModule = record<NamedModule>({
   exports: optional(list(text)),
 });
 
-/** What is told of a module in the files of tools. */
 export function namedModuleOf({ index, name, buildId, bytes, exports }: NamedModule): NamedModule {
   return {
     index,
@@ -40,7 +37,7 @@ export function namedModuleOf({ index, name, buildId, bytes, exports }: NamedMod
   };
 }
 
-/** What occurs with several modules: the names of functions that say too little alone. */
+/** Returns the names that occur in several modules, and are ambiguous without the module. */
 export function ambiguousNames<Name>(names: Iterable<readonly [module: number, name: Name]>): Set<Name> {
   const owners = new Map<Name, number>();
   const ambiguous = new Set<Name>();

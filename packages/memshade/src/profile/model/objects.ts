@@ -16,8 +16,8 @@ import { stackFrame } from "./working-set/read-working-set.ts";
 import type { StackFrame } from "./working-set/working-set.ts";
 
 /**
- * The record of the objects of garbage-collected languages, `objects.json`, version 1. Counts and amounts are JSON numbers; counts are
- * exact, sizes are those of a model, and what became of objects is known of a sample.
+ * Record of the objects of garbage-collected languages, `objects.json`, version 1. Counts and amounts are JSON numbers.
+ * Counts are exact, sizes follow a model, and the fate of objects is known for a sample.
  */
 export const OBJECTS_SCHEMA = "memshade-objects";
 export const OBJECTS_VERSION = 1;
@@ -25,24 +25,22 @@ export const OBJECTS_VERSION = 1;
 export interface ObjectsProfile {
   schema: typeof OBJECTS_SCHEMA;
   version: typeof OBJECTS_VERSION;
-  /** Version of memshade that recorded it. */
   memshade: string;
   command: string[];
-  /** Short name of the program. */
   program: string;
   sizes: ObjectSizes;
-  /** Reads and writes were counted. */
   fields: boolean;
-  /** Allocations were counted by their calling context; else each site has one, without callers. */
+  /**
+   * True if allocations were counted by their calling context; otherwise each site has one context, without callers.
+   */
   contexts: boolean;
-  /** Mean distance between samples at the start, bytes; 0: none were taken. */
+  /** Mean distance between samples at the start, bytes; 0: no samples were taken. */
   sampleBytes: number;
   modules: NamedModule[];
   parts: ModuleObjects[];
   notTracked: string[];
 }
 
-/** What sizes were computed by, bytes. */
 interface ObjectSizes {
   engine: string;
   references: number;
@@ -50,135 +48,123 @@ interface ObjectSizes {
   arrayHeader: number;
 }
 
-/** What the instances of one module did. */
 export interface ModuleObjects {
-  /** Index into `modules`. */
   module: number;
   instances: number;
-  /** Those that were allocated, or whose fields were used. */
+  /** Types that were allocated, or whose fields were used. */
   types: ObjectType[];
   /** Instructions that allocated, by their offset. */
   sites: ObjectSite[];
-  /** Those of call paths, each once. */
   frames: StackFrame[];
   paths: ObjectPaths;
   contexts: ObjectContexts;
   samples: ObjectSamples;
-  /** Of the instance that allocated most; undefined where nobody looked, or nothing was allocated. */
+  /** Figures of the instance that allocated most; undefined if they were not recorded, or nothing was allocated. */
   overTime?: ObjectsOverTime | undefined;
 }
 
 export interface ObjectType {
-  /** In the type section. Types that are the same have the lowest index among them. */
+  /** Index in the type section. Equal types have the lowest index among them. */
   index: number;
   name?: string | undefined;
   kind: "struct" | "array";
-  /** The type it extends. */
+  /** Index of the type that it extends. */
   supertype?: number | undefined;
   objects: number;
-  /** Those of them that constant expressions made, when instances were made. */
+  /** Objects created by constant expressions, when instances were created. */
   constant: number;
-  /** Of arrays. */
   elements: number;
   bytes: number;
-  /** Of a struct, in their order; of an array one, which stands for its elements. */
+  /** Fields of a struct, in their order; for an array one entry, which describes its elements. */
   fields: ObjectField[];
 }
 
 export interface ObjectField {
   name?: string | undefined;
-  /** As the text format has it. */
   type: string;
-  /** In an object, without padding. */
+  /** Size in an object, without padding. */
   bytes: number;
   mutable: boolean;
-  /** By instructions that name this type; of arrays, elements. */
+  /** Reads by instructions that name this type; for arrays, of elements. */
   reads: number;
   writes: number;
-  /** Nothing has read it in an object of the type: neither as this type nor as one that it extends or that extends it. */
+  /**
+   * True if no instruction read the field in an object of the type, neither as this type nor as a supertype or subtype.
+   */
   unread: boolean;
-  /** The same of writes after an object was made. */
+  /** True if no instruction wrote the field after an object was created, with the same rule for types. */
   unwritten: boolean;
 }
 
-/** An instruction that makes objects. */
 export interface ObjectSite {
-  /** In the code section of the module; −1: constant expressions. */
+  /** Offset in the code section of the module; −1: constant expressions. */
   offset: number;
-  /** Index of the type. */
   type: number;
-  /** `struct.new` … */
   instruction: string;
   objects: number;
   elements: number;
   bytes: number;
-  /** Where it stands. */
   frame?: StackFrame | undefined;
 }
 
 /** Call paths, as columns: each is a frame and the path of its caller. */
 export interface ObjectPaths {
-  /** Index into `frames`. */
   frame: number[];
-  /** Index into these columns, lower than that of the path itself; −1: nobody called, or nobody knows who. */
+  /** Index into these columns, lower than the path's own; −1: the path has no caller, or an unknown one. */
   caller: number[];
 }
 
-/** What each site made in each calling context, exactly, as columns. */
+/** Exact allocations of each site in each calling context, as columns. */
 interface ObjectContexts {
-  /** Index into `sites`. */
   site: number[];
-  /** Index into `paths`: the innermost frame is that of the site. */
+  /** Index into `paths`, whose innermost frame is that of the site. */
   path: number[];
   objects: number[];
   elements: number[];
   bytes: number[];
 }
 
-/** What one instance allocated in each interval, exactly. */
 export interface ObjectsOverTime {
-  /** As columns: bytes that were allocated by the end of each interval, and objects that were made in it. */
+  /** Columns: bytes allocated up to the end of each interval, and objects created in it. */
   intervals: { end: number[]; objects: number[] };
-  /** The contexts that allocated most. */
   contexts: ContextOverTime[];
 }
 
-/** What was made in one context in each interval in which something was. */
+/** Allocations of one context in each interval with allocations. */
 export interface ContextOverTime {
-  /** Index into `contexts` of the module. */
   context: number;
-  /** Indices of intervals, ascending. */
   intervals: number[];
   objects: number[];
   bytes: number[];
 }
 
-/** Objects that were chosen, as columns; in the order in which they were made, instance by instance. */
+/** Sampled objects, as columns, instance by instance in the order of their creation. */
 export interface ObjectSamples {
-  /** Index into `sites`. */
   site: number[];
-  /** Size, bytes, and the number of objects that it stands for. */
+  /** Size in bytes, and the number of objects that the sample represents. */
   size: number[];
   weight: number[];
-  /** Bytes that its instance had allocated before, up to it. */
+  /** Bytes that the instance had allocated up to and including the object. */
   birth: number[];
-  /** The same when it was found gone; −1: it was not. */
+  /** Bytes that the instance had allocated when the object was found to be collected; −1: it was not. */
   death: number[];
-  /** It is not known whether it is gone. */
+  /** True if it is unknown whether the object was collected. */
   unknown: boolean[];
-  /** Index into `contexts`. */
   context: number[];
-  /** Index into `paths`: the frames of JavaScript that entered the module, where they were noted; −1: they were not. */
+  /** Index into `paths`: the JavaScript frames that entered the module; −1: not recorded. */
   host: number[];
-  /** Bytes that its instance had allocated when the engine had collected and the profile was taken. */
+  /** Bytes that the instance had allocated when the profile was taken, after a collection. */
   now: number[];
-  /** The engine was asked to collect before the profile was taken: what was not found gone is in use. */
+  /**
+   * True if the engine was asked to collect before the profile was taken. Objects that were not found to be collected
+   * are then in use.
+   */
   settled: boolean;
 }
 
 /**
- * Where the fields of a struct lie behind its header, by the model of V8: in their order, aligned to their size up to that of a reference;
- * small ones fill the gap that alignment has left. All are bytes.
+ * Computes the offsets of a struct's fields after its header, by the model of V8. Fields are in order, aligned to their
+ * size up to that of a reference; small fields fill the gap that alignment has left. All values are bytes.
  */
 export function placeFields(
   sizes: readonly number[],
@@ -298,20 +284,19 @@ const profile = record<ObjectsProfile>({
 /**
  * Reads the text of `objects.json`.
  *
- * @throws UserError in one line: no JSON, another kind of file, a version that is not known, a field that is not what it should be
+ * @throws UserError in one line: no JSON, another kind of file, an unknown version, or an invalid field
  */
 export function readObjects(json: string): ObjectsProfile {
-  const what = "does not tell of the objects of a run";
-  const checked = profile(parseVersioned(json, OBJECTS_SCHEMA, OBJECTS_VERSION, what));
-  checked.parts.forEach((one, i) => {
-    checkPart(one, checked.modules.length, (fault) => {
+  const predicate = "does not tell of the objects of a run";
+  const checked = profile(parseVersioned(json, OBJECTS_SCHEMA, OBJECTS_VERSION, predicate));
+  checked.parts.forEach((part, i) => {
+    checkPart(part, checked.modules.length, (fault) => {
       throw new UserError(`parts[${i}]: ${fault}`);
     });
   });
   return checked;
 }
 
-/** Whether what a part refers to is there. */
 function checkPart(
   { module, samples, sites, types, frames, paths, contexts, overTime }: ModuleObjects,
   modules: number,
@@ -326,8 +311,8 @@ function checkPart(
       fail(`the columns of ${name} have different lengths`);
   };
   within("module", [module], modules);
-  const known = new Set(types.map(({ index }) => index));
-  for (const { type } of sites) if (!known.has(type)) fail(`there is no type ${type}`);
+  const typeIndices = new Set(types.map(({ index }) => index));
+  for (const { type } of sites) if (!typeIndices.has(type)) fail(`there is no type ${type}`);
   alike("paths", paths);
   alike("contexts", contexts);
   alike("samples", samples);

@@ -3,19 +3,17 @@ import type { Mib } from "./mib.ts";
 /** Versions of the raw format that can be read and written. */
 export type RawVersion = 3 | 4 | 5;
 
-/** One executable segment of one loaded module. */
 export interface RawSegment {
   /** Run-time address of the first byte. */
   start: bigint;
   /** Run-time address after the last byte. */
   end: bigint;
-  /** Load base of the module that the segment belongs to. */
+  /** Load base of the segment's module. */
   offset: bigint;
-  /** 0 to 32 bytes; empty if the module has no build id. */
+  /** Build id of 0 to 32 bytes; empty if the module has none. */
   buildId: Uint8Array;
 }
 
-/** One allocation context with all that was counted for it. */
 export interface RawContext {
   /** Key of the context, unique in a dump. */
   stackId: bigint;
@@ -24,17 +22,15 @@ export interface RawContext {
   pcs: bigint[];
 }
 
-/** A raw profile with all its dumps merged. */
+/** Raw profile with all its dumps merged. */
 export interface RawProfile {
   version: RawVersion;
   segments: RawSegment[];
-  /** In the order in which their stack ids were first seen. */
+  /** Contexts in the order in which their stack ids first occur. */
   contexts: RawContext[];
 }
 
-/** One dump as it stands in the file. */
 export interface RawDump {
-  /** Where the dump starts in the file. */
   fileOffset: number;
   version: RawVersion;
   totalSize: number;

@@ -1,6 +1,5 @@
 import type { RunReach } from "./run.ts";
 
-/** The fields of `RunReach`: for each kind of live blocks its bytes and blocks, and what else is told of them. */
 export const REACH_FIELDS = [
   "lostBytes",
   "lostBlocks",

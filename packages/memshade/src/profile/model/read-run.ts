@@ -207,7 +207,7 @@ const growth = record<BlockGrowth>({
 
 const capacity = record<BlockCapacity>({ blocks: count, bytes: count, unusedBytes: count });
 
-/** Bytes times time may be more than a number can count one by one. */
+/** Checks a product of bytes and time, which may exceed the safe integers. */
 const byteTime: Check<number> = (value) =>
   number(value) >= 0 ? (value as number) : misfit("should not be negative");
 
@@ -331,18 +331,22 @@ const run = record<Run>({
 });
 
 /**
- * The run that the text of a `run.json` describes.
+ * Reads the text of a `run.json`.
  *
- * @throws UserError saying what is wrong in one line, without the file's name
+ * @throws UserError with the mistake in one line, without the file's name
  */
 export function readRun(json: string): Run {
   return run(parseVersioned(json, RUN_SCHEMA, RUN_VERSION, "does not describe a memshade run"));
 }
 
-/** The same for the text of a `measured.json`. */
+/**
+ * Reads the text of a `measured.json`.
+ *
+ * @throws UserError with the mistake in one line, without the file's name
+ */
 export function readMeasured(json: string): Measured {
-  const what = "does not say what a run took";
-  const measured = parseVersioned(json, MEASURED_SCHEMA, MEASURED_VERSION, what);
+  const predicate = "does not say what a run took";
+  const measured = parseVersioned(json, MEASURED_SCHEMA, MEASURED_VERSION, predicate);
   if (typeof measured === "object" && measured !== null && "memory" in measured)
     return { memory: processMemory(measured).memory };
   const { peakBytes, processorMs, rewritingMs, profileMs, profilerAlone } = processCost(measured);

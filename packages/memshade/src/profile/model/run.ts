@@ -4,54 +4,52 @@ import type { BlockCapacity, BlockGrowth } from "./growth.ts";
 import type { BlockDrag } from "./over-time/drag.ts";
 
 /**
- * The description of a run, `run.json`, version 1.
+ * Description of a run, `run.json`, version 1.
  *
- * It says what ran, what was measured and what was not, and holds what the raw heap profile has no
- * field for. It has no dates and no process ids: two runs of a deterministic program give the same bytes.
- * Counts and byte amounts are JSON numbers.
+ * The file names the program, the recorded and the missing data, and holds figures without a field in the raw heap
+ * profile. It has no dates and no process ids: two runs of a deterministic program give the same bytes. Counts and byte
+ * amounts are JSON numbers.
  */
 export const RUN_SCHEMA = "memshade-run";
 export const RUN_VERSION = 1;
-/** Folder below the current one where runs go if nothing else is asked for. */
+/** Default folder of runs, below the current one. */
 export const DEFAULT_RUNS_FOLDER = "memshade.out";
 
-/** Name of the file in its folder. */
 export const RUN_FILE = "run.json";
-/** Name of the file beside it with names and lines of native programs. They are known when the run is there already. */
+/**
+ * Name of the file beside `run.json` with the names and lines of native programs, which are resolved after the run is
+ * written.
+ */
 export const NAMES_FILE = "names.json";
 export const NAMES_SCHEMA = "memshade-names";
-/** Names that pages have by default which are made of a run and lie in its folder: they go with the run. */
+/** Default names of pages that are made from a run and lie in its folder, so that they are deleted with it. */
 export const RUN_PAGES = { report: "report.html", diff: "diff.html" } as const;
 
 export interface Run {
   schema: typeof RUN_SCHEMA;
   version: typeof RUN_VERSION;
-  /** Version of memshade that recorded the run. */
   memshade: string;
   command: string[];
-  /** Short name of the program. */
   program: string;
   tools: {
     heap?: HeapTool | undefined;
     waste?: ToolDescription | undefined;
     workingset?: ToolDescription | undefined;
-    /** Objects of garbage-collected languages. */
     objects?: ToolDescription | undefined;
-    /** Call paths by CPU time, of native programs. */
     cpu?: ToolDescription | undefined;
   };
   end: RunEnd;
   modules: RunModule[];
   heap?: RunHeap | undefined;
-  /** Who has called the modules; absent where nobody asked. */
+  /** Callers of the modules; absent if they were not recorded. */
   host?: RunHost | undefined;
-  /** Processes that the program has started, and that have runs of their own; absent where nobody asked for them. */
+  /** Child processes with runs of their own; absent if children were not recorded. */
   children?: RunChild[] | undefined;
-  /** Sentences about what no part of the profile covers. */
+  /** Sentences about facts that no part of the profile covers. */
   notTracked: string[];
-  /** Which figures of the heap, or of all tools, are no exact counts; absent: none are known to be. */
+  /** Figures of the heap, or of all tools, that are not exact counts; absent: none are known to be inexact. */
   bounds?: Bound[] | undefined;
-  /** What the profiler took in memory, as far as it is known. */
+  /** Memory use of the profiler, as far as known. */
   presence?: Presence | undefined;
   /** File names inside the run's directory. */
   files: {
@@ -61,29 +59,30 @@ export interface Run {
     workingset?: string | undefined;
     objects?: string | undefined;
     cpu?: string | undefined;
-    /** Accesses to static data, recorded with the heap. */
     statics?: string | undefined;
-    /** What the process took; where a run folder was written. */
+    /** Cost of the process; present if a run folder was written. */
     measured?: string | undefined;
   };
 }
 
 /**
- * What the profiler took in the memory of the program's process, bytes: the parts that are the same in every run of one
- * program. Its own code and thread, the engine's code for the rewritten modules, and what rewriting them takes come on top.
+ * Memory that the profiler used in the program's process, bytes: the parts that are the same in every run of one
+ * program. Not included are its own code and thread, the engine's code for the rewritten modules, and the memory for
+ * rewriting.
  */
 export interface Presence {
-  /** The rewritten modules; of those that the loader read, whose new size is not known, the original ones. */
+  /**
+   * Size of the rewritten modules. For modules that the loader read, whose new size is unknown, the original size
+   * counts.
+   */
   modules: number;
-  /** Shadow memory and tables that were touched. */
   shadow: number;
-  /** What was recorded, as it is written. */
   recorded: number;
-  /** What shadow memory and tables may take: of native programs, whose recording ends there. */
+  /** Limit of shadow memory and tables, for native programs, whose recording ends at the limit. */
   limit?: number | undefined;
-  /** What was measured of the process, where that is known: `measured.json` has it, and `run.json` never. */
+  /** Measurements of the process, if known: stored in `measured.json`, never in `run.json`. */
   process?: ProcessCost | undefined;
-  /** What a native program itself had of memory: from there too. */
+  /** Memory of a native program itself, also from `measured.json`. */
   memory?: ProcessMemory | undefined;
 }
 
@@ -91,91 +90,93 @@ export const MEASURED_SCHEMA = "memshade-measured";
 export const MEASURED_VERSION = 1;
 
 /**
- * What the whole process took from its start until its profile was written, the program and the profiler together. That is
- * never the same twice: it has a file of its own, `measured.json`.
+ * Cost of the whole process, program and profiler together, from its start until its profile was written. The figures
+ * differ in every run, so they are in a file of their own, `measured.json`.
  */
 export interface ProcessCost {
-  /** What it had in memory when it had most. */
+  /** Peak memory of the process. */
   peakBytes: number;
   /** Processor time of all threads, ms. */
   processorMs: number;
-  /** Part of it that rewriting modules took in the threads that asked for them, ms. */
+  /** Part of the processor time for rewriting modules in the threads that requested it, ms. */
   rewritingMs: number;
-  /** Part of it that making the files of the profile took, ms. */
+  /** Part of the processor time for writing the files of the profile, ms. */
   profileMs: number;
-  /** The program ran in other processes, those of a browser, and is not counted. */
+  /** True if the program ran in other processes, those of a browser, and is not included. */
   profilerAlone?: boolean | undefined;
 }
 
-/** What `measured.json` has: of a native program the second one, of others the first. */
+/** Content of `measured.json`: `memory` for native programs, `process` for others. */
 export type Measured = Pick<Presence, "process" | "memory">;
 
 /**
- * What a native program had in memory, without what it shares with others: the profiler's tables are among that. The system is asked a hundred times a second:
- * what is said of the end is of the last time.
+ * Memory of a native program, without shared memory but including the profiler's tables. It is sampled a hundred times
+ * a second; the final figures are those of the last sample.
  */
 export interface ProcessMemory {
   residentBytes: number;
   peakBytes: number;
-  /** What its allocator said when it exited; absent: that is not the GNU C library's, it ended otherwise, or a tool's code was in it. */
+  /**
+   * Figures of its allocator at exit. Absent if the allocator is not the GNU C library's, the program did not exit
+   * normally, or a tool's code was in it.
+   */
   allocator?: AllocatorMemory | undefined;
 }
 
-/** Bytes that an allocator has of the system. */
+/** Bytes that an allocator holds from the system. */
 export interface AllocatorMemory {
   heldBytes: number;
-  /** Of these, what is in no block. */
+  /** Part of `heldBytes` that is in no block. */
   freeBytes: number;
-  /** Of these, the end of the heap, which it could give back. */
+  /** Part of `heldBytes` at the end of the heap, which could be returned to the system. */
   topBytes: number;
 }
 
-/** How the heap was measured. */
 export interface HeapTool {
   clock: Clock;
   /**
-   * "merged": accesses of one base address inside a basic block are added in one go, so that counts per
-   * block are exact but granules are not told apart; "exact": every granule has its own count; "none": no access was counted.
+   * Precision of access counts. "merged": accesses to one base address inside a basic block are added together, so
+   * counts per block are exact but granules are not distinguished. "exact": every granule has its own count. "none":
+   * accesses were not counted.
    */
   counters: CounterMode;
   granuleBytes: number;
   includeStack: boolean;
   includeAllocator: boolean;
-  /** Memory that a native program maps itself counts as blocks too; absent: it does not. */
+  /** True if memory that a native program maps itself counts as blocks too; absent: it does not. */
   mappings?: boolean | undefined;
-  /** The host said exactly what it reads, and blocks that it reads are not unread; absent: it may have read more. */
+  /**
+   * True if the host declared exactly what it reads, so that blocks read by it are not unread; absent: it may have read
+   * more.
+   */
   knownHost?: boolean | undefined;
 }
 
-/** How another tool measured: settings by name. */
+/** Settings of another tool, by name. */
 export type ToolDescription = Readonly<Record<string, string | number | boolean>>;
 
-/** What timestamps and lifetimes count. */
 export interface Clock {
-  /** "virtual" advances by what the program does, "wall" by real time. */
+  /** Kind: "virtual" advances with the program's work, "wall" with real time. */
   kind: "virtual" | "wall";
-  /** "allocations", "ms". */
   unit: string;
 }
 
 export type CounterMode = "merged" | "exact" | "none";
 
-/** What ended the run. */
 export interface RunEnd {
-  /** "ended": how is not known, as of a process that another one waits for. */
+  /** Kind of the end; "ended" means that the cause is unknown, as for a process that another one waits for. */
   kind: "exit" | "trap" | "exception" | "signal" | "dump" | "ended";
   exitCode?: number;
   signal?: string;
   message?: string;
-  /** Recording had ended before the program did: what lived then may have been released later. */
+  /** True if recording ended before the program did, so that blocks live at that time may have been freed later. */
   isLater?: boolean | undefined;
 }
 
-/** A child process of a native program. */
 export interface RunChild {
   program: string;
   command: string[];
-  /** Absent where blocks were not recorded. */
+  /** Number of allocations; absent if blocks were not recorded. */
   allocations?: number | undefined;
   allocatedBytes?: number | undefined;
 }
@@ -184,81 +185,87 @@ export interface RunModule {
   index: number;
   name: string;
   path?: string | null | undefined;
-  /** The script that compiled it, where no file is known to have it. */
+  /** Script that compiled the module, if no file is known to contain it. */
   script?: string | undefined;
-  /** Lower-case hexadecimal digits. */
   buildId: string;
   bytes: number;
   codeBytes: number;
   instances: number;
-  /** Some functions that it exports, where no file is known to have it. */
+  /** Some functions that the module exports, if no file is known to contain it. */
   exports?: string[] | undefined;
-  /** Hexadecimal with 0x: the PC of the first byte of the module's code section payload, or of an object's first mapped byte. */
+  /**
+   * PC, hexadecimal with 0x, of the first byte of the module's code section payload, or of an object's first mapped
+   * byte.
+   */
   start: string;
-  /** An object of a native program, with the address in it of the first mapped byte, and whether it ran without code that counts, where others had that; absent: a WebAssembly module. */
+  /**
+   * Object of a native program; absent: a WebAssembly module. `address` is the address within the object of the first
+   * mapped byte. `isUncounted` is true if it ran without access counting although other objects had it.
+   */
   object?: { kind: "elf"; address: number; isUncounted?: boolean | undefined } | undefined;
   allocator: RunAllocator;
-  /** The functions that occur on recorded stacks. */
   functions: RunFunction[];
-  /** Where the places on recorded stacks are in the source, as the module's own debug information has it. Absent without such. */
+  /** Source positions of the code on recorded stacks, from the module's own debug information. Absent without such. */
   places?: RunPlace[] | undefined;
-  /** Who has made its instances, if somebody has made several, and how many of these are kept; absent where that is not known. */
+  /** Stacks that created several instances, and how many of them are kept; absent if unknown. */
   instancesBy?: RunInstances[] | undefined;
-  /** Bytes of its stack that its host has taken by several calls and not given back; absent: none are known. */
+  /** Bytes of the module's stack that its host took in several calls and never gave back; absent if none are known. */
   stackTakes?: RunStackTakes[] | undefined;
-  /** Sentences, by tool: why it recorded nothing of the module. */
+  /** Sentences, by tool, that explain why the tool recorded nothing of the module. */
   notRecorded?: Partial<Record<string, string>> | undefined;
-  /** Sentences about what no tool, or the heap's, sees of it; what others do not see is in their own files. */
+  /**
+   * Sentences about facts of the module that no tool, or the heap tool, covers; those of other tools are in their own
+   * files.
+   */
   notTracked: string[];
 }
 
-/** Instances that one stack of one thread has made. */
 export interface RunInstances {
-  /** Innermost first. */
   frames: RunHostFrame[];
-  /** 0 is the main thread. */
+  /** Thread number; 0 is the main thread. */
   thread: number;
   made: number;
-  /** When the profile was taken, after the host had collected its garbage. */
+  /** Instances that were kept when the profile was taken, after a garbage collection of the host. */
   kept: number;
-  /** Of the memories of those. */
+  /** Size of the memories of the kept instances. */
   keptBytes: number;
 }
 
-/** Calls of a module, all from one stack of the host, each of which has lowered the module's stack pointer for good. */
+/** Calls of a module from one stack of the host, each of which lowered the module's stack pointer for good. */
 export interface RunStackTakes {
-  /** The one that was called; absent: exceptions have left whatever was called. */
+  /** Called function; absent if exceptions left it. */
   function?: string | undefined;
-  /** Innermost first; none where the stack is not known. */
+  /** Innermost first; empty if the stack is unknown. */
   frames: RunHostFrame[];
-  /** Of the instance with the most of these calls. */
+  /** Calls in the instance that has most of them. */
   calls: number;
+  /** Bytes that these calls took. */
   bytes: number;
-  /** Size of its stack. */
+  /** Size of the instance's stack. */
   stackBytes: number;
 }
 
-/** Modules with so little code are made by glue code, to give a function a type for example, where they have no allocator. */
+/** Bound on the code size of glue modules, which for example give a function a type and have no allocator. */
 export const TRAMPOLINE_BYTES = 128;
 
-/** How the allocator of a module was found, and whether the run bore it out. */
+/** Evidence for the allocator of a module, and its confirmation by the run. */
 export interface RunAllocator {
   how: "names" | "exports" | "glue" | "wrapper" | "structure" | "option" | "none";
-  /** null: nothing was allocated, so there was nothing to confirm. */
+  /** Confirmation; null if nothing was allocated. */
   confirmed?: boolean | null | undefined;
   functions: { role: string; index: number; name?: string | undefined }[];
-  /** Why it was given up, as a sentence. */
+  /** Reason for giving the allocator up, as a sentence. */
   refused?: string | undefined;
-  /** It was given up although there are functions that look like one. */
+  /** True if the allocator was given up although some functions resemble one. */
   doubtful?: boolean | undefined;
-  /** Functions that look like allocators on top of it, each pair as the text of an `--allocator` option. */
+  /** Functions that resemble allocators on top of it, each pair as the text of an `--allocator` option. */
   further?: string[] | undefined;
-  /** Indices of functions whose result is always the block that a callee allocated, for a size that their caller decides. */
+  /** Indices of functions whose result is always the block of a callee, with a size that their caller chooses. */
   layers?: number[] | undefined;
 }
 
 export interface RunFunction {
-  /** Index in the original module; −1 stands for calling contexts beyond the bounds. */
+  /** Index in the original module; −1 represents calling contexts beyond the bounds. */
   index: number;
   name?: string | undefined;
   /** Offsets of the body in the code section payload: first byte and byte after the last. */
@@ -266,25 +273,22 @@ export interface RunFunction {
   end: number;
 }
 
-/** A place in a module's code. */
 export interface RunPlace {
-  /** In the code section payload. */
+  /** Offset in the code section payload. */
   offset: number;
-  /** Innermost first: functions that are inlined there, and the one that they are inlined into. */
+  /** Frames, innermost first: inlined functions, and the function into which they are inlined. */
   frames: RunPlaceFrame[];
 }
 
 export interface RunPlaceFrame {
-  /** As the linker names it. */
   function?: string | undefined;
   file?: string | undefined;
   line?: number | undefined;
   column?: number | undefined;
-  /** First line of the function. */
   startLine?: number | undefined;
-  /** Its function is declared to give memory of no type in particular to whoever says how much. */
+  /** True if the function is declared to return untyped memory of a requested size. */
   handsOutMemory?: boolean | undefined;
-  /** The line is that of an earlier place: this one has none. */
+  /** True if the line is that of an earlier position, because this one has none. */
   approximate?: boolean | undefined;
 }
 
@@ -294,35 +298,34 @@ export interface RunHeap {
   frees: number;
   peakBytes: number;
   peakBlocks: number;
-  /** At the end of the run. */
+  /** Live bytes and blocks at the end of the run. */
   liveBytes: number;
   liveBlocks: number;
-  /** Accesses that fell into live blocks. */
+  /** Accesses to live blocks. */
   heapAccesses: number;
-  /** Counted accesses that fell elsewhere: static data, freed memory, the allocator's own. */
+  /** Counted accesses to other memory: static data, freed memory, the allocator's own. */
   otherAccesses: number;
-  /** Those of them between the first data segment and the heap; absent where it is not known where that lies. */
+  /** Part of `otherAccesses` between the first data segment and the heap; absent if this range is unknown. */
   staticAccesses?: number | undefined;
-  /** Memory of the profiler itself that was touched. */
+  /** Touched memory of the profiler itself. */
   profilerBytes: number;
-  /** What found no room in the bounded tables. */
+  /** Contexts and blocks without room in the bounded tables. */
   overflow: { contexts: number; blocks: number };
-  /** Which live blocks are lost; absent where that was not looked for. */
+  /** Reachability of the live blocks; absent if it was not determined. */
   reach?: HeapReach | undefined;
-  /** Of all sites; absent where the run did not follow it. */
+  /** Growth at all sites; absent if the run did not follow it. */
   growth?: BlockGrowth | undefined;
-  /** Of all sites; absent where the run did not count it. */
+  /** Capacity at all sites; absent if the run did not count it. */
   capacity?: BlockCapacity | undefined;
-  /** Of all sites; absent where no accesses were counted. */
+  /** Drag at all sites; absent if accesses were not counted. */
   keptAfterUse?: BlockDrag | undefined;
-  /** Of native programs, in the order in which they allocated first. */
+  /** Threads of native programs, in the order of their first allocations. */
   threads?: RunThreads[] | undefined;
-  /** Sentences about what the heap's figures do not cover. */
+  /** Sentences about facts that the heap's figures do not cover. */
   notTracked?: string[] | undefined;
   sites: RunSite[];
 }
 
-/** What the threads of one name have allocated. */
 export interface RunThreads {
   name: string;
   threads: number;
@@ -331,41 +334,43 @@ export interface RunThreads {
 }
 
 /**
- * The code that has called the modules: JavaScript. Call paths of the heap go on in it, by addresses in a segment of the raw
- * profile: the first frame is the first byte behind its start.
+ * Host code, JavaScript, that called the modules. Call paths of the heap continue into it by addresses in a segment of
+ * the raw profile: frame n has the address `start` + 1 + n.
  */
 export interface RunHost {
-  /** "sampled": of frequent kinds of entries some were asked, of rare ones all; "exact": all were. */
+  /**
+   * Sampling of entries. "sampled": frequent kinds of entries are sampled, rare ones are complete. "exact": all are
+   * recorded.
+   */
   mode: "sampled" | "exact";
-  /** Hexadecimal with 0x: where the segment begins. */
+  /** Start of the segment, hexadecimal with 0x. */
   start: string;
-  /** Entries in which something was allocated, asked who made them and not. */
+  /** Entries with allocations: those whose callers were recorded, and the others. */
   asked: number;
   leftOut: number;
   frames: RunHostFrame[];
 }
 
-/** A call in the code that has called a module. */
 export interface RunHostFrame {
   name: string;
-  /** Path or address of the script that ran; absent for the engine's own functions. Lines and columns count from 1. */
+  /** Path or address of the executed script; absent for the engine's own functions. Lines and columns count from 1. */
   file?: string | undefined;
   line?: number | undefined;
   column?: number | undefined;
-  /** What is behind an `await`: the frames further out have gone on meanwhile. */
+  /** True for a frame before an `await`, whose callers have continued meanwhile. */
   async?: boolean | undefined;
-  /** Where its author wrote it, if the script was made of something else. */
+  /** Position in the original source, if the script was generated. */
   source?: { file: string; line: number; column: number; name?: string | undefined } | undefined;
-  /** By what the script was made, to connect a module with its callers: "Emscripten". */
+  /** Name of the tool that generated the script to connect a module with its callers: "Emscripten". */
   glue?: string | undefined;
-  /** It stands for frames that nobody asked for, or that are not known. */
+  /** Kind of placeholder: frames that were not requested, or unknown frames. */
   is?: "left-out" | "unknown" | undefined;
 }
 
 /**
- * Which of the live blocks the program could still get at, by the pointers in its memory and its globals. "Lost" has no pointer to it,
- * "indirectly lost" pointers in lost blocks only, "possibly lost" addresses inside it only. Absent fields are 0, where that was
- * looked for at all.
+ * Reachability of live blocks, by the pointers in the program's memory and its globals. A lost block has no pointer to
+ * it, an indirectly lost one only pointers in lost blocks, a possibly lost one only addresses inside it. Absent fields
+ * are 0, if reachability was determined at all.
  */
 export interface RunReach {
   lostBytes?: number | undefined;
@@ -376,43 +381,51 @@ export interface RunReach {
   possiblyLostBlocks?: number | undefined;
   stillReachableBytes?: number | undefined;
   stillReachableBlocks?: number | undefined;
-  /** Of the indirectly lost ones, whatever their context: those that are lost by way of the lost blocks here. */
+  /** Indirectly lost blocks of any context that are lost through the lost blocks of this one. */
   behindLostBytes?: number | undefined;
   behindLostBlocks?: number | undefined;
-  /** Those that are not still reachable and were allocated in the second half of the run, by its clock. */
+  /** Blocks that are not still reachable and were allocated in the second half of the run, by its clock. */
   lateLostBlocks?: number | undefined;
-  /** The same of those that are still reachable. */
+  /** Still reachable blocks that were allocated in the second half of the run, by its clock. */
   lateReachableBlocks?: number | undefined;
-  /** Of the same, by estimate: those that nobody accessed after the last look at them, which is soon before the last allocation. */
+  /**
+   * Part of `lateReachableBlocks`, by estimate, without an access after the last observation, which is shortly before
+   * the last allocation.
+   */
   idleReachableBlocks?: number | undefined;
-  /** Of the same: those of a context that had stopped to allocate, as the program went on for many times its longest pause. */
+  /**
+   * Part of `lateReachableBlocks` in contexts that had stopped allocating: the program continued for many times the
+   * context's longest pause.
+   */
   doneReachableBlocks?: number | undefined;
-  /** Of the late ones that are indirectly lost, by estimate: those that were allocated in the first half of the run by its work. */
+  /**
+   * Indirectly lost part of the late blocks, by estimate, that was allocated in the first half of the run by its work.
+   */
   settledLostBlocks?: number | undefined;
-  /** Of `behindLostBlocks`, those that were allocated in the second half of the run, by its clock. */
+  /** Part of `behindLostBlocks` that was allocated in the second half of the run, by its clock. */
   lateBehindBlocks?: number | undefined;
 }
 
-/** The same of the whole heap. What is live and in none of them was not looked for. */
+/** Reachability in the whole heap. Live blocks in none of the kinds were not examined. */
 export interface HeapReach
   extends Record<
     Exclude<keyof RunReach, `${"behind" | "late" | "idle" | "done" | "settled"}${string}`>,
     number
   > {
-  /** Accesses to live blocks and static data that came soon before the last allocation or after it. Absent: nobody looked. */
+  /** Accesses to live blocks and static data shortly before the last allocation or after it. Absent: not recorded. */
   accessesAfter?: number | undefined;
-  /** Whether lost blocks may be ones that the host has the addresses of. */
+  /** True if the host may hold the addresses of lost blocks. */
   hostMayHold: boolean;
 }
 
-/** What a MIB has no field for, of one context. */
+/** Figures of one context that a MIB has no field for. */
 export interface RunSite extends RunReach {
-  /** Decimal; the key in the raw profile. */
+  /** Decimal key in the raw profile. */
   stackId: string;
-  /** At the end of the run. */
+  /** Live bytes and blocks at the end of the run. */
   liveBytes: number;
   liveBlocks: number;
-  /** Live at the moment when the whole heap was largest. */
+  /** Bytes and blocks that were live when the whole heap was largest. */
   peakBytes: number;
   peakBlocks: number;
   /** Blocks that were neither read nor written. */
@@ -421,27 +434,26 @@ export interface RunSite extends RunReach {
   /** Blocks that were written but never read. */
   writtenNeverRead: number;
   writtenNeverReadBytes: number;
-  /** Granules that were accessed, and granules there are, in all blocks together. */
+  /** Accessed granules, and all granules, of all blocks together. */
   granulesTouched: number;
   granules: number;
   reallocations: number;
   /** Blocks freed at most one allocation after their own. */
   temporary?: number | undefined;
-  /** When the entry of the host came that the context is of, one of 4 to the power of this was asked; absent: all were. */
+  /** Sampling stage of the host's entry: one of 4 to the power of this was recorded. Absent: all were. */
   stage?: number | undefined;
-  /** How many entries of that stage had the context's innermost stack of the host; absent where `stage` is. */
+  /** Number of entries of that stage with the context's innermost host stack; absent if `stage` is. */
   entries?: number | undefined;
-  /** Absent where no block grew. */
+  /** Growth; absent if no block grew. */
   growth?: BlockGrowth | undefined;
-  /** Absent without large blocks that were used. */
+  /** Capacity; absent without used large blocks. */
   capacity?: BlockCapacity | undefined;
-  /** Absent where no block was followed to its last access. */
+  /** Drag; absent if no block was followed to its last access. */
   keptAfterUse?: BlockDrag | undefined;
-  /** Absent where the host's collector gave back none. */
+  /** Blocks freed through the host's collector; absent if there are none. */
   collected?: BlockCollection | undefined;
 }
 
-/** Of a context that nothing is known of. */
 export function emptySite(stackId: string): RunSite {
   return {
     stackId,

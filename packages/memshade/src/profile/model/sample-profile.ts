@@ -1,44 +1,38 @@
 import { NONE } from "./indices.ts";
 
-/** What one column of a sample's values counts, in the words of pprof: `samples/count`, `space/bytes`. */
+/** Quantity of one column of a sample's values, in the words of pprof: `samples/count`, `space/bytes`. */
 export interface ValueType {
   readonly type: string;
   readonly unit: "count" | "bytes" | "nanoseconds";
-  /** What is counted, in words. */
   readonly says?: string | undefined;
 }
 
-/** An object file or module that frames lie in. */
 export interface SampleModule {
   readonly name: string;
   readonly path?: string | undefined;
-  /** Hexadecimal. */
   readonly buildId?: string | undefined;
-  /** Addresses of frames in the module lie in `[start, end)`. */
+  /** Address range `[start, end)` of the module's frames. */
   readonly start: number;
   readonly end: number;
 }
 
-/** A function at a place; several frames share an address where functions were inlined. */
+/** Function at a code position; several frames share an address if functions were inlined. */
 export interface SampleFrame {
-  /** Readable name; an address in hexadecimal where none is known. */
+  /** Readable name; a hexadecimal address if unknown. */
   readonly function: string;
-  /** The linker's name, where it differs. */
   readonly linkageName?: string | undefined;
   readonly file?: string | undefined;
-  /** From 1. */
   readonly line?: number | undefined;
   readonly column?: number | undefined;
-  /** First line of the function. */
   readonly startLine?: number | undefined;
-  /** Inside the module, at the call and not behind it for a frame that called another. */
+  /** Address inside the module; for callers, at the call instead of after it. */
   readonly address?: number | undefined;
   readonly module?: number | undefined;
-  /** The frame's function was inlined into the next outer one. */
+  /** True if inlined into the next outer function. */
   readonly inlined?: boolean | undefined;
-  /** Of code that is no machine code and no wasm. */
+  /** Language of code that is neither machine code nor wasm. */
   readonly language?: "JavaScript" | undefined;
-  /** The library that the code is of, in words; undefined for the program's own. */
+  /** Name of the code's library; undefined for the program's own code. */
   readonly library?: string | undefined;
 }
 
@@ -49,8 +43,8 @@ export interface SampleThread {
 }
 
 /**
- * Weighted call stacks, of a profile that was sampled or of one that is to be shown as if it were. Stacks are a tree
- * as in {@link HeapProfile}: callers stand before what they call.
+ * Weighted call stacks, of a sampled profile or of one to be shown in that form. Stacks are a tree as in {@link
+ * HeapProfile}: callers precede callees.
  */
 export interface SampleProfile {
   readonly name: string;
@@ -61,42 +55,39 @@ export interface SampleProfile {
   readonly stackPrefix: readonly number[];
   readonly stackFrame: readonly number[];
   readonly samples: SampleColumns;
-  /** What was followed over time beside the samples; all by one clock. */
+  /** Amounts over time beside the samples; all by one clock. */
   readonly counters?: readonly CounterTrack[] | undefined;
   readonly history?: StackTrack | undefined;
-  /** Sentences that say what the numbers mean. */
   readonly notes: readonly string[];
 }
 
-/** An amount over time: of what is live, for example. */
+/** Amount over time, such as live bytes. */
 export interface CounterTrack {
-  /** What it is of, the same for tracks that belong together: an instance of a module. */
+  /** Subject of the track, equal for related tracks: an instance of a module. */
   readonly group: string;
   readonly name: string;
   readonly unit: "bytes" | "count";
-  /** What the clock counts. */
   readonly clock: string;
-  /** Readings of the clock, rising. */
+  /** Readings of the clock, ascending. */
   readonly times: readonly number[];
-  /** The amount from each of these readings on. */
+  /** Amount from each of these readings on. */
   readonly values: readonly number[];
 }
 
-/** One row per sample, in the order of time; `values` has one column per value type. */
+/** Row per sample, in the order of time; `values` has one column per value type. */
 export interface SampleColumns {
   readonly length: number;
   readonly stack: readonly number[];
   readonly thread: readonly number[];
   readonly values: readonly (readonly number[])[];
-  /** Milliseconds from the first sample; absent where samples have no time. */
+  /** Milliseconds from the first sample; absent if samples have no time. */
   readonly timeMs?: readonly number[] | undefined;
 }
 
-/** An amount by stack and time, on the clock of the counters: who allocated when, for example. */
+/** Amount by stack and time, on the clock of the counters, such as allocations by call path. */
 export interface StackTrack {
   readonly name: string;
   readonly unit: "bytes" | "count";
-  /** Rising. */
   readonly times: readonly number[];
   readonly stacks: readonly number[];
   readonly values: readonly number[];
@@ -109,17 +100,17 @@ export interface SampleProfileOptions {
   counters?: readonly CounterTrack[] | undefined;
 }
 
-/** Numbers of stacks by the one that each goes on from, and its frame: open addressing. */
+/** Maps a prefix and a frame to the number of their stack: open addressing. */
 class StackIndex {
-  /** Three words each: prefix, frame, and the stack's number + 1; 0 where nothing stands. */
+  /** Slots of three words: prefix, frame, and the stack's number + 1; 0 for an empty slot. */
   #slots = new Int32Array(3 << 10);
   #count = 0;
 
-  /** The number of a stack that is known; else `number`, which is its own from now on. */
+  /** Returns the number of a known stack; otherwise assigns and returns `number`. */
   add(prefix: number, frame: number, number: number): number {
     const slot = this.#find(prefix, frame);
-    const known = this.#slots[slot + 2]!;
-    if (known !== 0) return known - 1;
+    const stored = this.#slots[slot + 2]!;
+    if (stored !== 0) return stored - 1;
     this.#slots[slot] = prefix;
     this.#slots[slot + 1] = frame;
     this.#slots[slot + 2] = number + 1;
@@ -127,7 +118,6 @@ class StackIndex {
     return number;
   }
 
-  /** Where a stack stands, or would. */
   #find(prefix: number, frame: number): number {
     const slots = this.#slots;
     const capacity = slots.length / 3;
@@ -148,14 +138,14 @@ class StackIndex {
   }
 }
 
-/** Fills a {@link SampleProfile}; equal frames and stacks are kept once. */
+/** Builds a {@link SampleProfile} of distinct frames and stacks. */
 export class SampleProfileBuilder {
   readonly #options: SampleProfileOptions;
   readonly #modules: SampleModule[] = [];
   readonly #threads: SampleThread[] = [];
   readonly #frames: SampleFrame[] = [];
   readonly #frameIndex = new Map<string, number>();
-  /** The same by frames that were given before: most come again and again. */
+  /** Cache by frame object, because most frames are given repeatedly. */
   readonly #givenFrames = new WeakMap<SampleFrame, number>();
   readonly #prefix: number[] = [];
   readonly #frame: number[] = [];
@@ -203,14 +193,14 @@ export class SampleProfileBuilder {
       language,
       library,
     ]);
-    const known = this.#frameIndex.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#frameIndex.get(key);
+    if (existing !== undefined) return existing;
     const index = this.#frames.push(frame) - 1;
     this.#frameIndex.set(key, index);
     return index;
   }
 
-  /** The stack of `frame` called from `prefix`, which is {@link NONE} for an outermost frame. */
+  /** Returns the stack of `frame` called from `prefix`, which is {@link NONE} for an outermost frame. */
   stack(prefix: number, frame: number): number {
     const next = this.#prefix.length;
     const index = this.#stacks.add(prefix, frame, next);
@@ -220,14 +210,13 @@ export class SampleProfileBuilder {
     return index;
   }
 
-  /** The stack of frames given innermost first. */
   stackOf(frames: readonly SampleFrame[]): number {
     let stack: number = NONE;
     for (let i = frames.length - 1; i >= 0; i--) stack = this.stack(stack, this.frame(frames[i]!));
     return stack;
   }
 
-  /** `stack` is {@link NONE} for a sample without one; either all samples have a time or none has. */
+  /** Adds a sample. `stack` is {@link NONE} for a sample without one; either all samples have a time or none has. */
   addSample(thread: number, stack: number, values: readonly number[], timeMs?: number): void {
     this.#thread.push(thread);
     this.#stack.push(stack);
@@ -260,7 +249,7 @@ export class SampleProfileBuilder {
   }
 }
 
-/** Samples of equal stacks added up, without threads and times; rows in the order of first appearance. */
+/** Sums samples of equal stacks, without threads and times; rows are in the order of first appearance. */
 export function sumByStack({ samples, valueTypes }: SampleProfile): { stack: number; values: number[] }[] {
   const rows = new Map<number, number[]>();
   for (let row = 0; row < samples.length; row++) {
@@ -275,7 +264,7 @@ export function sumByStack({ samples, valueTypes }: SampleProfile): { stack: num
   return [...rows].map(([stack, values]) => ({ stack, values }));
 }
 
-/** Frames of a stack, innermost first. */
+/** Returns the frames of a stack, innermost first. */
 export function framesOfSampleStack(profile: SampleProfile, stack: number): number[] {
   const frames: number[] = [];
   for (let at = stack; at !== NONE; at = profile.stackPrefix[at]!) frames.push(profile.stackFrame[at]!);

@@ -1,4 +1,4 @@
-/** Characters that end a line, move the cursor or turn the direction of writing. */
+/** Characters that end a line, move the cursor or change the direction of writing. */
 const CONTROL = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u;
 const NAMED = new Map([
   ["\n", "\\n"],
@@ -8,11 +8,11 @@ const NAMED = new Map([
   ["'", "\\'"],
 ]);
 
-/** A word as a shell takes it for itself, in one line. */
+/** Quotes a word for a shell, in one line. */
 export function quoteForShell(word: string): string {
   if (/^[\w@%+=:,./-]+$/.test(word)) return word;
   if (!CONTROL.test(word)) return `'${word.replaceAll("'", "'\\''")}'`;
-  // Shells of today know this one, which has names for all characters.
+  // Current shells support this form, which can name all characters.
   return `$'${[...word].map(escaped).join("")}'`;
 }
 
@@ -23,7 +23,7 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** A command as it can be typed again: empty words, and those with spaces, are quoted. */
+/** Formats a command so that it can be typed again: empty words, and those with spaces, are quoted. */
 export function commandLine(words: readonly string[]): string {
   return words.map(quoteForShell).join(" ");
 }

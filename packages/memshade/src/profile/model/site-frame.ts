@@ -8,7 +8,7 @@ import {
 } from "./indices.ts";
 import { framesOfContext, framesOfStack } from "./stacks.ts";
 
-/** The part of a context's call stack whose innermost frame names its site. */
+/** Returns the part of a context's call stack whose innermost frame names its site. */
 export function siteStackOfContext(
   { contexts }: HeapProfile,
   context: IndexIntoContextTable,
@@ -16,7 +16,7 @@ export function siteStackOfContext(
   return (contexts.siteStack ?? contexts.stack)[context]!;
 }
 
-/** The frame that names a context's site; undefined where no call path was recorded. */
+/** Returns the frame that names a context's site; undefined if no call path was recorded. */
 export function siteFrameOfContext(
   profile: HeapProfile,
   context: IndexIntoContextTable,
@@ -25,7 +25,7 @@ export function siteFrameOfContext(
   return stack === NONE ? undefined : profile.stacks.frame[stack]!;
 }
 
-/** The frames that lie inside of the one that names a context's site, innermost first: of libraries, that is. */
+/** Returns the frames of libraries inside the one that names a context's site, innermost first. */
 export function framesInsideSite(
   profile: HeapProfile,
   context: IndexIntoContextTable,
@@ -35,7 +35,10 @@ export function framesInsideSite(
   return frames.slice(0, frames.length - outer.length);
 }
 
-/** The frames of the place of a context's site: those inlined there, up to the real function. */
+/**
+ * Returns the frames at the code position of a context's site: functions inlined there, up to the enclosing real
+ * function.
+ */
 export function placeFramesOfContext(
   profile: HeapProfile,
   context: IndexIntoContextTable,

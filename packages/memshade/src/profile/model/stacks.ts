@@ -7,12 +7,11 @@ import {
   type None,
 } from "./indices.ts";
 
-/** The frames of a context's call stack, innermost first; empty where no call path was recorded. */
+/** Returns the frames of a context's call stack, innermost first; empty if no call path was recorded. */
 export function framesOfContext(profile: HeapProfile, context: IndexIntoContextTable): IndexIntoFrameTable[] {
   return framesOfStack(profile, profile.contexts.stack[context]!);
 }
 
-/** The frames of a call stack, innermost first. */
 export function framesOfStack(
   { stacks }: HeapProfile,
   innermost: IndexIntoStackTable | None,

@@ -1,49 +1,47 @@
 import { type Check, count, integer, list, oneOf, optional, parseVersioned, record, text } from "./check.ts";
 
 /**
- * What was accessed of a program's static data, `statics.json`, version 1. Addresses are those of the program's memory. It has
- * no names but those that the module itself has: debug information is asked when the file is read.
+ * Accesses to a program's static data, `statics.json`, version 1. Addresses are those of the program's memory. The file
+ * has only the names of the module itself; debug information is added when the file is read.
  */
 export const STATICS_SCHEMA = "memshade-statics";
 export const STATICS_VERSION = 1;
 
-/** Name of the file in a run's folder. */
 export const STATICS_FILE = "statics.json";
 
 export interface StaticsFile {
   schema: typeof STATICS_SCHEMA;
   version: typeof STATICS_VERSION;
-  /** "exact": each access is in its own cell. */
+  /** Precision of the counts; "exact": each access is in its own cell. */
   counters: "merged" | "exact";
   /**
-   * With merged counters: an access through a pointer may be counted less than so many bytes away from where it was, always in
-   * the same variable.
+   * Bound, with merged counters, on the distance between an access through a pointer and the cell that counts it. Both
+   * are always in the same variable.
    */
   spreadBytes: number;
   modules: StaticsOfModule[];
 }
 
 export interface StaticsOfModule {
-  /** Index in `run.json`. */
   module: number;
-  /** Where static data can lie: from the first segment to the heap, or to the first block that an allocator handed out. */
+  /** Possible range of static data: from the first segment to the heap, or to the first block of an allocator. */
   start: number;
   end: number;
   segments: StaticSegment[];
   /** Names that the module itself has for addresses of data. */
   symbols: StaticSymbol[];
-  /** Addresses, ascending, that functions name whose accesses are not counted: those of the allocator, for example. */
+  /** Addresses, ascending, in functions whose accesses are not counted, such as those of the allocator. */
   uncounted: number[];
-  /** Accesses beyond this number may be missing from a cell: nobody watched its counter while the program ran. */
+  /** Number above which a cell may miss accesses, because its counter was not watched while the program ran. */
   wrapsAt?: number | undefined;
-  /** Accesses that only put the data into the memory before the program began. */
+  /** Accesses that only initialized the data before the program began. */
   initialization: number;
   cellBytes: number;
-  /** Cells that were accessed, in runs of neighbours, by address. */
+  /** Accessed cells, in runs of neighbours, by address. */
   runs: StaticRun[];
 }
 
-/** Data that the module brings: `bytes` from `start` on. */
+/** Initialized data of the module: `bytes` from `start` on. */
 export interface StaticSegment {
   index: number;
   name?: string | undefined;
@@ -52,45 +50,41 @@ export interface StaticSegment {
 }
 
 export interface StaticSymbol {
-  /** As the linker has it; where the file was read to be shown, as in the source. */
+  /** Linker's name; for display, the name in the source. */
   name: string;
-  /** The linker's name then, where that is another one. */
+  /** Linker's name, if `name` is a different one. */
   linkageName?: string | undefined;
   address: number;
-  /** Absent where it is not known. */
   bytes?: number | undefined;
 }
 
 export interface StaticRun {
-  /** Of the first cell: a multiple of the cells' size. */
+  /** Address of the first cell: a multiple of the cells' size. */
   address: number;
   /**
-   * Accesses per cell: n if some of them read, −n if none did. 0: a loop went over it whose accesses are counted at its last
-   * place.
+   * Accesses per cell: n if some of them read, −n if none did. A 0 is a cell inside a loop's range whose accesses are
+   * counted at the loop's last cell.
    */
   cells: number[];
 }
 
-/** A variable with an address of its own, as debug information describes it. */
+/** Variable with an address of its own, from debug information. */
 export interface StaticVariable {
   readonly address: number;
-  /** Undefined where its type does not say it. */
+  /** Size; undefined if its type does not give one. */
   readonly bytes: number | undefined;
-  /** As in the source, with its namespaces or the function that it is in; undefined for literals. */
+  /** Name in the source, with its namespaces or enclosing function; undefined for literals. */
   readonly name: string | undefined;
-  /** The linker's name, where that is another one. */
   readonly linkageName: string | undefined;
   readonly file: string | undefined;
-  /** 0 where it is not known. */
   readonly line: number;
 }
 
-/** What was recorded of a run's static data, with what debug information knows of it. */
+/** Recorded static data of a run, combined with debug information. */
 export interface NamedStatics {
   readonly file: StaticsFile;
-  /** By index of the module; modules without debug information have none. */
+  /** Variables by index of the module; modules without debug information have none. */
   readonly variables: ReadonlyMap<number, readonly StaticVariable[]>;
-  /** Names of the run's modules, by index. */
   readonly modules: readonly string[];
 }
 
@@ -127,9 +121,9 @@ const file = record<StaticsFile>({
 });
 
 /**
- * What the text of a `statics.json` says.
+ * Reads the text of a `statics.json`.
  *
- * @throws UserError saying what is wrong in one line, without the file's name
+ * @throws UserError with the mistake in one line, without the file's name
  */
 export function readStatics(json: string): StaticsFile {
   return file(

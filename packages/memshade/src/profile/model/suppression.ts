@@ -1,31 +1,28 @@
-/** As memcheck names them. */
+/** Kinds of leaks, in memcheck's words. */
 export type LeakKind = "definite" | "indirect" | "possible" | "reachable";
 export const LEAK_KINDS: readonly LeakKind[] = ["definite", "indirect", "possible", "reachable"];
 
-/** What one frame of a call path has to be. Globs: `*` stands for any characters, `?` for one. */
+/** Pattern of one frame of a call path. In globs, `*` matches any characters and `?` one. */
 export type FramePattern =
   | { readonly kind: "function"; readonly glob: string }
   | { readonly kind: "object"; readonly glob: string }
   | { readonly kind: "source"; readonly glob: string; readonly line?: number | undefined }
-  /** Any number of frames. */
   | { readonly kind: "any" };
 
-/** Blocks that somebody does not want to be told of when they are lost. */
 export interface Suppression {
   readonly name: string;
-  /** Why, in the words of who wrote it. */
+  /** Reason, in the words of its author. */
   readonly reason?: string | undefined;
-  /** `leaks.supp:3` */
+  /** Position such as `leaks.supp:3`. */
   readonly place: string;
   readonly kinds: ReadonlySet<LeakKind>;
   /**
-   * The innermost frames of the call paths, with or without the allocation function in front; or a glob that a function, a module or a file
-   * anywhere on them contains.
+   * Patterns of the innermost frames of a call path, with or without the allocation function first; or a glob for a
+   * part of a function, module or file name anywhere on the path.
    */
   readonly path: readonly FramePattern[] | string;
 }
 
-/** What a suppression took out of a profile's leaks. */
 export interface Suppressed {
   readonly suppression: Suppression;
   readonly paths: number;

@@ -16,8 +16,8 @@ import {
 import { type NamedModule, namedModule } from "./named-module.ts";
 
 /**
- * What the waste tool writes, `waste.json`, version 1: the file of the Valgrind tool deadstores with more members.
- * Counts and byte amounts are JSON numbers. docs/formats.md describes every member.
+ * Output of the waste tool, `waste.json`, version 1: the file of the Valgrind tool deadstores with more members. Counts
+ * and byte amounts are JSON numbers. docs/formats.md describes every member.
  */
 export const WASTE_SCHEMA = "memshade-waste";
 export const WASTE_VERSION = 1;
@@ -25,32 +25,34 @@ export const WASTE_VERSION = 1;
 export interface WasteFile {
   schema: typeof WASTE_SCHEMA;
   version: typeof WASTE_VERSION;
-  /** The profiled command, as a shell takes it. */
+  /** Profiled command, quoted for a shell. */
   command: string;
-  /** The modules that were followed. */
   modules?: NamedModule[] | undefined;
-  /** The others that the run had, and why, as a sentence. */
+  /** Other modules of the run, and the reason as a sentence. */
   notRecorded?: { module: number; name: string; reason: string }[] | undefined;
   options: WasteFileOptions;
   totals: WasteTotals;
   stores: WasteStore[];
   loads: WasteLoad[];
-  /** Only with `--pairs`: which access undid, repeated or re-read which. */
+  /** Only with `--pairs`: pairs of accesses of which one undid, repeated or re-read the other. */
   pairs?: WastePair[] | undefined;
-  /** Where blocks were freed and frames ended; `WastePair.end` is an index into it. */
+  /** Code positions that free blocks or end frames; `WastePair.end` is an index into it. */
   ends?: WasteEnd[] | undefined;
-  /** Only with `--pairs`: places that reallocate, in the order of their code. */
+  /** Only with `--pairs`: code positions that reallocate, in the order of their code. */
   reallocations?: WasteReallocations[] | undefined;
-  /** Only with `--objects`: what happened inside the blocks of each allocation site. */
+  /** Only with `--objects`: use of the blocks of each allocation site. */
   objects?: WasteObjects[] | undefined;
-  /** What became of the blocks of each place that allocates; missing with `--pairs` alone. */
+  /** Fate of the blocks of each allocation site; missing with `--pairs` alone. */
   blocks?: WasteBlocks[] | undefined;
-  /** Sentences: what was not followed. */
+  /** Sentences about facts that were not followed. */
   notTracked: string[];
 }
 
 export interface WasteFileOptions {
-  /** "brief" is summary mode, which keeps one id per byte; "full" is precise mode, which keeps writers, readers and values. */
+  /**
+   * Mode of recording: "brief" is summary mode, which keeps one id per byte; "full" is precise mode, which keeps
+   * writers, readers and values.
+   */
   engine: "brief" | "full";
   contexts: boolean;
   objects: boolean;
@@ -64,7 +66,7 @@ interface WasteTotals {
   deadDeallocated: number;
   deadExit: number;
   hostAssumedRead: number;
-  /** Those of them that nobody had read by the end, when the host could still look. */
+  /** Part of these that was unread at the end, when the host could still read it. */
   visibleAtExit?: number | undefined;
   stores: number;
   silentStores: number;
@@ -73,28 +75,33 @@ interface WasteTotals {
   silentLoads: number;
 }
 
-/** Distance between two modules in the addresses of code locations. */
+/** Distance between two modules in the addresses of code positions. */
 export const MODULE_SPAN = 2 ** 32;
 
-/** A code location; `address` is module × 2^32 + offset in the code section, as in `heap.memprofraw`. */
+/** Code position; `address` is module × 2^32 + offset in the code section, as in `heap.memprofraw`. */
 export interface WasteIp {
   address: number;
   function?: string | undefined;
-  /** Name of the module, where the function's name alone would not tell. */
+  /** Name of the module, if the function's name alone is ambiguous. */
   module?: string | undefined;
   file?: string | undefined;
   line?: number | undefined;
-  /** First line of the function, where that is known. */
   startLine?: number | undefined;
-  /** Its function is one that hands on what it asks the allocator for. */
+  /** True if the function passes on memory that it requests from the allocator. */
   layer?: boolean | undefined;
-  /** What library its code is of, in words; undefined for the program's own, and where nobody asked. Never in the file. */
+  /**
+   * Name of the code's library; undefined for the program's own code, and if libraries were not determined. Never in
+   * the file.
+   */
   library?: string | undefined;
-  /** Its function is declared to give memory of no type in particular to whoever says how much. */
+  /** True if the function is declared to return untyped memory of a requested size. */
   handsOutMemory?: boolean | undefined;
-  /** The line is that of the nearest earlier place in the function: this one has none. Never in the file. */
+  /**
+   * True if the line is that of the nearest earlier position in the function, because this one has none. Never in the
+   * file.
+   */
   approximate?: boolean | undefined;
-  /** The functions that the place is inlined into, the innermost first, each with the place in it. */
+  /** Functions into which the position is inlined, innermost first, each with the position in it. */
   inlined?: WasteFrame[] | undefined;
 }
 
@@ -102,9 +109,7 @@ export interface WasteFrame {
   function?: string | undefined;
   file?: string | undefined;
   line?: number | undefined;
-  /** As in `WasteIp`. */
   startLine?: number | undefined;
-  /** As in `WasteIp`. */
   library?: string | undefined;
   handsOutMemory?: boolean | undefined;
   approximate?: boolean | undefined;
@@ -115,11 +120,11 @@ export type WasteClass = "plain" | "atomic" | "copy" | "fill" | "host" | "calloc
 export interface WasteStore {
   ips: WasteIp[];
   bytes_written: number;
-  /** Those that the host is assumed to have read included. */
+  /** Read bytes, including those that the host is assumed to have read. */
   bytes_read: number;
   nof_stores: number;
   nof_silent: number;
-  /** Stores, at least, to the place that the same run of a loop had stored to before; missing where nobody knows. */
+  /** Lower bound of the stores to the location that the same run of a loop had stored to before; missing if unknown. */
   nof_again?: number | undefined;
   bytes_dead: number;
   dead_overwritten: number;
@@ -127,22 +132,22 @@ export interface WasteStore {
   dead_exit: number;
   bytes_silent: number;
   host_assumed_read: number;
-  /** Those of them that nobody had read by the end, when the host could still look. */
+  /** Part of these that was unread at the end, when the host could still read it. */
   visible_at_exit?: number | undefined;
   /** Bytes equal to the valid byte they overwrote, in any store. Only with `--pairs` and the like. */
   bytes_same?: number | undefined;
   silent_over_zero?: number | undefined;
   silent_approximate?: number | undefined;
-  /** Floats in vectors that were exactly or nearly there already, where the vector is known to hold floats. */
+  /** Floats in vectors that were exactly or nearly there already, if the vector is known to hold floats. */
   lanes_redundant?: number | undefined;
-  /** Bytes of data segments that had been as the module brought them along. */
+  /** Bytes of data segments that still had their initial value. */
   bytes_over_segments?: number | undefined;
   class: WasteClass;
-  /** It accesses its function's own frame, at a constant place: a local variable that lives in memory. */
+  /** True if it accesses its function's own frame at a constant offset: a local variable in memory. */
   frame?: boolean | undefined;
-  /** It stores where its basic block has loaded from before. */
+  /** True if its basic block has loaded from the same location before. */
   update?: boolean | undefined;
-  /** Runs of the loop around it that did not end, because of a trap for instance: what it did in them is not counted. */
+  /** Runs of the enclosing loop that did not end, because of a trap for instance; their accesses are not counted. */
   incomplete?: number | undefined;
 }
 
@@ -151,106 +156,107 @@ export interface WasteLoad {
   nof_loads: number;
   nof_silent: number;
   bytes_loaded: number;
-  /** Loads, at least, of the place that the same run of a loop had loaded before; missing where nobody knows. */
+  /** Lower bound of the loads from the location that the same run of a loop had loaded before; missing if unknown. */
   nof_again?: number | undefined;
   nof_redundant?: number | undefined;
   bytes_redundant?: number | undefined;
   nof_approximate?: number | undefined;
   bytes_zero?: number | undefined;
-  /** The commonest values of its redundant loads, at most three. */
+  /** Most common values of its redundant loads, at most three. */
   values?: WasteValue[] | undefined;
   class: WasteClass;
-  /** It accesses its function's own frame, at a constant place: a local variable that lives in memory. */
+  /** True if it accesses its function's own frame at a constant offset: a local variable in memory. */
   frame?: boolean | undefined;
-  /** Runs of the loop around it that did not end, because of a trap for instance: what it did in them is not counted. */
+  /** Runs of the enclosing loop that did not end, because of a trap for instance; their accesses are not counted. */
   incomplete?: number | undefined;
 }
 
 export interface WasteValue {
-  /** Signed decimal (unsigned where the load is), a float, or hexadecimal of a vector. */
+  /** Signed decimal (unsigned if the load is unsigned), a float, or the hexadecimal form of a vector. */
   value: string;
-  /** Redundant loads that found it; at least so many unless `exact`. */
+  /** Redundant loads that found the value; a lower bound unless `exact`. */
   loads: number;
   exact: boolean;
 }
 
 export type PairKind = "overwritten" | "deallocated" | "returned" | "exit" | "silent" | "redundant";
 
-/** `first` and `second` are indices into `stores`, of a redundant pair into `loads`; absent: nobody, or a pseudo-writer. */
+/**
+ * Pair of accesses. `first` and `second` are indices into `stores`, for a redundant pair into `loads`; absent if there
+ * is no such access or it is a pseudo-writer.
+ */
 export interface WastePair {
   kind: PairKind;
   first?: number | undefined;
-  /** What wrote first where it was no store of the program. */
+  /** Pseudo-writer of the bytes, if the first writer was no store of the program. */
   origin?: "init" | "zero" | undefined;
   second?: number | undefined;
-  /** Of bytes that died with their block or frame: index into `ends`; absent: nobody knows. */
+  /** Index into `ends`, for bytes that died with their block or frame; absent if unknown. */
   end?: number | undefined;
   bytes: number;
-  /** Operations of the second of the two that met bytes of the first. */
+  /** Operations of `second` that accessed bytes of `first`. */
   operations: number;
 }
 
-/** A place that frees blocks, hands memory out again or gives up a frame, innermost call first. */
+/** Code position that frees blocks, reuses memory or ends a frame, innermost call first. */
 export interface WasteEnd {
   ips: WasteIp[];
 }
 
-/** What reallocations of one place cost. */
 export interface WasteReallocations {
   ips: WasteIp[];
   calls: number;
-  /** Bytes that blocks grew by. */
   grown: number;
-  /** How often the block got a new place, and bytes that were copied there. */
+  /** Number of moves to another address, and bytes copied by them. */
   moves: number;
   moved: number;
 }
 
 export interface WasteObjects {
-  /** The call of the allocator. */
   ips: WasteIp[];
   objects: number;
   bytes: number;
-  /** Bytes alive at the same time, at most. */
+  /** Most bytes that were live at the same time. */
   peak?: number | undefined;
-  /** Largest size; `varies` if not all blocks had it. */
+  /** Largest size; `varies` is true if the blocks have different sizes. */
   size: number;
   varies: boolean;
   bytesDead: number;
-  /** What the blocks hold, if debug information shows it. */
+  /** Type of the blocks' content, if debug information gives it. */
   type?: WasteType | undefined;
-  /** Mean lifetime of the blocks, accesses. */
   meanLifetime?: number | undefined;
   /** Mean over blocks of the time between first and last access, as a part of the lifetime. */
   usefulLifetime?: number | undefined;
-  /** Bytes touched in blocks that are both read and written, as a part of all bytes; and from the first to the last. */
+  /**
+   * Bytes touched in blocks that are both read and written, as a part of all bytes; `usageSpan` counts from the first
+   * to the last.
+   */
   usage?: number | undefined;
   usageSpan?: number | undefined;
   /** Bytes read and written in the blocks, by all accesses, per byte allocated. */
   ratioRead?: number | undefined;
   ratioWritten?: number | undefined;
-  /** Offsets below 4096 that are written and never read; neither; read and never written. */
+  /** Number of offsets below 4096 that are written and never read; neither; read and never written. */
   writeOnlyBytes?: number | undefined;
   holeBytes?: number | undefined;
   readUnwrittenBytes?: number | undefined;
-  /** Whose stores the dead bytes are, most bytes first, at most a hundred: indices into `stores`. */
+  /** Stores (indices into `stores`) with most dead bytes, in descending order, at most a hundred. */
   deadBy?: { store: number; bytes: number }[] | undefined;
-  /** Whose stores to the blocks, and whose loads from them, have most bytes, at most a hundred of each. */
+  /** Stores to the blocks and loads from them with most bytes, at most a hundred of each. */
   writtenBy?: { store: number; bytes: number }[] | undefined;
   readBy?: { load: number; bytes: number }[] | undefined;
-  /** Members of the type, folded over its elements; without one, runs of offsets with equal counts. */
+  /** Members of the type, summed over its elements; without a type, runs of offsets with equal counts. */
   fields: WasteField[];
-  /** Bytes of each block, from offset 4096 on, that `fields` does not tell apart: its last entry has them. */
+  /** True if the last entry of `fields` sums all bytes of each block from offset 4096 on. */
   tail?: boolean | undefined;
 }
 
-/** The blocks of one place that allocates, and what nobody reads of them. */
+/** Blocks of one allocation site, and their unread parts. */
 export interface WasteBlocks {
-  /** The calls that asked for them, innermost first. */
   ips: WasteIp[];
   blocks: number;
   bytes: number;
-  /** Largest size; `varies` if not all blocks had it. */
+  /** Largest size; `varies` is true if the blocks have different sizes. */
   size: number;
   varies: boolean;
   /** Blocks that were stored to and never read, and their bytes. */
@@ -258,35 +264,33 @@ export interface WasteBlocks {
   unread_bytes: number;
   /** Bytes that were stored to and never read, of all blocks. */
   never_read: number;
-  /** What the blocks hold, if debug information shows it. */
+  /** Type of the blocks' content, if debug information gives it. */
   type?: WasteType | undefined;
-  /** Bytes of what they hold one of, or many one behind the other: of the type, of a period in what was read, or of the block. */
+  /** Size of an element of the blocks: of the type, of a period in the reads, or of the block. */
   element?: number | undefined;
-  /** Parts of it that nobody read in any block. Missing where nothing can be said of single parts. */
+  /** Parts of an element that were unread in all blocks. Missing if single parts cannot be judged. */
   fields?: WasteUnreadField[] | undefined;
-  /** So many bytes of each block, from its beginning, were followed for them. Missing: all. */
+  /** Bytes at the start of each block that were followed for `fields`. Missing: all. */
   followed?: number | undefined;
 }
 
-/** A part of each element that nobody reads. */
 export interface WasteUnreadField {
   offset: number;
   size: number;
-  /** Somebody stores to it. */
   written: boolean;
-  /** Name and type of the member; absent where the type is not known. */
+  /** Name and type of the member; absent if the type is unknown. */
   name?: string | undefined;
   type?: string | undefined;
 }
 
-/** How the type of a site's blocks was found; see docs/tools/waste.md. */
+/** Evidence for the type of a site's blocks; see docs/tools/waste.md. */
 const TYPE_RULES = ["constructor", "container", "variable", "result", "member", "pointer", "size"] as const;
 type TypeRule = (typeof TYPE_RULES)[number];
 
-/** So many alike are records of a program; the parts of one are its matter, or a buffer's. */
+/** Least number of equal elements that count as records. Parts of fewer elements may be a buffer's content. */
 export const FEWEST_RECORDS = 16;
 
-/** Rules of which a type is probable only. */
+/** Rules whose result is only probable. */
 export const LIKELY_RULES: ReadonlySet<TypeRule> = new Set(["pointer", "size"]);
 
 export interface WasteType {
@@ -301,20 +305,19 @@ export interface WasteField {
   /** Byte accesses, all offsets of the field together. */
   reads: number;
   writes: number;
-  /** Dead bytes, and their parts: overwritten, gone with their block, unread at the end. */
+  /** Dead bytes, and their parts: overwritten, freed with their block, unread at the end. */
   dead: number;
   overwritten?: number | undefined;
   deallocated?: number | undefined;
   exit?: number | undefined;
   silent: number;
-  /** Accesses to the field: of its bytes, the one with most. */
+  /** Accesses to the field, counted at its most accessed byte. */
   accesses?: number | undefined;
-  /** Name and type of the member; absent for padding and where the type is not known. */
+  /** Name and type of the member; absent for padding and if the type is unknown. */
   name?: string | undefined;
   type?: string | undefined;
 }
 
-/** All code locations of a file. */
 export function placesOf(file: WasteFile): WasteIp[] {
   const sites = [
     ...file.stores,
@@ -512,9 +515,9 @@ const file = record<WasteFile>({
 });
 
 /**
- * The text of a `waste.json`.
+ * Reads the text of a `waste.json`.
  *
- * @throws UserError saying what is wrong in one line, without the file's name
+ * @throws UserError with the mistake in one line, without the file's name
  */
 export function readWaste(json: string): WasteFile {
   const found = file(parseVersioned(json, WASTE_SCHEMA, WASTE_VERSION, "is not the waste of a run"));

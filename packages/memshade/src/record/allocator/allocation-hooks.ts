@@ -5,38 +5,34 @@ import type { AllocationListeners } from "./allocation-listeners.ts";
 import type { AllocatorFunction } from "./find/plan.ts";
 
 export interface HookSurroundings {
-  /** Index of the function's original body. */
   original: number;
-  /** Offset of that body in the code section: stands for the context of a call that came from outside. */
+  /** Offset of that body in the code section. It identifies the context of a call from outside. */
   self: number;
-  /** Memory of the program, for results that are stored there. */
+  /** Memory of the program, for functions that store their result there. */
   memory: number;
-  /** A tool that records blocks with their contexts, if there is one. */
   recorder: BlockRecorder | undefined;
-  /** For a busy function: gives out the index of one more function, with its type and its name in stack traces. */
+  /** Appends a function of the same type and name, for a busy hook; returns its index. */
   addTwin?: ((body: () => Uint8Array) => number) | undefined;
-  /** Tools that are told too, behind it. */
   listeners: readonly AllocationListeners[];
-  /** The function is one of `AllocatorPlan.renewing`. */
+  /** True for a function of `AllocatorPlan.renewing`. */
   renews?: boolean;
 }
 
-/** A tool that is told of blocks, and in which frame of its shadow stack they were asked for. */
+/** A tool that records blocks, with the newest frame of its shadow stack at the request. */
 export interface BlockRecorder {
-  /** Global with the address of the newest frame. */
   stackGlobal: number;
   /**
-   * By name: `allocatedRarely` (address, bytes, frame, self), `reallocated` and `renewed` (old address, new address, bytes, frame, self)
-   * and `releasedRarely` (address), where `self` is a code offset that stands for a call from outside. Addresses may be 0.
+   * Functions by name: `allocatedRarely` (address, bytes, frame, self), `reallocated` and `renewed` (old address, new
+   * address, bytes, frame, self), and `releasedRarely` (address). `self` is the code offset for a call from outside.
+   * Addresses may be 0.
    */
   functions: RuntimeFunctions;
-  /** Functions that lock and unlock the tables, where several instances share them. */
+  /** Functions that lock and unlock the tables, if several instances share them. */
   threads?: { lock: number; unlock: number } | undefined;
-  /** The common path of `allocated` and `released`, to be written out in place of a call. */
+  /** Inline code for the common path of `allocated` and `released`. */
   inlined?: InlineFunction | undefined;
 }
 
-/** Functions whose blocks are zero. */
 export const ZEROES: ReadonlySet<AllocatorFunction["role"]> = new Set([
   "calloc",
   "rust_alloc_zeroed",
@@ -44,35 +40,37 @@ export const ZEROES: ReadonlySet<AllocatorFunction["role"]> = new Set([
 ]);
 
 /**
- * Body that takes the place of an allocation function: calls the original and tells the tools what happened.
- * The caller's frame is the newest on the shadow stack, so its position is read before anything else runs.
+ * Returns a body that replaces an allocation function: it calls the original, and then the tools. The caller's frame is
+ * the newest on the shadow stack, so its address is read first.
  */
-export function hookBody(hooked: AllocatorFunction, type: FuncType, around: HookSurroundings): Uint8Array {
-  const hook = new Hook(hooked, type, around);
+export function hookBody(
+  hooked: AllocatorFunction,
+  type: FuncType,
+  surroundings: HookSurroundings,
+): Uint8Array {
+  const hook = new Hook(hooked, type, surroundings);
   return hooked.kind === "release" ? hook.release() : hook.allocate();
 }
 
-/** Writes the body of one hook. */
 class Hook {
   readonly #hooked: AllocatorFunction;
   readonly #type: FuncType;
-  readonly #around: HookSurroundings;
-  /** Locals behind the parameters: the original's result, the newest frame, and an address of 64 bits. */
+  readonly #surroundings: HookSurroundings;
+  /** Locals after the parameters: the original's result, the newest frame, and a 64-bit address. */
   readonly #result: number;
   readonly #frame: number;
   readonly #wide: number;
-  /** What is written out in place of a call of the recorder. */
   readonly #inlined: ReturnType<InlineFunction> | undefined;
   readonly #body: BodyBuilder;
 
-  constructor(hooked: AllocatorFunction, type: FuncType, around: HookSurroundings) {
+  constructor(hooked: AllocatorFunction, type: FuncType, surroundings: HookSurroundings) {
     this.#hooked = hooked;
     this.#type = type;
-    this.#around = around;
+    this.#surroundings = surroundings;
     this.#result = type.params.length;
     this.#frame = this.#result + 1;
     this.#wide = this.#frame + 1;
-    const { recorder, addTwin } = around;
+    const { recorder, addTwin } = surroundings;
     const isBusy = addTwin !== undefined && hooked.kind !== "reallocate" && recorder?.threads === undefined;
     const name = hooked.kind === "release" ? "released" : "allocated";
     this.#inlined = isBusy ? recorder?.inlined?.(name, this.#wide + 1) : undefined;
@@ -80,7 +78,7 @@ class Hook {
   }
 
   release(): Uint8Array {
-    const { recorder, addTwin } = this.#around;
+    const { recorder, addTwin } = this.#surroundings;
     if (this.#inlined !== undefined && addTwin !== undefined)
       return this.#releaseInline(this.#inlined.code, addTwin);
     if (recorder !== undefined) {
@@ -89,19 +87,19 @@ class Hook {
       this.#body.op("call", recorder.functions.get("releasedRarely") as number);
       this.#unlock(recorder);
     }
-    this.#tellReleased();
+    this.#callReleased();
     this.#callOriginal("return_call");
     return this.#body.finish();
   }
 
-  /** Nothing is kept over a call, so the whole hook needs no more than registers. */
+  /** No value lives across a call, so the hook needs only registers. */
   #releaseInline(code: Uint8Array, addTwin: (body: () => Uint8Array) => number): Uint8Array {
-    const around = { ...this.#around, addTwin: undefined };
-    const otherwise = addTwin(() => hookBody(this.#hooked, this.#type, around));
+    const surroundings = { ...this.#surroundings, addTwin: undefined };
+    const otherwise = addTwin(() => hookBody(this.#hooked, this.#type, surroundings));
     this.#body.open("block");
     this.#address(this.#hooked.pointerParam);
     this.#body.instructions(code);
-    this.#tellReleased();
+    this.#callReleased();
     this.#callOriginal("return_call");
     this.#body.end();
     this.#params();
@@ -109,11 +107,12 @@ class Hook {
   }
 
   allocate(): Uint8Array {
-    const { recorder, listeners, renews = false } = this.#around;
+    const { recorder, listeners, renews = false } = this.#surroundings;
     const body = this.#body;
     const reallocates = this.#hooked.kind === "reallocate";
     if (recorder !== undefined) body.op("global.get", recorder.stackGlobal).op("local.set", this.#frame);
-    // What a reallocation gives back, another thread may get before anybody here is told. What renews has hooked functions allocate.
+    // Another thread may get the released memory before a tool is called. A renewing function allocates by hooked
+    // functions.
     const isLocked = reallocates && !renews;
     if (isLocked) this.#lock(recorder);
     for (const { requested } of listeners) if (requested !== undefined) body.op("call", requested);
@@ -124,7 +123,7 @@ class Hook {
       this.#record(recorder, reallocates);
       this.#unlock(recorder);
     }
-    for (const listener of listeners) this.#tellAllocated(listener, reallocates);
+    for (const listener of listeners) this.#callAllocated(listener, reallocates);
     return body.op("local.get", this.#result).finish();
   }
 
@@ -139,13 +138,13 @@ class Hook {
     if (reallocates) this.#address(this.#hooked.pointerParam);
     this.#block();
     this.#size();
-    body.op("local.get", this.#frame).i32(this.#around.self);
-    const resized = this.#around.renews === true ? "renewed" : "reallocated";
+    body.op("local.get", this.#frame).i32(this.#surroundings.self);
+    const resized = this.#surroundings.renews === true ? "renewed" : "reallocated";
     body.op("call", functions.get(reallocates ? resized : "allocatedRarely") as number);
     if (this.#inlined !== undefined) body.end();
   }
 
-  #tellAllocated(listener: AllocationListeners, reallocates: boolean): void {
+  #callAllocated(listener: AllocationListeners, reallocates: boolean): void {
     const { role, index, pointerParam } = this.#hooked;
     if (reallocates) this.#address(pointerParam);
     this.#block();
@@ -154,8 +153,8 @@ class Hook {
     this.#body.op("call", reallocates ? listener.reallocated : listener.allocated);
   }
 
-  #tellReleased(): void {
-    for (const { released } of this.#around.listeners) {
+  #callReleased(): void {
+    for (const { released } of this.#surroundings.listeners) {
       this.#address(this.#hooked.pointerParam);
       this.#body.op("call", released);
     }
@@ -175,10 +174,9 @@ class Hook {
 
   #callOriginal(call: "call" | "return_call"): void {
     this.#params();
-    this.#body.op(call, this.#around.original);
+    this.#body.op(call, this.#surroundings.original);
   }
 
-  /** Pushes the address of the block that is handed out, 0 if there is none. */
   #block(): void {
     const { outPointerParam } = this.#hooked;
     const body = this.#body;
@@ -186,11 +184,11 @@ class Hook {
       this.#pointer(this.#result, this.#type.results[0]);
       return;
     }
-    // The address was stored; a result other than 0 says that it was not.
+    // The function stored the address, unless its result is not 0.
     const isWide = this.#type.params[outPointerParam] === I64;
     body.op("local.get", this.#result).op("i32.eqz").open("if", I32);
     body.op("local.get", outPointerParam);
-    loadAddress(body, isWide ? "i64.load" : "i32.load", this.#around.memory);
+    loadAddress(body, isWide ? "i64.load" : "i32.load", this.#surroundings.memory);
     asAddress(body, isWide ? I64 : I32, this.#wide);
     body.op("else").i32(0).end();
   }
@@ -199,7 +197,6 @@ class Hook {
     this.#pointer(param, this.#type.params[param]);
   }
 
-  /** Pushes the address of the block that a local of a type points to. */
   #pointer(local: number, type: number): void {
     const push = (): void => {
       this.#body.op("local.get", local);
@@ -226,10 +223,13 @@ function loadAddress(body: BodyBuilder, load: OpcodeName, memory: number): void 
   else body.op(load, alignment | 0x40, memory, 0);
 }
 
-/** Tools work with 32-bit addresses and sizes; what is larger becomes the largest, which is refused. */
+/**
+ * Converts to the 32-bit addresses and sizes of the tools. A larger value becomes the largest 32-bit number, which is
+ * rejected.
+ */
 function asAddress(body: BodyBuilder, type: number, wideLocal: number): void {
   if (type !== I64) return;
-  // min_u(value, 2^32 − 1), bit by bit: the high half spreads over all bits if it is not zero.
+  // min_u(value, 2^32 − 1): a high half other than zero sets all bits.
   body
     .op("local.tee", wideLocal)
     .op("i32.wrap_i64")

@@ -1,12 +1,11 @@
-/** Functions of a tool, by index, that listen to the allocator. */
 export interface AllocationListeners {
-  /** () before an allocation or reallocation; absent: nothing to be told. */
+  /** (), before an allocation or reallocation; absent if not needed. */
   requested?: number;
-  /** (address, bytes, `zeroedBy` of a block of zeros, else 0), behind the allocation; the address may be 0. */
+  /** (address, bytes, `zeroedBy` of a zeroed block, else 0), after the allocation; the address may be 0. */
   allocated: number;
-  /** What the tool wants to be told of blocks that this function hands out zeroed. Not 0. */
+  /** Returns a number other than 0 that identifies a function whose blocks are zeroed. */
   zeroedBy(functionIndex: number): number;
-  /** (old address, new address, bytes), behind the reallocation. */
+  /** (old address, new address, bytes), after the reallocation. */
   reallocated: number;
   /** (address), before the release. */
   released: number;

@@ -4,31 +4,29 @@ import { otherMemoriesNote } from "../rewrite/facts/other-memories.ts";
 import { canShareMemory } from "../rewrite/facts/shared-memory.ts";
 import type { AllocatorPlan } from "./find/plan.ts";
 
-/** One hooked allocation function as the profile names it. */
 export interface HookedFunction {
   role: string;
   index: number;
   name: string | undefined;
 }
 
-/** The allocator as the profile describes it. */
 export interface AllocatorDescription {
   how: string;
   needsConfirmation: boolean;
   functions: HookedFunction[];
-  /** Why nothing is hooked. */
+  /** Reason why no function is hooked. */
   refused?: string;
-  /** It was refused although functions look like one: who runs the program should know. */
+  /** Set if functions look like an allocator but were not hooked, so that the user should know. */
   doubtful?: true;
-  /** Functions that look like further allocators, each pair as the text of an `--allocator` option. */
+  /** Pairs of functions that look like further allocators, as texts of an `--allocator` option. */
   further?: string[];
-  /** Functions whose result is always the block that a callee allocated, for a size that their caller decides. */
+  /** Functions that always return a block from a callee, of a size that their caller decides. */
   layers?: number[];
 }
 
 /**
- * The allocator as the profile describes it, and sentences on what the profile will not see. `held`: a tool keeps the memory below
- * 4 GiB.
+ * Returns the description of the allocator, and notes on what the profile does not include. `held`: a tool keeps the
+ * memory below 4 GiB.
  */
 export function allocationNotes(
   module: WasmModule,
@@ -67,11 +65,13 @@ export function allocationNotes(
   };
 }
 
-/** A sentence on functions that are not instrumented, as they would have more locals or bytes than engines accept. */
+/**
+ * Returns a note on functions that are not instrumented because engines would reject their number of locals or bytes.
+ */
 export function largeFunctionsNote(module: WasmModule, functions: ReadonlySet<number>): string {
   const names = readNames(module).functions;
   const [first] = functions;
   const name = names.get(first) ?? `#${first}`;
-  const others = functions.size > 1 ? ` and ${functions.size - 1} more` : "";
-  return `What ${name}${others} does itself is not followed: with more code in it, engines would refuse so large a function.`;
+  const moreText = functions.size > 1 ? ` and ${functions.size - 1} more` : "";
+  return `What ${name}${moreText} does itself is not followed: with more code in it, engines would refuse so large a function.`;
 }

@@ -3,9 +3,7 @@ import type { AllocatorPlan } from "./find/plan.ts";
 
 const Role = { Hooked: 1, Internal: 2, Wrapper: 4 } as const;
 
-/** What each function of a module is to its allocator. */
 export class AllocatorRoles {
-  /** `Role` bits per function. */
   readonly #roles: Uint8Array;
 
   constructor(module: WasmModule, allocator: AllocatorPlan) {

@@ -7,7 +7,7 @@ import type { AllocationListeners } from "./allocation-listeners.ts";
 import type { AllocatorFunction, AllocatorPlan } from "./find/plan.ts";
 import type { HookedCalls } from "./hooked-calls.ts";
 
-/** Functions that blocks go through one by one, as a rule. */
+/** Roles of functions that usually handle every single block. */
 const BUSY: ReadonlySet<AllocatorFunction["role"]> = new Set([
   "malloc",
   "free",
@@ -20,8 +20,9 @@ const BUSY: ReadonlySet<AllocatorFunction["role"]> = new Set([
 ]);
 
 /**
- * The allocation functions whose hooks get the runtime's common path written into them, because a call more per block
- * would be felt: for each kind the one that the program calls at most places. In the others it would only be code.
+ * Returns the functions whose hooks get inline code for the runtime's common path, because a further call per block
+ * would cost time. For each kind, this is the function with the most call sites. In other hooks, inline code would only
+ * take space.
  */
 export function busyHooks(module: WasmModule, scan: ModuleScan, allocator: AllocatorPlan): Set<number> {
   const inside = new Set([...allocator.internals, ...allocator.functions.map(({ index }) => index)]);
@@ -34,8 +35,8 @@ export function busyHooks(module: WasmModule, scan: ModuleScan, allocator: Alloc
   const busiest = new Map<AllocatorFunction["kind"], AllocatorFunction>();
   for (const candidate of allocator.functions) {
     if (!BUSY.has(candidate.role)) continue;
-    const known = busiest.get(candidate.kind);
-    const least = known === undefined ? -1 : (calls.get(known.index) ?? 0);
+    const busiestSoFar = busiest.get(candidate.kind);
+    const least = busiestSoFar === undefined ? -1 : (calls.get(busiestSoFar.index) ?? 0);
     if ((calls.get(candidate.index) ?? 0) > least) busiest.set(candidate.kind, candidate);
   }
   return new Set([...busiest.values()].map(({ index }) => index));
@@ -48,13 +49,12 @@ export interface AllocatorSurroundings {
   appended: AppendedFunctions;
   bodies: RewrittenBodies;
   calls: HookedCalls;
-  /** The program's memory. */
   memory: number;
 }
 
 /**
- * Hooks the allocation functions: who calls one gets the hook in its place; the allocator's own calls go past it, to the
- * original body. `recorder` is told first, then `listeners`.
+ * Hooks the allocation functions. Calls of other code reach the hook; the allocator's own calls reach the original
+ * body. The hook calls `recorder` first, then `listeners`.
  */
 export function hookAllocator(
   { module, scan, allocator, appended, bodies, calls, memory }: AllocatorSurroundings,
@@ -92,12 +92,18 @@ export function hookAllocator(
     const { index } = hooked;
     const type = functionTypeIndex(module, index);
     const original = appended.addWritten(type, (to) => bodies.rewrite(index, to), index);
-    const around = { original, self: selfOf(module, index), memory, recorder, listeners: [], renews: true };
-    bodies.replace(index, () => hookBody(hooked, functionType(module, index), around));
+    const surroundings = {
+      original,
+      self: selfOf(module, index),
+      memory,
+      recorder,
+      listeners: [],
+      renews: true,
+    };
+    bodies.replace(index, () => hookBody(hooked, functionType(module, index), surroundings));
   }
 }
 
-/** Offset of a function's body in the code section. */
 function selfOf(module: WasmModule, index: number): number {
   return module.bodies[index - module.importedFunctionCount].codeStart - module.codePayloadStart;
 }

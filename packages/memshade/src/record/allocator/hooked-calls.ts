@@ -3,14 +3,13 @@ import type { CallTargets } from "../rewrite/walk/call-targets.ts";
 import { AllocatorRoles } from "./allocator-roles.ts";
 import type { AllocatorPlan } from "./find/plan.ts";
 
-/** Which calls lead elsewhere where the allocator is hooked. */
 export class HookedCalls implements CallTargets {
   readonly #roles: AllocatorRoles;
-  /** Body index by function that was given a wrapper in its old place, 0 for others. */
+  /** New body index of functions that were replaced by a wrapper; 0 for all others. */
   readonly #moved: Uint32Array;
   /**
-   * Body index by hooked function, or by helper or wrapper that the allocator shares, for calls from within the
-   * allocator; 0 for others.
+   * Body index for calls from inside the allocator, by hooked function, or by helper or wrapper that the allocator
+   * shares; 0 for all others.
    */
   readonly #originals: Uint32Array;
   #inTwin = false;
@@ -22,17 +21,17 @@ export class HookedCalls implements CallTargets {
     this.#originals = new Uint32Array(count);
   }
 
-  /** The function's body stands at `body`, and a wrapper in its old place. */
+  /** Records that a function's body is at `body`, and a wrapper at its old index. */
   move(index: number, body: number): void {
     this.#moved[index] = body;
   }
 
-  /** The function's body stands at `body` for calls from within the allocator. */
+  /** Records that calls from inside the allocator reach the function's body at `body`. */
   keepOriginal(index: number, body: number): void {
     this.#originals[index] = body;
   }
 
-  /** Writes what the allocator calls in place of a function that others call too: its calls come from within. */
+  /** Writes a copy of a shared function for the allocator. Calls in it count as calls from inside the allocator. */
   inTwin(write: () => void): void {
     this.#inTwin = true;
     write();

@@ -4,33 +4,31 @@ import { FunctionFact, type ModuleScan } from "../rewrite/facts/module-scan.ts";
 import { EntryPoints } from "./entry-points.ts";
 import { LeavingFunctions } from "./leaving-functions.ts";
 
-/** What a call does with the context at hand. */
 export const CallTreatment = {
-  /** Nothing can happen below: the context is left alone. */
+  /** No event can happen during the call; the context does not change. */
   None: 0,
-  /** The call adds its place to the context. */
+  /** The call adds its site to the context. */
   Push: 1,
-  /** The callee takes over the caller's context: recursion, tail calls, folded wrappers. */
+  /** The callee inherits the caller's context: recursion, tail calls, folded wrappers. */
   Keep: 2,
-  /** As Push, and whatever comes back into the module from the host continues there. */
+  /** Like `Push`; calls from the host back into the module continue in that context, too. */
   Host: 3,
-  /** A call out of the module, as a rule a tail call: what comes back in continues where the caller was called. */
+  /** Call out of the module, usually a tail call. Calls back into the module continue in the caller's context. */
   KeepHost: 4,
 } as const;
 
-/** Imports of these modules never call back into the program. */
+/** Modules whose imports never call back into the program. */
 const NEVER_COMES_BACK = new Set(["wasi_snapshot_preview1", "wasi_unstable"]);
 
-/** Decides for each call of a module what happens to the context, for events that only happen in some functions. */
+/** Decides the effect of each call on the context, for events that happen only in some functions. */
 export abstract class CallPlan {
-  /** Where the host comes in. */
   readonly entries: EntryPoints;
   protected readonly imported: number;
   readonly #reaches: Uint8Array;
   readonly #component: Int32Array;
   readonly #leaving: LeavingFunctions;
 
-  /** `targets`: functions in which something happens. `leadsNowhere`: direct calls that lead to none of them. */
+  /** `targets`: functions in which events happen. `leadsNowhere`: direct calls from which no target is reached. */
   constructor(
     module: WasmModule,
     scan: ModuleScan,
@@ -39,36 +37,35 @@ export abstract class CallPlan {
   ) {
     this.imported = module.importedFunctionCount;
     this.#component = recursiveComponents(module, scan);
-    const all = targets.length === 0 ? [] : [...targets, ...mayRunAnything(module, scan)];
-    this.#reaches = functionsReaching(module, scan, all, leadsNowhere);
+    const eventFunctions = targets.length === 0 ? [] : [...targets, ...mayRunAnything(module, scan)];
+    this.#reaches = functionsReaching(module, scan, eventFunctions, leadsNowhere);
     this.entries = new EntryPoints(module, scan, (index) => this.reaches(index));
     this.#leaving = new LeavingFunctions(module, scan);
   }
 
-  /** Whether something can happen while the function runs, so that it matters who called it. */
+  /** True if an event can happen while the function runs, so that its context matters. */
   reaches(index: number): boolean {
     return this.#reaches[index] === 1;
   }
 
-  /** `CallTreatment` of a call; `callee` is −1 for one through a table or a reference. */
+  /** Returns the `CallTreatment` of a call; `callee` is −1 for a call through a table or a reference. */
   abstract treatment(caller: number, callee: number, isTail: boolean): number;
 
   /**
-   * Whether a function may have left the module by a tail call: then nobody but its caller can put back what says where the
-   * host stands. −1 is one unknown.
+   * True if a function may leave the module by a tail call. Only its caller can then restore the host words. −1: an
+   * unknown function.
    */
   leavesForGood(callee: number): boolean {
     return this.#leaving.has(callee);
   }
 
-  /** Whether a call is one inside of a recursive component. */
   protected isRecursive(caller: number, callee: number): boolean {
     const component = this.#component[caller - this.imported];
     return component >= 0 && component === this.#component[callee - this.imported];
   }
 }
 
-/** Functions behind which any other may run: imports that may come back, and those that call through tables. */
+/** Returns the functions that may lead to any other: imports that may call back, and functions with indirect calls. */
 function mayRunAnything(module: WasmModule, scan: ModuleScan): number[] {
   const found: number[] = [];
   importsOf(module, "function").forEach((entry, index) => {

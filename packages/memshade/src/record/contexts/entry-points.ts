@@ -2,25 +2,25 @@ import type { WasmModule } from "../../code/wasm/index.ts";
 import { findReferences } from "../rewrite/facts/function-references.ts";
 import type { ModuleScan } from "../rewrite/facts/module-scan.ts";
 
-/** Where whoever holds a module may enter it, as far as it matters to whoever asks. */
+/** Functions by which the host may enter a module, as far as they matter to the user of this class. */
 export class EntryPoints {
   /**
-   * Functions that the host may call: exports, those whose references it can get at, and the start function. They are
-   * entered through a wrapper, which stands wherever they can be seen; the module's own direct calls go past it.
+   * Functions that the host may call: exports, functions with reachable references, and the start function. Their
+   * indices lead to a wrapper; the module's own direct calls bypass it.
    */
   readonly entered: ReadonlySet<number>;
-  /** Functions of the module, besides imported ones, that can be called through a table or a reference. */
+  /** Defined functions that can be called through a table or a reference. */
   readonly referenced: readonly number[];
-  /** Whether calls through tables and references may lead through a wrapper, or out of the module. */
+  /** True if calls through tables and references may reach a wrapper or leave the module. */
   readonly hostMayCallReferences: boolean;
   /**
-   * Those that get a wrapper where every entry is to be seen: a call by reference leads through one always or never, so one
-   * that does not has left the module.
+   * Functions that get a wrapper if every entry must be observed. Calls by reference then either always or never reach
+   * a wrapper, so a call that did not has left the module.
    */
   readonly wrapped: ReadonlySet<number>;
   readonly #references: ReadonlySet<number>;
 
-  /** `matters`: whether it matters who called a function. */
+  /** `matters`: true if the caller of a function matters. */
   constructor(module: WasmModule, scan: ModuleScan, matters: (index: number) => boolean = () => true) {
     const { functions, reachable } = findReferences(module, scan);
     const isOwn = (index: number): boolean => index >= module.importedFunctionCount && matters(index);
@@ -33,11 +33,10 @@ export class EntryPoints {
     this.entered = entered;
     const leadsToWrapper = this.referenced.some((index) => entered.has(index));
     this.wrapped = leadsToWrapper ? new Set([...entered, ...this.referenced]) : entered;
-    // Whoever calls a wrapper from inside has to say where it is, as for a call out of the module.
+    // The caller of a wrapper inside the module must set the host word, as for a call out of the module.
     this.hostMayCallReferences = reachable || leadsToWrapper;
   }
 
-  /** Whether a function can be called through a table or a reference. */
   isReferenced(index: number): boolean {
     return this.#references.has(index);
   }

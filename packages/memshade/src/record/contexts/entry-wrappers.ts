@@ -6,60 +6,68 @@ import { ENTRY_WORD, HOST_WORD, HostSite, STACK_FRAME_BYTES } from "./layout.ts"
 
 const HAS_MEMORY_INDEX = 0x40;
 
-/** What follows the calls: a shadow stack, or what a tool has in its place. */
+/** A way to follow calls: a shadow stack, or the frames of a tool. */
 export interface FollowedCalls {
   /** Memory of its host and entry words. */
   shadowMemory: number;
-  /** Global with the place of whoever calls. */
+  /** Global with the caller's frame or slot. */
   stackGlobal: number;
   frames: FrameBase;
-  /** Whether entries of the host have frames of their own. */
+  /** True if each entry from the host pushes a frame of its own. */
   hostFrames?: boolean;
 }
 
 export interface WrapperSurroundings {
-  /** Functions () → () that are told when the host comes in. */
+  /** Functions () → () to call when the host enters. */
   listeners: readonly number[];
-  /** Global that a call by reference from inside has set, −1 where the functions are not called so. */
+  /** Global that is set before calls by reference inside the module; −1 if the functions are not called that way. */
   inside: number;
   followed: readonly FollowedCalls[];
-  /** Whether the functions can be called by reference too, so also from inside. */
+  /** True if the functions can be called by reference, and so also from inside. */
   byReference: boolean;
-  /** Whether the wrappers make way for what they call, which may leave the module by a tail call: chains must not grow a stack. */
+  /**
+   * True if the wrapper must call by a tail call, because the function may leave the module by one. Otherwise chains of
+   * tail calls would grow the stack.
+   */
   leaves: boolean;
-  /** Whether exceptions of the host may pass through the module: then they are caught on their way and go on. */
+  /** True if exceptions of the host may pass through the module. The wrapper then catches and rethrows them. */
   catchesHostExceptions: boolean;
-  /** The program's stack pointer, and the function (its value at the entry) → () to call when an exception leaves; undefined: nobody wants to know. */
+  /** The program's stack pointer, and the function (its value at the entry) → () to call when an exception leaves; undefined if no tool needs them. */
   left?: { readonly pointer: number; note(): number } | undefined;
-  /** Global with a word that the functions take as one more parameter and give back as one more result, −1 where they do not. */
+  /**
+   * Global with a word that the functions take as a further parameter and return as a further result; −1 if there is
+   * none.
+   */
   carried: number;
-  /** Index of a type without parameters and with these results. */
   resultsType(type: FuncType): number;
 }
 
 /**
- * Bodies that take the place of functions which can be called from outside. Whoever enters the module is announced to those
- * that listen, and starts where the host stands on the shadow stack. That is left as it was, also by an exception. A trap cannot be
- * caught, but while the module runs both words say what they said before it was entered.
+ * Bodies that replace functions that can be called from outside. A wrapper calls the listeners, starts at the host's
+ * position on the shadow stack, and restores the words afterwards, also after an exception. A trap cannot be caught.
+ * While the module runs, however, both words hold their values from before the entry.
  */
 export class EntryWrappers {
-  readonly #around: WrapperSurroundings;
+  readonly #surroundings: WrapperSurroundings;
   readonly #catches: boolean;
-  /** Whether what a call out of the module has set is set again when the host goes back behind that call. */
+  /**
+   * True if the wrapper restores `inside` when it returns. A call out of the module may have set it, and checks it
+   * afterwards.
+   */
   readonly #keepsInside: boolean;
   readonly #left: WrapperSurroundings["left"];
-  /** What stands before and behind the index of the function called: the same for all functions of a type. */
+  /** Code before and after the index of the called function, by type. */
   readonly #parts = new Map<FuncType, { before: Uint8Array; after: Uint8Array }>();
 
-  constructor(around: WrapperSurroundings) {
-    this.#around = around;
-    const { catchesHostExceptions, leaves, followed, inside, byReference } = around;
+  constructor(surroundings: WrapperSurroundings) {
+    this.#surroundings = surroundings;
+    const { catchesHostExceptions, leaves, followed, inside, byReference } = surroundings;
     this.#keepsInside = inside >= 0 && !byReference && !leaves;
     this.#catches = catchesHostExceptions && !leaves && (followed.length > 0 || this.#keepsInside);
-    this.#left = this.#catches ? around.left : undefined;
+    this.#left = this.#catches ? surroundings.left : undefined;
   }
 
-  /** Body of the wrapper around function `target`, which was one of type `type`. */
+  /** Returns the body of the wrapper around `target`. `type` is the type without the carried word. */
   body(target: number, type: FuncType): Uint8Array {
     let parts = this.#parts.get(type);
     if (parts === undefined) {
@@ -74,7 +82,7 @@ export class EntryWrappers {
   }
 
   #before(type: FuncType): Uint8Array {
-    const { followed, inside, carried, leaves, resultsType } = this.#around;
+    const { followed, inside, carried, leaves, resultsType } = this.#surroundings;
     const locals = followed.length + (this.#keepsInside ? 1 : 0) + (this.#left === undefined ? 0 : 1);
     const body = new BodyBuilder(Array<number>(locals).fill(I32));
     if (this.#keepsInside)
@@ -92,9 +100,9 @@ export class EntryWrappers {
     return body.op(leaves ? "return_call" : "call").unfinished();
   }
 
-  /** Tells those that listen of the host, but not of the module's own calls. */
+  /** Calls the listeners for entries from the host, but not for the module's own calls. */
   #announce(body: BodyBuilder): void {
-    const { listeners, inside, byReference } = this.#around;
+    const { listeners, inside, byReference } = this.#surroundings;
     if (inside >= 0 && byReference) body.op("global.get", inside).open("if");
     if (inside >= 0) body.i32(0).op("global.set", inside);
     if (inside >= 0 && byReference) body.op("else");
@@ -102,7 +110,7 @@ export class EntryWrappers {
     if (inside >= 0 && byReference) body.end();
   }
 
-  /** Starts where the host stands, whose word the local `entry` keeps. */
+  /** Starts at the host's position. The local `entry` keeps the entry word. */
   #start(body: BodyBuilder, calls: FollowedCalls, entry: number): void {
     const { shadowMemory, stackGlobal, frames } = calls;
     const load = (word: number): void => {
@@ -111,11 +119,11 @@ export class EntryWrappers {
     };
     load(ENTRY_WORD);
     body.op("local.set", entry);
-    // Through a reference the module calls itself too, having said so in the host word alone.
-    if (this.#around.byReference) load(HOST_WORD);
+    // The module also calls itself through a reference; such a call sets only the host word.
+    if (this.#surroundings.byReference) load(HOST_WORD);
     else body.op("local.get", entry);
     body.instructions(placeCode(frames.emptyStack)).op("i32.add").op("global.set", stackGlobal);
-    if (calls.hostFrames === true && this.#around.byReference) {
+    if (calls.hostFrames === true && this.#surroundings.byReference) {
       load(HOST_WORD);
       body.op("local.get", entry).op("i32.eq").open("if");
       this.#pushHostFrame(body, calls);
@@ -125,7 +133,7 @@ export class EntryWrappers {
     body.op("i32.store", 2 | HAS_MEMORY_INDEX, shadowMemory, HOST_WORD);
   }
 
-  /** Puts a frame for the host above the newest one, without a call site as long as nobody asks for it. */
+  /** Pushes a frame for the host. Its call site is set only when it is needed. */
   #pushHostFrame(body: BodyBuilder, { shadowMemory, stackGlobal }: FollowedCalls): void {
     body.op("global.get", stackGlobal).i64(HostSite.unsettled);
     body.op("i64.store", 3 | HAS_MEMORY_INDEX, shadowMemory, STACK_FRAME_BYTES);
@@ -133,7 +141,7 @@ export class EntryWrappers {
   }
 
   #after(type: FuncType): Uint8Array {
-    const { followed, carried } = this.#around;
+    const { followed, carried } = this.#surroundings;
     const body = new BodyBuilder();
     if (carried >= 0) body.op("global.set", carried);
     if (this.#catches) {
@@ -156,7 +164,7 @@ export class EntryWrappers {
   }
 
   #putBackInside(body: BodyBuilder, { params }: FuncType): void {
-    const { followed, inside } = this.#around;
+    const { followed, inside } = this.#surroundings;
     if (this.#keepsInside) body.op("local.get", params.length + followed.length).op("global.set", inside);
   }
 }

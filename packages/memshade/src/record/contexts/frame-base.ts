@@ -3,21 +3,20 @@ import { ByteWriter } from "../../ground/bytes/writer.ts";
 import type { SnippetSink } from "../rewrite/write/snippet-sink.ts";
 import { STACK_FRAME_BYTES } from "./layout.ts";
 
-/** An address: `offset` bytes behind what a global holds, or behind 0 where `global` is −1. */
+/** An address: `offset` bytes after the value of a global, or after 0 if `global` is −1. */
 export interface Place {
   global: number;
   offset: number;
 }
 
-/** Where the frames of an instance start from. */
 export interface FrameBase {
   /** The host word in the shadow memory. */
   hostWord: Place;
-  /** What the global with the newest frame holds when there is none; the host word counts from here. */
+  /** Value of the stack global without frames. The host word counts from here. */
   emptyStack: Place;
 }
 
-/** The base of a stack at an address that is the same for all instances. */
+/** Returns the base of a stack at an address that is the same for all instances. */
 export function fixedFrameBase({ stack, hostWord }: { stack: number; hostWord: number }): FrameBase {
   return {
     hostWord: { global: -1, offset: hostWord },
@@ -25,7 +24,6 @@ export function fixedFrameBase({ stack, hostWord }: { stack: number; hostWord: n
   };
 }
 
-/** Pushes the address. */
 export function pushPlace(sink: SnippetSink, { global, offset }: Place): void {
   if (global < 0) {
     sink.i32(offset);
@@ -37,7 +35,6 @@ export function pushPlace(sink: SnippetSink, { global, offset }: Place): void {
   sink.plain(Op.I32_ADD);
 }
 
-/** Code that pushes the address. */
 export function placeCode({ global, offset }: Place): Uint8Array {
   const writer = new ByteWriter(16);
   if (global >= 0) writer.u8(Op.GLOBAL_GET).u32Leb(global);

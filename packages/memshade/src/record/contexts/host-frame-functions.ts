@@ -6,7 +6,6 @@ import { ENTRY_WORD, HOST_WORD } from "./layout.ts";
 
 const HAS_MEMORY_INDEX = 0x40;
 
-/** Where the frames of a module are. */
 export interface ShadowStack {
   shadowMemory: number;
   /** Global with the address of the newest frame. */
@@ -14,7 +13,10 @@ export interface ShadowStack {
   frames: FrameBase;
 }
 
-/** The frame around a call out of the module as two small functions, for places where it is not worth its bytes in line. */
+/**
+ * Functions that push and pop the frame around a call out of the module. They are used where inline code would take too
+ * many bytes.
+ */
 export class HostFrameFunctions {
   readonly #appended: AppendedFunctions;
   readonly #targets: ShadowStack;
@@ -27,8 +29,8 @@ export class HostFrameFunctions {
   }
 
   /**
-   * (frame, call site) → host word before: writes the frame and makes it the newest, also for whoever comes back in.
-   * `leaves`: the call certainly leaves the module.
+   * Returns the function (frame, call site) → previous host word. It writes the frame and makes it the newest, also for
+   * calls back into the module. `leaves`: the call certainly leaves the module.
    */
   push(leaves: boolean): number {
     const kind = leaves ? 1 : 0;
@@ -51,7 +53,7 @@ export class HostFrameFunctions {
     return this.#push[kind];
   }
 
-  /** (host word before) → (): as it was. */
+  /** Returns the function (previous host word) → () that restores the host words. */
   returned(): number {
     if (this.#return >= 0) return this.#return;
     const { shadowMemory, frames } = this.#targets;

@@ -3,7 +3,10 @@ import { functionsReaching } from "../rewrite/facts/call-graph.ts";
 import { type ModuleScan, usesTailCalls } from "../rewrite/facts/module-scan.ts";
 import { findCallSites } from "./frames/call-sites.ts";
 
-/** Functions that may leave the module by a tail call, themselves or in whatever they go on to: nothing runs behind that. */
+/**
+ * Functions that may leave the module by a tail call, themselves or through their own tail calls. No code of the module
+ * runs after that.
+ */
 export class LeavingFunctions {
   readonly #leaves: Uint8Array;
 
@@ -11,13 +14,16 @@ export class LeavingFunctions {
     this.#leaves = usesTailCalls(scan) ? findLeaving(module, scan) : new Uint8Array(0);
   }
 
-  /** Whether a function is one of them; −1 is one unknown. */
+  /** True if a function may leave. −1: an unknown function. */
   has(index: number): boolean {
     return index < 0 ? this.#leaves.includes(1) : this.#leaves[index] === 1;
   }
 }
 
-/** 1 for each of them; what is called through a table or a reference may be outside. */
+/**
+ * Returns 1 for each such function. A tail call through a table or a reference counts as leaving, since its callee may
+ * be outside.
+ */
 function findLeaving(module: WasmModule, scan: ModuleScan): Uint8Array {
   const { callee, isTail, firstOfFunction } = findCallSites(module);
   const count = functionCount(module);

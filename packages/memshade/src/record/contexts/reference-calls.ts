@@ -6,13 +6,15 @@ import type { Insertion } from "../rewrite/write/insertions.ts";
 import type { LeavingFunctions } from "./leaving-functions.ts";
 
 /**
- * Tells calls through tables and references that come from inside of the module from those of the host: a global is set
- * right before one, and the wrapper that it leads to clears it. Where it is still set behind the call, that has gone past all
- * wrappers: out of the module.
+ * Distinguishes calls by table or reference inside the module from those of the host. A global is set before such a
+ * call, and the wrapper that is reached clears it. If it is still set after the call, the call has bypassed all
+ * wrappers, out of the module.
  *
- * Not told apart: where such a call traps, is a tail call out of the module, or comes back in by reference from outside, the
- * next call by reference of the host is taken for one from inside; and it is not noticed that a call led out if that came back
- * into a function that left by a tail call.
+ * Limits: the host's next call by reference counts as one from inside if such a call traps, is a tail call out of the
+ * module, or comes back by reference. A call that led out is missed if control came back into a function that left by
+ * a tail call.
+ * next call by reference counts as one from inside. A call that led out is missed if control came back into a function
+ * that left by a tail call.
  */
 export class ReferenceCalls implements ToolPass {
   readonly everywhere = true;
@@ -21,7 +23,7 @@ export class ReferenceCalls implements ToolPass {
   readonly #returned: Insertion;
   #state!: WalkState;
 
-  /** `inside`: the global. `listeners`: functions () → () that are told when the host had control. */
+  /** `inside`: the global. `listeners`: functions () → () to call after the host had control. */
   constructor(
     appended: AppendedFunctions,
     leaving: LeavingFunctions,

@@ -13,7 +13,9 @@ import { pushPlace } from "./frame-base.ts";
 import type { HostFrameFunctions, ShadowStack } from "./host-frame-functions.ts";
 import { ENTRY_WORD, HOST_WORD, STACK_FRAME_BYTES } from "./layout.ts";
 
-/** What calls do to the shadow stack: those below which an allocation can happen write frames, outside of the allocator. */
+/**
+ * Call plan of the shadow stack: calls outside of the allocator push a frame if an allocation can happen below them.
+ */
 export class StackPlan extends CallPlan {
   readonly #roles: AllocatorRoles;
 
@@ -24,13 +26,13 @@ export class StackPlan extends CallPlan {
       module,
       scan,
       allocating.map(({ index }) => index),
-      // What the allocator asks of the host (memory, or to end it all) allocates nothing.
+      // The allocator's calls to the host (for memory, or to abort) lead to no allocation.
       (caller, callee) => callee < module.importedFunctionCount && roles.isInternal(caller),
     );
     this.#roles = roles;
   }
 
-  /** Whether calls in this function may need frames at all. */
+  /** True if calls in this function may need frames. */
   hasFrames(caller: number): boolean {
     return this.reaches(caller) && !this.#roles.isInternal(caller);
   }
@@ -50,10 +52,8 @@ export class StackPlan extends CallPlan {
   }
 }
 
-/** Local with the frame of the function at hand. */
 const FRAME = LASTING_SCRATCH;
 
-/** Keeps a shadow stack: frames around the calls that a plan wants them for. */
 export class ShadowStackPass implements ToolPass {
   readonly everywhere = "wrappers";
   readonly #plan: StackPlan;
@@ -63,7 +63,7 @@ export class ShadowStackPass implements ToolPass {
   #hasFrame = false;
   #hostWord = NO_LOCAL;
 
-  /** First thing in a body: reads the shadow stack pointer, if any of its calls needs a frame. */
+  /** Reads the shadow stack pointer at the start of a body, if a call of it needs a frame. */
   readonly #prologue: Insertion = {
     write: (sink) => {
       if (!this.#hasFrame) return;
@@ -94,7 +94,7 @@ export class ShadowStackPass implements ToolPass {
     this.#hasFrame = true;
     const site = start - module.codePayloadStart;
     const leavesForGood = !tail && this.#plan.leavesForGood(callee);
-    // Else it may stay in the module.
+    // An indirect call may stay in the module.
     const leaves = callee >= 0;
     if (treatment === CallTreatment.Host && openLoops === 0) {
       const host = this.#keptHostWord();
@@ -119,13 +119,12 @@ export class ShadowStackPass implements ToolPass {
     if (this.#hasFrame) this.#state.temporaries.scratch = true;
   }
 
-  /** The function's local with the host word as it was. */
   #keptHostWord(): number {
     if (this.#hostWord === NO_LOCAL) this.#hostWord = extraLocal(this.#state.temporaries, I32);
     return this.#hostWord;
   }
 
-  /** Before a call behind which the host stands elsewhere. */
+  /** Saves the host word before a call that changes it. */
   #keepHostWord(sink: SnippetSink, host: number): void {
     const { shadowMemory, frames } = this.#stack;
     pushPlace(sink, frames.hostWord);
@@ -133,13 +132,12 @@ export class ShadowStackPass implements ToolPass {
     sink.local(Op.LOCAL_SET, host);
   }
 
-  /** Before a call that may come back in. */
+  /** Pushes a frame before a call that may lead back into the module. */
   #pushHost(sink: SnippetSink, site: number, leaves: boolean): void {
     this.#push(sink, site);
     this.#setHostWords(sink, 0, leaves);
   }
 
-  /** Behind that call. */
   #putBack(sink: SnippetSink, leaves: boolean, host: number): void {
     const { shadowMemory, frames } = this.#stack;
     for (const word of hostWords(leaves)) {
@@ -149,7 +147,7 @@ export class ShadowStackPass implements ToolPass {
     }
   }
 
-  /** All of that by calls: smaller and slower. */
+  /** Does the same by calls: smaller and slower. */
   #callPushHost(sink: SnippetSink, site: number, leaves: boolean, host: number): void {
     sink.local(Op.LOCAL_GET, FRAME);
     sink.i64(site);
@@ -162,7 +160,7 @@ export class ShadowStackPass implements ToolPass {
     sink.indexed(Op.CALL, this.#functions.returned());
   }
 
-  /** Before a call: its frame, which has the call site, and zero for the memo of its tree node, becomes the newest. */
+  /** Makes the call's frame the newest: its call site, and zero for the memo of its tree node. */
   #push(sink: SnippetSink, site: number): void {
     sink.local(Op.LOCAL_GET, FRAME);
     sink.i64(site);
@@ -171,7 +169,10 @@ export class ShadowStackPass implements ToolPass {
     sink.indexed(Op.GLOBAL_SET, this.#stack.stackGlobal);
   }
 
-  /** Before a call inside a recursive component, of a wrapper, or a tail call: the callee takes the caller's frame. */
+  /**
+   * Lets the callee inherit the caller's frame: a call inside a recursive component, a call in a wrapper, or a tail
+   * call.
+   */
   #keep(sink: SnippetSink): void {
     sink.local(Op.LOCAL_GET, FRAME);
     sink.i32(-STACK_FRAME_BYTES);
@@ -179,13 +180,13 @@ export class ShadowStackPass implements ToolPass {
     sink.indexed(Op.GLOBAL_SET, this.#stack.stackGlobal);
   }
 
-  /** Before a tail call that may come back in. */
+  /** Lets the callee inherit the frame, before a tail call that may lead back into the module. */
   #keepHost(sink: SnippetSink, leaves: boolean): void {
     this.#keep(sink);
     this.#setHostWords(sink, -STACK_FRAME_BYTES, leaves);
   }
 
-  /** Where whoever comes in goes on: bytes from the empty stack to the frame, and `distance`. */
+  /** Sets the position for calls from the host: distance from the empty stack to the frame, plus `distance`. */
   #setHostWords(sink: SnippetSink, distance: number, leaves: boolean): void {
     const { shadowMemory, frames } = this.#stack;
     for (const word of hostWords(leaves)) {
@@ -202,7 +203,7 @@ export class ShadowStackPass implements ToolPass {
   }
 }
 
-/** The words that a call sets: both if it certainly leaves the module. */
+/** Returns the words that a call sets: both if it certainly leaves the module. */
 function hostWords(leaves: boolean): readonly number[] {
   return leaves ? BOTH_WORDS : HOST_WORD_ALONE;
 }

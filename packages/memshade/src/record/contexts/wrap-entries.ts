@@ -12,31 +12,34 @@ export interface EntrySurroundings {
   appended: AppendedFunctions;
   bodies: RewrittenBodies;
   calls: HookedCalls;
-  /** The allocator's own functions: nobody who follows calls sees them entered but through hooks. */
+  /** Functions of the allocator. Tools that follow calls observe entries to them only through hooks. */
   internals: ReadonlySet<number>;
   left: WrapperSurroundings["left"];
 }
 
-/** A word that functions hand from one to the next. */
+/** A word that functions pass from one to the next. */
 export interface CarriedWord {
-  /** Functions of the module, by index, and their types with one more i32 as last parameter and as last result. */
+  /** Function types by function index, with a further i32 as last parameter and last result. */
   types: ReadonlyMap<number, number>;
-  /** Global with the word where the host calls them. */
+  /** Global that holds the word while the host calls. */
   global: number;
 }
 
-/** Who wants to know when the host comes in. */
 export interface EntryListeners {
-  /** Functions () → () to call then. */
   functions: readonly number[];
-  /** Those of them to call when the host calls a function of the module, by index. */
-  told(index: number): readonly number[];
+  /** Returns the functions to call when the host calls a function of the module, by index. */
+  functionsFor(index: number): readonly number[];
   entries: EntryPoints;
-  /** Global that calls by reference from inside set, −1: none lead to a wrapper or out of the module. */
+  /**
+   * Global that is set before calls by reference inside the module; −1 if none leads to a wrapper or out of the module.
+   */
   inside: number;
 }
 
-/** Gives the functions that can be entered from outside their wrappers, one for all who listen and who follow calls. */
+/**
+ * Wraps the functions that can be entered from outside. A function gets one wrapper for all listeners and followed
+ * calls.
+ */
 export function wrapEntries(
   { module, leaving, appended, bodies, calls, internals, left }: EntrySurroundings,
   followed: readonly (FollowedCalls & { entries: EntryPoints })[],
@@ -68,9 +71,9 @@ export function wrapEntries(
           )
         : appended.add(functionTypeIndex(module, index), hook, index);
     calls.move(index, moved);
-    const kind = wrappers.of({
+    const kind = wrappers.wrappersOf({
       followed: isFollowed ? followed : [],
-      listeners: listening?.told(index) ?? [],
+      listeners: listening?.functionsFor(index) ?? [],
       byReference: references.has(index),
       leaves: leaving.has(index),
       carried: type === undefined ? -1 : carried!.global,
@@ -80,24 +83,23 @@ export function wrapEntries(
   }
 }
 
-/** What wrappers of one module differ in. */
+/** Properties in which the wrappers of a module differ. */
 type WrapperKind = Pick<WrapperSurroundings, "followed" | "listeners" | "byReference" | "leaves" | "carried">;
 
-/** The wrappers of a module, which differ in what they do. */
 class WrapperKinds {
-  readonly #around: Omit<WrapperSurroundings, keyof WrapperKind>;
+  readonly #surroundings: Omit<WrapperSurroundings, keyof WrapperKind>;
   readonly #kinds = new Map<string, EntryWrappers>();
 
-  constructor(around: Omit<WrapperSurroundings, keyof WrapperKind>) {
-    this.#around = around;
+  constructor(surroundings: Omit<WrapperSurroundings, keyof WrapperKind>) {
+    this.#surroundings = surroundings;
   }
 
-  of(kind: WrapperKind): EntryWrappers {
+  wrappersOf(kind: WrapperKind): EntryWrappers {
     const { followed, listeners, byReference, leaves, carried } = kind;
     const key = `${followed.length} ${listeners} ${byReference} ${leaves} ${carried}`;
-    const known = this.#kinds.get(key);
-    if (known !== undefined) return known;
-    const wrappers = new EntryWrappers({ ...this.#around, ...kind });
+    const existing = this.#kinds.get(key);
+    if (existing !== undefined) return existing;
+    const wrappers = new EntryWrappers({ ...this.#surroundings, ...kind });
     this.#kinds.set(key, wrappers);
     return wrappers;
   }

@@ -5,14 +5,14 @@ import { findRecording } from "./node/recording/recording-api.ts";
 import { activeRecording } from "./profile.ts";
 import type { Profile } from "./run/recorder.ts";
 
-/** A profile taken while the program runs. */
+/** Profile taken while the program runs. */
 export interface Dump extends Omit<Profile, "siteRuns" | "warnings"> {
   /** Folder that holds it, when the program runs under `memshade node`. */
   folder?: string;
 }
 
 /**
- * The profile up to now, blocks that are still live included: of the running `profile()` call, or of this program
+ * Returns the profile up to now, including blocks that are live: of the running `profile()` call, or of this program
  * when it runs under `memshade node`, which also writes it to a folder.
  *
  * @returns undefined when nothing is being recorded.
@@ -47,8 +47,8 @@ export function dump(): Dump | undefined {
 }
 
 /**
- * Forgets what `dump()` would show, except for blocks that are live now. Does nothing when nothing is being
- * recorded.
+ * Resets the recording that `dump()` would return, except for blocks that are live now. Does nothing when nothing is
+ * being recorded.
  */
 export function reset(): void {
   const recording = activeRecording() ?? findRecording();

@@ -11,25 +11,24 @@ import { say } from "./run/terminal-line.ts";
 
 const FORMAT = "memshade learned runs 1";
 const MODULE = /^module ([0-9a-f]{64})$/;
-/** Distance from the last site in the code, and how often this one ran. */
 const SITE = /^(\d{1,15}) (\d{1,15})$/;
 
 /**
- * What the last run of each module did, in a file that somebody has named with `--learn`: a line with the format, then for each module
- * a line with its SHA-256 and one for each load and store that ran.
+ * Runs of the loads and stores of each module in its last run, in the file named by `--learn`. The first line is the
+ * format. Each module has a line with its SHA-256. A line per load or store that ran follows: the distance from the
+ * previous one in the code, and its runs.
  */
 export class LearnedRuns {
   readonly #file: string | undefined;
 
-  /** `file`: undefined where nothing is to be learned. */
+  /** `file`: undefined if nothing is learned. */
   constructor(file: string | undefined) {
     this.#file = file;
   }
 
   /**
-   * Options for rewriting a module, with what is known of it.
-   *
-   * @throws UserError if the file is there, but no such file.
+   * Adds the runs of a module to the options for rewriting it.
+   * @throws UserError if the file exists but has another format.
    */
   added(options: InstrumentOptions, original: Uint8Array): InstrumentOptions {
     if (this.#file === undefined) return options;
@@ -38,17 +37,16 @@ export class LearnedRuns {
   }
 
   /**
-   * Puts runs in the place of what is known of their modules. What is known of others stays.
-   *
-   * @returns false, and says so, if the file cannot be written.
+   * Replaces the runs of some modules in the file. Those of other modules stay.
+   * @returns false, after printing a message, if the file cannot be written.
    */
   keep(modules: readonly ModuleRuns[]): boolean {
     if (this.#file === undefined || modules.length === 0) return true;
     try {
-      const known = read(this.#file);
+      const runsOf = read(this.#file);
       for (const { original, runs } of modules)
-        if (runs.offsets.length > 0) known.set(nativeSha256Hex(original), runs);
-      const text = textOf(known);
+        if (runs.offsets.length > 0) runsOf.set(nativeSha256Hex(original), runs);
+      const text = textOf(runsOf);
       writeWholeFile(this.#file, (file) => file.write(text));
       return true;
     } catch (error) {
@@ -59,15 +57,14 @@ export class LearnedRuns {
 }
 
 /**
- * The absolute path of a file for `LearnedRuns`: the program may change its working directory.
- *
- * @throws UserError if it is there, but no such file; and if it cannot be written.
+ * Returns the absolute path of a file for `LearnedRuns`, since the program may change its working directory.
+ * @throws UserError if the file has another format or cannot be written.
  */
 export function learnedFile(name: string): string {
   const file = resolve(name);
   read(file);
   try {
-    // The whole of it is written beside it first.
+    // A new file is written beside the old one first.
     accessSync(dirname(file), constants.W_OK);
     if (existsSync(file)) accessSync(file, constants.W_OK);
   } catch (error) {
@@ -76,18 +73,18 @@ export function learnedFile(name: string): string {
   return file;
 }
 
-/** What is in a file by the digests of modules; nothing if there is none. */
+/** Reads a file as runs by the digests of modules; empty if there is no file. */
 function read(file: string): Map<string, SiteRuns> {
   if (statSync(file, { throwIfNoEntry: false }) === undefined) return new Map();
-  const known = runsIn(new TextDecoder().decode(readWholeFile(file)));
-  if (known === undefined) throw new UserError(`${file}: not a file that --learn has written`);
-  return known;
+  const found = runsIn(new TextDecoder().decode(readWholeFile(file)));
+  if (found === undefined) throw new UserError(`${file}: not a file that --learn has written`);
+  return found;
 }
 
 function runsIn(text: string): Map<string, SiteRuns> | undefined {
   const [format, ...lines] = text.split("\n");
   if (format !== FORMAT || lines.pop() !== "") return undefined;
-  const known = new Map<string, SiteRuns>();
+  const runsOf = new Map<string, SiteRuns>();
   let offsets: number[] | undefined;
   let runs: number[] = [];
   let offset = 0;
@@ -97,7 +94,7 @@ function runsIn(text: string): Map<string, SiteRuns> | undefined {
       offsets = [];
       runs = [];
       offset = 0;
-      known.set(digest, { offsets, runs });
+      runsOf.set(digest, { offsets, runs });
       continue;
     }
     const [, distance, count] = SITE.exec(line) ?? [];
@@ -106,12 +103,12 @@ function runsIn(text: string): Map<string, SiteRuns> | undefined {
     offsets.push(offset);
     runs.push(Number(count));
   }
-  return known;
+  return runsOf;
 }
 
-function textOf(known: ReadonlyMap<string, SiteRuns>): string {
+function textOf(runsOf: ReadonlyMap<string, SiteRuns>): string {
   const lines = [FORMAT];
-  for (const [digest, { offsets, runs }] of known) {
+  for (const [digest, { offsets, runs }] of runsOf) {
     lines.push(`module ${digest}`);
     offsets.forEach((offset, i) => {
       lines.push(`${offset - (offsets[i - 1] ?? 0)} ${runs[i]}`);

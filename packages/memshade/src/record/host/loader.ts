@@ -1,7 +1,6 @@
 /**
- * For hosts other than `memshade run` and `memshade node`: gets the profile out of a module made by
- * `memshade instrument`. Runs wherever WebAssembly and ES modules do; uses nothing of Node.
- *
+ * Reads the profile of a module made by `memshade instrument`, in hosts other than `memshade run` and `memshade node`.
+ * Needs only WebAssembly and ES modules; uses nothing of Node.
  * @module memshade/loader
  */
 
@@ -25,7 +24,7 @@ import { type Profile, Recorder, UNKNOWN_MODULE } from "./run/recorder.ts";
 export type { GuardedImports } from "./instance/host-frames.ts";
 export { type Profile, type ProfileFile, profileFiles } from "./run/recorder.ts";
 
-// The host instantiates the module itself, and this file is loaded before.
+// Set when this file is loaded, which is before the host instantiates the module.
 avoidFastCalls();
 
 export interface LoaderOptions {
@@ -33,16 +32,17 @@ export interface LoaderOptions {
   original?: Uint8Array;
   /** Short name of the program in the profile. Default: the module's name. */
   program?: string;
-  /** Program and arguments, as the profile shall show them. */
+  /** Program and arguments in the profile. */
   command?: readonly string[];
   /** Version of the raw MemProf file: 4 (default), 5 or 3. */
   rawVersion?: 3 | 4 | 5;
 }
 
 /**
- * Guards the host functions among the imports of an instrumented module: instantiate it with the `imports` of the result and
- * call its `connect` with the instance's exports. Only needed where the program goes on after a trap that passed host
- * functions; without, the calling contexts of what enters it then begin in the wrong place. Undefined: nothing to guard.
+ * Guards the host functions among the imports of an instrumented module. Instantiate it with the `imports` of the
+ * result and call its `connect` with the instance's exports. Needed only if the program continues after a trap that
+ * passed through host functions; the calling contexts of later entries would begin at the wrong call otherwise.
+ * Undefined: nothing to guard.
  */
 export function guardHostFunctions(
   imports: WebAssembly.Imports,
@@ -62,19 +62,19 @@ export function guardHostFunctions(
   };
 }
 
-/** A running instance under observation. */
+/** Running instance whose recording can be read. */
 export interface WatchedInstance {
-  /** The profile up to now; can be called at any time and any number of times. */
+  /** Returns the profile up to now. May be called at any time and any number of times. */
   readProfile(end?: RunEnd): Profile;
-  /** Forgets the blocks that have ended so far. */
+  /** Removes the blocks that have ended so far. */
   reset(): void;
 }
 
-/** An instrumented module as compiled code or as bytes. */
+/** Instrumented module as compiled code or as bytes. */
 export type InstrumentedSource = WebAssembly.Module | Uint8Array;
 
 /**
- * Observes an instance. Call it before the program runs: from then on full tables are emptied in time.
+ * Connects an instance. Call it before the program runs: from then on full tables are emptied in time.
  *
  * @param module the instrumented module, compiled or as bytes.
  * @throws TypeError when the instance or the module was not instrumented.
@@ -124,7 +124,7 @@ export function watchInstance(
   };
 }
 
-/** The profile of an instance that was not observed while it ran: what its tables hold now. */
+/** Returns the profile of an instance that was not connected while it ran: the current contents of its tables. */
 export function readProfile(
   instance: { readonly exports: WebAssembly.Exports },
   module: InstrumentedSource,
@@ -134,8 +134,8 @@ export function readProfile(
 }
 
 /**
- * The profile in a copy of the shadow memory, for hosts that are not written in JavaScript: they save the exported
- * memory `memshade.memory` to a file when the program has ended.
+ * Returns the profile in a copy of the shadow memory, for hosts that are not written in JavaScript: they save the
+ * exported memory `memshade.memory` to a file when the program has ended.
  */
 export function readProfileFromImage(
   image: Uint8Array | WebAssembly.Memory,

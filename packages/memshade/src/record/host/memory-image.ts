@@ -7,9 +7,8 @@ const PAGE_BYTES = 65536;
 const CHUNK_BYTES = 1 << 20;
 
 /**
- * Reads a saved copy of a shadow memory. Images are large and mostly zeros: those parts are skipped, so that they
- * take no memory here, nor on the disk when the file is sparse.
- *
+ * Reads a saved copy of a shadow memory. Images are large and mostly zeros. Parts with zeros are skipped, so that they
+ * take no memory here, nor on disk if the file is sparse.
  * @throws UserError when the file cannot be read or is no copy of a memory.
  */
 export function readMemoryImage(path: string): WebAssembly.Memory {

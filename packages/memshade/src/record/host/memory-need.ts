@@ -1,18 +1,17 @@
 import { groupDigits } from "../../profile/model/counted.ts";
 import { type ToolOptions, toInstrumentOptions } from "../tools/run-options.ts";
-import { shadowBytesPerByte } from "../tools/shadow-cost.ts";
+import { costlyFlags, shadowBytesPerByte } from "../tools/shadow-cost.ts";
 
 const MIB = 2 ** 20;
 
-/** What a program takes for each byte of its memory, with the byte itself. */
+/** Returns the bytes that a program takes per byte of its memory, that byte included. */
 function bytesPerByte(tools: ToolOptions): number {
   return 1 + shadowBytesPerByte(toInstrumentOptions(tools));
 }
 
-/** The options that make the waste tool keep a writer and a reader for each byte, as they were given. */
-function costlyOptions({ tools, waste }: ToolOptions): string | undefined {
-  if (!tools?.includes("waste")) return undefined;
-  const given = [waste?.pairs && "--pairs", waste?.objects && "--objects"].filter(Boolean);
+/** Returns the given options with which tools take many times the program's memory. */
+function costlyOptions(tools: ToolOptions): string | undefined {
+  const given = costlyFlags(toInstrumentOptions(tools));
   return given.length === 0 ? undefined : given.join(" and ");
 }
 
@@ -20,7 +19,7 @@ function inMib(bytes: number): string {
   return `${groupDigits(Math.floor(bytes / MIB))} MiB`;
 }
 
-/** What is to be said in front of a run whose tools take many times the program's memory; undefined: nothing. */
+/** Returns a warning for a run whose tools take many times the program's memory; undefined if they do not. */
 export function memoryWarning(
   tools: ToolOptions,
   available: number = process.availableMemory(),
@@ -39,8 +38,8 @@ function takesTimes(options: string, tools: ToolOptions): string {
 }
 
 /**
- * Why there is not enough memory for a program's own one to begin so large, with the figures and what to do; undefined: there is.
- *
+ * Returns the figures and a remedy if there is not enough memory for the program's initial memory; undefined if there
+ * is.
  * @param initial bytes
  */
 export function memoryShortage(
@@ -58,17 +57,19 @@ export function memoryShortage(
   };
 }
 
-/** Parts of a sentence. */
 export interface MemoryShortage {
   figures: string;
   help: string;
 }
 
 const LOOK_EVERY_MS = 100;
-/** Part of the memory that was available at the start; with less the system may end the process at any time. */
+/** Share of the memory available at the start. With less, the system may end the process at any time. */
 const SHORT = 1 / 16;
 
-/** Says once when memory becomes short, before the system ends the process without a word. Returns how to stop looking. */
+/**
+ * Warns once when memory becomes short, before the system ends the process silently. Returns a function that stops the
+ * checks.
+ */
 export function watchMemory(
   tools: ToolOptions,
   say: (line: string) => void,

@@ -16,31 +16,31 @@ import { type Profile, Recorder } from "./run/recorder.ts";
 import { describeEnd, describeThrown } from "./run/run-end.ts";
 
 export interface ProfileOptions extends ToolOptions {
-  /** Name of the module and of the program in the profile. Default: made of what the module says of itself, as `draw#1f8ea2`. */
+  /** Name of the module and of the program in the profile. Default: derived from the module, such as `draw#1f8ea2`. */
   name?: string | undefined;
-  /** Source text of the module's JavaScript glue, where the names of minified exports can be found. */
+  /** Source text of the module's JavaScript glue, which contains the names of minified exports. */
   glue?: string | undefined;
 }
 
-/** Makes an instance of the profiled module; can be called more than once. */
+/** Creates an instance of the profiled module. May be called more than once. */
 export type Instantiate = (imports?: WebAssembly.Imports) => Promise<WebAssembly.Instance>;
 
-/** The recording that a `profile()` call has going. */
+/** Recording of a running `profile()` call. */
 export interface Recording {
-  /** The profile up to now, blocks that are still live included. */
+  /** Returns the profile up to now, including blocks that are live. */
   dump(): Profile;
-  /** Forgets the blocks that have ended so far: leaves warming up out of the profile. */
+  /** Removes the blocks that have ended so far. Leaves a warm-up out of the profile. */
   reset(): void;
 }
 
-/** What `profile()` gives: the profile, and what the callback returned. */
+/** Result of `profile()`: the profile, and the return value of the callback. */
 export interface ProfileResult<T> extends Profile {
   value: T;
 }
 
-/** The callback of `profile()` failed. `cause` is its error, `profile` what was recorded up to there. */
+/** Thrown if the callback of `profile()` failed. `cause` is its error, `profile` the recording up to then. */
 export class ProfiledError extends Error {
-  /** Not enumerable: who prints the error would print all bytes of it. */
+  /** Not enumerable, since printing the error would print all bytes of the profile. */
   declare readonly profile: Profile;
 
   constructor(cause: unknown, profile: Profile) {
@@ -51,7 +51,7 @@ export class ProfiledError extends Error {
 
 const active: Recording[] = [];
 
-/** The `profile()` recording that was started last and still runs. */
+/** Returns the recording of the last `profile()` call that is still running. */
 export function activeRecording(): Recording | undefined {
   return active.at(-1);
 }
@@ -90,7 +90,7 @@ export async function profile<T>(
     hostStacks: options.hostStacks ?? "sampled",
     name,
     ...(options.glue === undefined ? {} : { glue: options.glue }),
-    // Engines take gigabytes that are not shared for a reason to collect garbage, though few of their pages are used.
+    // Engines collect garbage because of gigabytes that are not shared, although few of their pages are used.
     sharedShadow: typeof SharedArrayBuffer === "function",
   });
   const recorder = new Recorder({
@@ -129,7 +129,7 @@ export async function profile<T>(
   active.push(recording);
   try {
     const value = await run(instantiate, recording);
-    // Objects that the program had in its hands it has until its job is done.
+    // The engine keeps objects that the program has used until the end of its task.
     if (info.toolLayouts?.objects !== undefined) await new Promise((done) => setTimeout(done));
     return { ...take({ kind: "exit", exitCode: 0 }), value };
   } catch (error) {
@@ -141,12 +141,12 @@ export async function profile<T>(
 
 const originals = new WeakMap<Run, { readonly name: string; readonly bytes: Uint8Array }>();
 
-/** The module that a run of `profile()` is of, as it was given, which has the names and lines; undefined for other runs. */
+/** Returns the original module of a run of `profile()`, which has the names and lines; undefined for other runs. */
 export function originalOf(run: Run): { readonly name: string; readonly bytes: Uint8Array } | undefined {
   return originals.get(run);
 }
 
-/** What is known of an instance that is recorded. */
+/** State of a recorded instance. */
 interface Recorded {
   info: InstrumentedInfo;
   original: Uint8Array;

@@ -1,7 +1,7 @@
 import type { NativeBlocks, ShadowLayout } from "../tools/options.ts";
 import { ADDRESS_BITS, Header, NATIVE_REGION_BITS, NATIVE_SLOT_BITS, PART_BITS, Place } from "./layout.ts";
 
-/** Where the heap's tables are in the memory of a native program, for their readers. Linear addresses. */
+/** Linear addresses of the heap's tables in the memory of a native program, for their readers. */
 export const NATIVE_LAYOUT: ShadowLayout & { native: NativeBlocks } = {
   ...Place,
   coveredBytes: 2 ** ADDRESS_BITS,
@@ -17,7 +17,7 @@ export const NATIVE_LAYOUT: ShadowLayout & { native: NativeBlocks } = {
   },
   histograms: 0,
   histogramsEnd: 0,
-  // Stacks are the program's own.
+  // Call stacks are the program's own.
   hostWord: 0,
   stack: 0,
   stackCount: 1,

@@ -22,7 +22,7 @@ import { type ProfileTarget, ProfileWriter, type WrittenChild } from "./collect/
 import { type PlacedImage, placeImage } from "./image/place-image.ts";
 import { Header } from "./layout.ts";
 import type { InsertedTool, NativeTool } from "./native-tool.ts";
-import type { LookedAt } from "./reach/process-look.ts";
+import type { ReachFacts } from "./reach/process-look.ts";
 import { RewrittenRun } from "./rewritten/rewritten-run.ts";
 import { ProcessSamples } from "./sampling/sample-reader.ts";
 import { checkLimits } from "./start/check-limits.ts";
@@ -49,49 +49,47 @@ import {
 
 const NS_PER_SECOND = 1e9;
 
-/** CPU time from one sample to the next, ns. */
+/** Returns the nanoseconds of CPU time between two samples. */
 export function samplePeriod(hz: number): number {
   return Math.round(NS_PER_SECOND / hz);
 }
 
 export interface NativeRun {
-  /** The program as it was typed: a path, or a name in PATH. */
+  /** Program as it was typed: a path, or a name in PATH. */
   path: string;
   args: readonly string[];
   /** Template of the run folder, see `expandOutTemplate`. */
   out?: string | undefined;
-  /** Samples of call paths per second of CPU time; undefined: none are taken. */
+  /** Samples of call paths per second of CPU time; undefined: no samples. */
   sampleHz?: number | undefined;
-  /** Where a profile was written is not said. */
+  /** Does not print the folder of a written profile. */
   isQuiet?: boolean | undefined;
-  /** Unit of lifetimes: allocations made so far, the default, or milliseconds. */
+  /** Unit of lifetimes: allocations so far (default), or milliseconds. */
   clock?: "virtual" | "wall" | undefined;
-  /** What its allocator hands out is recorded. */
+  /** Records the blocks of the program's allocator. */
   blocks?: boolean | undefined;
-  /** Memory that the program maps itself is recorded, too. */
+  /** Also records memory that the program maps itself. */
   mappings?: boolean | undefined;
-  /** Processes that it starts are recorded, each with a run of its own. */
   traceChildren?: boolean | undefined;
-  /** It is not looked which live blocks can still be reached at the end. */
+  /** Does not search which live blocks can still be reached at the end. */
   noReach?: boolean | undefined;
-  /** A tool whose code is inserted into the program and its libraries; undefined: they run as they are. */
+  /** Tool whose code is inserted into the program and its libraries; undefined: none. */
   tool?: InsertedTool | undefined;
-  /** How intervals of the working set are measured, where that is the tool. */
+  /** Unit and length of intervals, for the tool of working sets. */
   intervals?: NativeIntervals | undefined;
-  /** What recording may take of memory, bytes: half of what is free where it is not said. */
+  /** Most bytes of memory for recording; default: half of the free memory. */
   memoryLimit?: number | undefined;
-  /** Is told of the folder of the profile, when everything else has been said. */
+  /** Called with the folder of the profile, after all other output. */
   onWritten?: ((folder: string) => Promise<void>) | undefined;
-  /** Is told before that of the folders of dumps and of children. */
+  /** Called before `onWritten`, with the folders of dumps and of children. */
   onOthersWritten?: ((folders: readonly string[]) => Promise<void>) | undefined;
 }
 
-/** A user's mistake, or what the system lacks: as for all commands. */
+/** Exit code for a user's mistake or a refusal of the system, as in all commands. */
 const REFUSED_BY_US = 2;
 const STACKS_HZ = 97;
-/** Of the memory that is free at the start, recording takes at most this part. */
 const PART_OF_FREE_MEMORY = 1 / 2;
-/** And of the file system that it is taken of, which no program may find full, this one. */
+/** Largest part of the free room on the file system of the shared memory. */
 const PART_OF_ROOM = 3 / 4;
 const STILL_RUNNING =
   "processes that the program has started are running still: what they do from here on is not recorded";
@@ -108,15 +106,14 @@ const KILLED_FOR_MEMORY =
 
 /**
  * Runs a native program, and records its allocations. SIGUSR2 writes a dump.
- *
- * @returns the program's exit code. When a signal ended it, this process dies by the same signal.
+ * @returns the program's exit code. If a signal ended the program, this process dies by the same signal.
  * @throws UserError before the program has started
  */
-export async function runNative(asked: NativeRun): Promise<number> {
-  const executed = executedProgram(asked.path, asked.args);
+export async function runNative(request: NativeRun): Promise<number> {
+  const executed = executedProgram(request.path, request.args);
   const program = checkProgram(executed.file);
-  const isLeftAlone = asked.tool !== undefined && isGo(program.object);
-  const run = isLeftAlone ? { ...asked, tool: undefined, blocks: true } : asked;
+  const isLeftAlone = request.tool !== undefined && isGo(program.object);
+  const run = isLeftAlone ? { ...request, tool: undefined, blocks: true } : request;
   if (isLeftAlone) say(`${run.path} ${GO}`);
   checkSanitizer(program, run.tool !== undefined);
   checkLimits(undefined, run.tool && shadowBytes(run.tool));
@@ -144,7 +141,7 @@ async function recordProgram(
     if (ended.signal === "SIGKILL" && killedForMemory() !== killed) say(KILLED_FOR_MEMORY);
     const full = ended.signal === "SIGBUS" ? recording.fullFolder : undefined;
     if (full !== undefined) say(`${full} ${FULL}`);
-    // Why it was not started is thrown, or it has said it itself.
+    // The reason was thrown, or the process has printed it.
     if (recording.isRefused(ended)) return { code: REFUSED_BY_US };
     await recording.write({ folder, claim, what: "profile" }, recorded, endOf(ended));
   } finally {
@@ -160,7 +157,7 @@ async function recordProgram(
   };
 }
 
-/** That takes seconds for large objects, once. */
+/** Builds missing tables for walking stacks. A large object takes seconds, the first time only. */
 function makeTables(
   objects: readonly LoadedObject[],
   tables: TableCache,
@@ -179,7 +176,7 @@ function partOfFreeMemory(): number {
   return Math.floor(process.availableMemory() * PART_OF_FREE_MEMORY);
 }
 
-/** Undefined while it has not begun. */
+/** Returns undefined until the process has its memory. */
 function markedProcess(
   { memory }: MemoryWatch,
   { memoryOf }: PlacedImage,
@@ -204,24 +201,22 @@ function endOf({ code, signal }: ProgramEnd): RunEnd {
   return signal === null ? { kind: "exit", exitCode: code ?? 0 } : { kind: "signal", signal };
 }
 
-/** What of processes is memshade's. */
-function lookedAt(image: PlacedImage, tool: NativeTool | undefined, isForeign: boolean): LookedAt {
+function reachFacts(image: PlacedImage, tool: NativeTool | undefined, isForeign: boolean): ReachFacts {
   const ranges = (tool?.shadows ?? []).flatMap(({ address, bytes }) => [address, address + bytes]);
   const folders = [...new Set([image.folder, dirname(image.memoryOf(0))])];
   return { own: { image: image.path, folders, ranges }, isForeign };
 }
 
-/** What there is for the time of one run. */
 class NativeRecording {
   readonly writer: ProfileWriter;
   #memoryLimit: number;
-  /** Whether the profile of the program is. */
+  /** True once the program's own profile is written (children's do not count). */
   isWritten = false;
   areChildrenRunning = false;
   readonly #run: NativeRun;
   readonly #children: WrittenChild[] = [];
   #image: PlacedImage | undefined;
-  #looked: LookedAt | undefined;
+  #reachFacts: ReachFacts | undefined;
   #watch: MemoryWatch | undefined;
   #rewritten: RewrittenRun | undefined;
   #workingSet: NativeWorkingSetSession | undefined;
@@ -240,24 +235,23 @@ class NativeRecording {
     return isMarking(this.#run.tool);
   }
 
-  /** Intervals of the working set have the stacks of samples. */
+  /** Sample rate. Intervals of the working set use the stacks of samples. */
   get #sampleHz(): number | undefined {
     return this.#run.sampleHz ?? (this.#isMarking ? STACKS_HZ : undefined);
   }
 
-  /** Makes the image and the tables, and rewrites what is to be rewritten. */
   async prepare(file: string, program: NativeProgram): Promise<RecordedProgram> {
     const { path, args, clock = "virtual", blocks = true, mappings = false } = this.#run;
     const { traceChildren: children = false } = this.#run;
     const sampleHz = this.#sampleHz;
     const objects = neededObjects(program);
-    const { foreign: all, notes } = findAllocator(objects);
-    const foreign = children ? sharedWithChildren(all) : all;
+    const { foreign: functions, notes } = findAllocator(objects);
+    const foreign = children ? sharedWithChildren(functions) : functions;
     const isSampled = sampleHz !== undefined;
     const period = isSampled ? samplePeriod(sampleHz) : undefined;
     const { tool, isQuiet } = this.#run;
     const inserted = tool && nativeTool(tool.name, tool.options);
-    // Where it is, blocks are recorded.
+    // Reachability is computed only if blocks are recorded.
     const isLookedAt = this.#run.noReach !== true && blocks && inserted?.isWaste === undefined;
     const image = placeImage({
       isLookedAt,
@@ -272,19 +266,19 @@ class NativeRecording {
       isCounting: tool !== undefined,
     });
     this.#image = image;
-    if (isLookedAt) this.#looked = lookedAt(image, inserted, foreign.size > 0);
-    // Some file systems do not tell what is free.
+    if (isLookedAt) this.#reachFacts = reachFacts(image, inserted, foreign.size > 0);
+    // Some file systems do not report their free room.
     const room = image.freeBytes() || Number.POSITIVE_INFINITY;
     this.#memoryLimit = Math.floor(Math.min(this.#memoryLimit, room * PART_OF_ROOM));
-    this.writer.tell({ memoryLimit: this.#memoryLimit });
+    this.writer.addOptions({ memoryLimit: this.#memoryLimit });
     // Samples may fall into the image's own code.
     const interrupted = isSampled ? [loadObject(image.path)] : [];
-    // A lower limit is for what lasts as long as the program.
+    // Rewriting ends before the program starts, so a lower limit does not apply to it.
     const memory = Math.max(this.#memoryLimit, partOfFreeMemory());
     if (tool !== undefined)
       this.#rewritten = await RewrittenRun.prepare(program, objects, tool, image, memory, isQuiet);
     const rewritten = this.#rewritten?.files ?? [];
-    this.writer.tell({ rewritten });
+    this.writer.addOptions({ rewritten });
     const replaced = new Set(rewritten.map(({ original }) => original));
     const plain = objects.filter(({ path }) => !replaced.has(tryRealPath(path)));
     const mapped = [...plain, ...rewritten.map(({ path }) => loadObject(path)), ...interrupted];
@@ -300,12 +294,15 @@ class NativeRecording {
     };
   }
 
-  /** Path of a folder, if the program may have found no room there for its memory. */
+  /** Returns the folder of the program's memory if it may have been full. */
   get fullFolder(): string | undefined {
     return this.#image?.fullFolder();
   }
 
-  /** Whether the process has ended before it was the program. @throws UserError with the reason, where nobody has said it */
+  /**
+   * Returns true if the process has ended before the program began.
+   * @throws UserError with the reason, unless the process has printed it
+   */
   isRefused({ code, failure }: ProgramEnd): boolean {
     if (failure !== undefined) {
       const why = this.#rewritten?.problem(failure);
@@ -316,11 +313,10 @@ class NativeRecording {
     return this.#rewritten !== undefined && code === REFUSED && this.#watch?.memory === undefined;
   }
 
-  /** Runs the program to its end. */
   async run(executed: ExecutedProgram, recorded: RecordedProgram, folders: RunFolders): Promise<ProgramEnd> {
     let dumps: Dumps | undefined;
     let isDumpAsked = false;
-    // The program may say that it is ready before everything here is.
+    // The program may report that it is ready before this process is.
     const askForDump = (): void => {
       isDumpAsked = true;
       dumps?.write();
@@ -330,7 +326,7 @@ class NativeRecording {
     const { pid, end } = await startProgram(executed, {
       folder: image.folder,
       enter: this.#rewritten?.enter,
-      // Programs that it starts would lack what inserted code uses.
+      // Child processes would lack the memory of inserted code.
       otherwise: this.#run.traceChildren === true ? undefined : this.#rewritten?.otherwise,
       environment: { LD_PRELOAD: [image.path, programEnvironment().LD_PRELOAD].filter(Boolean).join(":") },
     });
@@ -339,15 +335,15 @@ class NativeRecording {
     const sampleHz = this.#sampleHz;
     const samples = sampleHz === undefined ? undefined : new ProcessSamples(sampleHz, image.path);
     const children =
-      traceChildren === true ? new ChildProcesses(image, pid, out, sampleHz, this.#looked) : undefined;
+      traceChildren === true ? new ChildProcesses(image, pid, out, sampleHz, this.#reachFacts) : undefined;
     const copy = this.#rewritten?.otherwise ?? executed.file;
     const own = [launcherIn(image.folder), executed.file, copy].map(tryRealPath);
     const watch = new MemoryWatch(image, pid, children, samples, {
       programs: own,
-      looked: this.#looked,
+      looked: this.#reachFacts,
     });
     this.#watch = watch;
-    watch.onTurn = () => this.#rewritten?.look(pid);
+    watch.onTurn = () => this.#rewritten?.checkMapped(pid);
     if (intervals !== undefined && this.#isMarking)
       this.#workingSet = new NativeWorkingSetSession(intervals, { folder: image.folder, owners }, () =>
         markedProcess(watch, image, pid),
@@ -360,7 +356,7 @@ class NativeRecording {
       this.#over.end(recorded, this.#workingSet, new FreedCounts(image.folder, keptBytes));
     };
     watch.onChild = (child) => {
-      this.#rewritten?.meet(child.memory, child.program.file);
+      this.#rewritten?.addMapped(child.memory, child.program.file);
       const written = this.#over === undefined ? this.writer.child(child) : this.#over.child(child);
       if (written !== undefined) this.#children.push(written);
     };
@@ -376,23 +372,23 @@ class NativeRecording {
     return ended;
   }
 
-  /** Writes what was recorded, of children first. */
+  /** Writes the recorded profiles, those of children first. */
   async write(target: ProfileTarget, recorded: RecordedProgram, end: RunEnd): Promise<void> {
     const { path, traceChildren, isQuiet } = this.#run;
     const over = this.#over;
-    const left = over === undefined ? this.#watch?.left(end) : undefined;
+    const data = over === undefined ? this.#watch?.readAtEnd(end) : undefined;
     this.areChildrenRunning = (await this.#watch?.takeChildren()) ?? false;
-    if (this.#watch?.memory !== undefined) this.#rewritten?.meet(this.#watch.memory);
-    const notes = this.#rewritten?.tell(isQuiet);
+    if (this.#watch?.memory !== undefined) this.#rewritten?.addMapped(this.#watch.memory);
+    const notes = this.#rewritten?.report(isQuiet);
     const children = traceChildren === true ? this.#children.map(({ child }) => child) : undefined;
     if (over !== undefined) this.isWritten = over.write(target, { end, children }, notes ?? []) !== undefined;
-    else if (left === undefined) say(`${path} ${NOT_RECORDED}`);
+    else if (data === undefined) say(`${path} ${NOT_RECORDED}`);
     else {
-      this.writer.tell({ notCounted: notes });
-      const all = { ...left, workingSet: this.#workingSet };
-      this.isWritten = this.writer.write(target, all, recorded, { end, children }) !== undefined;
+      this.writer.addOptions({ notCounted: notes });
+      const allData = { ...data, workingSet: this.#workingSet };
+      this.isWritten = this.writer.write(target, allData, recorded, { end, children }) !== undefined;
     }
-    this.#rewritten?.tellOfRead(this.writer.readAsData);
+    this.#rewritten?.reportRead(this.writer.readAsData);
     const unrecorded = this.#watch?.unrecorded ?? 0;
     if (unrecorded > 0)
       say(`${counted(unrecorded, "child process", "child processes")} could not be recorded: ${NO_MEMORY}`);

@@ -28,61 +28,66 @@ import { BodyBuilder } from "./write/body-builder.ts";
 
 interface RuntimeSurroundings extends CodeSurroundings {
   appended: AppendedFunctions;
-  /** Values of the imported constants, by name, or code that pushes them. */
+  /** Values of the imported constants by name, or code that pushes them. */
   constants: Record<string, number | Uint8Array>;
-  /** A module with the functions that may be written out instead of called. */
+  /** Module with the functions that may be inlined instead of called. */
   commonPath?: Uint8Array | undefined;
-  /** Whether constants with long encodings become globals, except in code that takes the place of a call. */
+  /** True if constants with long encodings become globals, except in inlined code. */
   constantGlobals?: boolean;
-  /** Functions of the instrumented module that stand for imported ones, by name. Calls of others are left out. */
+  /** Functions of the instrumented module that replace imported ones, by name. Calls of other imports are left out. */
   hosts: Record<string, number>;
-  /** Memory of the program, for the loads that runtimes import from `program`. */
+  /** Memory of the program, for loads that runtimes import from `program`. */
   programMemory?: number;
-  /** Its addresses are i64, those of the runtime i32 all the same. */
+  /** True if the program's memory has i64 addresses. The runtime's addresses are i32 in any case. */
   programMemory64?: boolean;
-  /** Global with its stack pointer, an i32, for runtimes that import `stack`; −1 or absent: none is known. */
+  /** Global of the program's stack pointer, an i32, for runtimes that import `stack`; −1 or absent if unknown. */
   stackPointer?: number;
-  /** Memory of a shadow stack, and the global with its newest frame, for runtimes that import `frames`; absent: there is none. */
+  /**
+   * Memory of the shadow stack and global of its newest frame, for runtimes that import `frames`; absent if there is
+   * none.
+   */
   frames?: { memory: number; global: number } | undefined;
-  /** Memories of tables, by the name that runtimes import their accesses from; others are in the shadow memory. */
+  /** Memories of tables, by the module name of their imports. All other tables lie in the shadow memory. */
   tables?: Readonly<Record<string, number>>;
 }
 
 export interface MergedRuntime {
   functions: RuntimeFunctions;
-  /** The runtime's own globals: type byte and initial expression; mutable unless it says otherwise. */
+  /** Globals of the runtime: type byte and initial expression. They are mutable by default. */
   globals: { type: ValType; initial: Uint8Array; mutable?: boolean }[];
-  /** Undefined without a `commonPath`. */
   inlined: InlineFunction | undefined;
 }
 
-/** Indices in the instrumented module of the runtime's functions, by exported name. What nobody asks for stays out. */
+/**
+ * Indices of the runtime's functions in the instrumented module, by exported name. Functions that are never requested
+ * get no body.
+ */
 export interface RuntimeFunctions {
   get(name: string): number | undefined;
 }
 
 /**
- * Puts the compiled shadow runtime's functions behind the module's own. Its memory becomes the shadow memory, its
- * imported constants become constants, its imported functions those of `hosts`.
+ * Appends the compiled runtime's functions to the module. The runtime's memory becomes the shadow memory, its imported
+ * constants become constants, and its imported functions become those of `hosts`.
  */
-export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundings): MergedRuntime {
+export function mergeRuntime(runtimeBytes: Uint8Array, surroundings: RuntimeSurroundings): MergedRuntime {
   const runtime = decodeModule(runtimeBytes);
-  const constants = importsOf(runtime, "global").map(({ field }) => around.constants[field]);
+  const constants = importsOf(runtime, "global").map(({ field }) => surroundings.constants[field]);
   const imports = importsOf(runtime, "function");
   const imported = imports.length;
   const exported = new Map(
     runtime.exports.filter(({ kind }) => kind === "function").map(({ name, index }) => [name, index]),
   );
-  const inlined = around.commonPath && inlineFunctions(around.commonPath, around);
+  const inlined = surroundings.commonPath && inlineFunctions(surroundings.commonPath, surroundings);
   const used = new UsedFunctions(
     runtime,
     imports.map((entry) => (entry.module === "hook" ? (exported.get(`${entry.field}Rarely`) as number) : -1)),
   );
   const indices: number[] = imports.map(({ field }, index) => {
     const rarely = used.instead[index];
-    if (rarely < 0) return around.hosts[field];
+    if (rarely < 0) return surroundings.hosts[field];
     const type = funcTypeAt(runtime, functionTypeIndex(runtime, index));
-    return around.appended.addLate(around.appended.typeIndexOf(type), () =>
+    return surroundings.appended.addLate(surroundings.appended.typeIndexOf(type), () =>
       used.has(index) ? hookFunction(field, type, indices[rarely], inlined) : TRAP,
     );
   });
@@ -90,24 +95,24 @@ export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundin
     MEMORIES.has(entry.module)
       ? INTRINSICS[entry.field](
           entry.module === "program"
-            ? (around.programMemory ?? 0)
-            : (around.tables?.[entry.module] ?? around.shadowMemory),
-          entry.module === "program" && around.programMemory64 === true,
+            ? (surroundings.programMemory ?? 0)
+            : (surroundings.tables?.[entry.module] ?? surroundings.shadowMemory),
+          entry.module === "program" && surroundings.programMemory64 === true,
         )
       : entry.module === "stack"
-        ? stackAccess(entry.field === "set", around.stackPointer ?? -1)
+        ? stackAccess(entry.field === "set", surroundings.stackPointer ?? -1)
         : entry.module === "frames"
-          ? frameAccess(entry.field === "newest", around.frames)
+          ? frameAccess(entry.field === "newest", surroundings.frames)
           : indices[index] === undefined
             ? NOTHING
             : undefined,
   );
   const long = constants.flatMap((value, global) =>
-    around.constantGlobals === true && typeof value === "number" && Math.abs(value | 0) >= LONG_CONSTANT
+    surroundings.constantGlobals === true && typeof value === "number" && Math.abs(value | 0) >= LONG_CONSTANT
       ? [global]
       : [],
   );
-  const firstConstant = around.firstGlobal + runtime.globals.length;
+  const firstConstant = surroundings.firstGlobal + runtime.globals.length;
   const places: RuntimePlaces = {
     indices,
     intrinsics,
@@ -118,8 +123,8 @@ export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundin
   runtime.bodies.forEach((_, i) => {
     const type = funcTypeAt(runtime, functionTypeIndex(runtime, imported + i));
     indices.push(
-      around.appended.addLate(around.appended.typeIndexOf(type), () =>
-        used.has(imported + i) ? relocateBody(runtime, i, places, around) : TRAP,
+      surroundings.appended.addLate(surroundings.appended.typeIndexOf(type), () =>
+        used.has(imported + i) ? relocateBody(runtime, i, places, surroundings) : TRAP,
       ),
     );
   });
@@ -144,16 +149,17 @@ export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundin
   };
 }
 
-/** Constants from here on take four bytes and more, so a global takes less. */
+/** Constants from here on take at least four bytes, more than a global. */
 const LONG_CONSTANT = 2 ** 20;
-/** Body of a function that nobody calls: no locals, `unreachable`, `end`. */
+/** Body of a function that is never called: no locals, `unreachable`, `end`. */
 const TRAP = new Uint8Array([0, 0x00, Op.END]);
 
-/** Functions of the runtime that are called, and all that they call. */
 class UsedFunctions {
   readonly #runtime: WasmModule;
   readonly #used = new Set<number>();
-  /** By imported function: the function that is called where the written-out path of that one does not do; −1 for most. */
+  /**
+   * Function called when the inlined path of an imported function does not apply, by index of the import; −1 for most.
+   */
   readonly instead: readonly number[];
 
   constructor(runtime: WasmModule, instead: readonly number[]) {
@@ -185,10 +191,10 @@ class UsedFunctions {
 
 const NOTHING = new Uint8Array(0);
 
-/** What stands for a memory where runtimes import functions that are instructions. */
+/** Import modules whose functions are instructions on a memory. */
 const MEMORIES: ReadonlySet<string> = new Set(["program", "shadow", "writers", "readers"]);
 
-/** What a call of an imported function of this name becomes: an instruction on a memory. */
+/** Instructions that replace calls of an imported function of this name. */
 const INTRINSICS: Readonly<Record<string, (memory: number, is64: boolean) => Uint8Array>> = {
   pages: (memory, is64) => {
     const size = instruction(Op.MEMORY_SIZE).u32Leb(memory);
@@ -196,7 +202,7 @@ const INTRINSICS: Readonly<Record<string, (memory: number, is64: boolean) => Uin
   },
   load8: (memory, is64) => access(Op.I32_LOAD8_U, memory, is64),
   load32: (memory, is64) => access(Op.I32_LOAD, memory, is64),
-  // Writes without changing anything, and without a look at what is there before.
+  // Touches the page by a write that changes nothing, without a prior load.
   claim: (memory, is64) => {
     const code = new ByteWriter(16);
     if (is64) code.u8(Op.I64_EXTEND_I32_U);
@@ -218,7 +224,7 @@ function instruction(op: number): ByteWriter {
   return writer;
 }
 
-/** What reads or sets the program's stack pointer; where none is known, it is 0. */
+/** Returns code that reads or sets the program's stack pointer; 0 if it is unknown. */
 function stackAccess(sets: boolean, global: number): Uint8Array {
   if (global >= 0)
     return instruction(sets ? Op.GLOBAL_SET : Op.GLOBAL_GET)
@@ -227,7 +233,9 @@ function stackAccess(sets: boolean, global: number): Uint8Array {
   return sets ? instruction(Op.DROP).finish() : instruction(Op.I32_CONST).s32Leb(0).finish();
 }
 
-/** What reads the shadow stack: the address of its newest frame, or a word of it; where there is none, 0. */
+/**
+ * Returns code that reads the shadow stack: the address of its newest frame, or a word of it; 0 without a shadow stack.
+ */
 function frameAccess(isNewest: boolean, frames: RuntimeSurroundings["frames"]): Uint8Array {
   if (frames === undefined) {
     const zero = instruction(Op.I32_CONST).s32Leb(0).finish();
@@ -238,7 +246,7 @@ function frameAccess(isNewest: boolean, frames: RuntimeSurroundings["frames"]): 
     : access(Op.I32_LOAD, frames.memory);
 }
 
-/** A load or store without displacement or alignment; `is64` for loads only. */
+/** Returns a load or store without displacement or alignment; `is64` for loads only. */
 function access(op: number, memory: number, is64 = false): Uint8Array {
   const writer = is64 ? instruction(Op.I64_EXTEND_I32_U) : new ByteWriter(16);
   writeOpcode(writer, op);
@@ -253,50 +261,45 @@ function writeMemarg(writer: ByteWriter, align: number, memory: number): ByteWri
 
 const HAS_MEMORY_INDEX = 0x40;
 
-/** Where relocated code lies in the instrumented module. */
 interface CodeSurroundings {
-  /** Memory index of the shadow memory in the instrumented module. */
   shadowMemory: number;
-  /** Index the runtime's first own global gets. */
   firstGlobal: number;
 }
 
-/** What stands for the runtime's functions and imported globals, by the index they have in the runtime. */
+/** Replacements of the runtime's functions and imported globals, by index in the runtime. */
 interface RuntimePlaces {
-  /** New indices of functions, but for those with an instruction that takes a call's place. */
+  /** New indices of functions, except those that an instruction replaces. */
   indices: readonly number[];
   intrinsics: readonly (Uint8Array | undefined)[];
-  /** Values of imported globals, or code that pushes them. */
   constants: readonly (number | Uint8Array)[];
-  /** Index of the global that holds the value of an imported one, −1 if none does. */
+  /** Returns the index of the global that holds the value of an imported one; −1 if none does. */
   constantGlobal(global: number): number;
-  /** A call of the function is written. */
+  /** Called for each written call of the function. */
   use(callee: number): void;
 }
 
-/** A body of the runtime as it stands in the instrumented module. */
 function relocateBody(
   runtime: WasmModule,
   body: number,
   places: RuntimePlaces,
-  around: CodeSurroundings,
+  surroundings: CodeSurroundings,
 ): Uint8Array {
   const { start, codeStart, end } = runtime.bodies[body];
   const writer = new ByteWriter((end - start) * 2).range(runtime.bytes, start, codeStart);
-  writeCode(writer, runtime, body, places, around);
+  writeCode(writer, runtime, body, places, surroundings);
   return writer.finish();
 }
 
 /**
- * Writes a body's instructions, the last `end` included. With a `firstLocal`, for a block: it returns by leaving it, and
- * leaves the one around it instead of calling.
+ * Writes a body's instructions, including the last `end`. With a `firstLocal`, the code is inlined as a block: a return
+ * leaves the block, and a call leaves the enclosing block instead.
  */
 function writeCode(
   writer: ByteWriter,
   runtime: WasmModule,
   body: number,
   { indices, intrinsics, constants, constantGlobal, use }: RuntimePlaces,
-  around: CodeSurroundings,
+  surroundings: CodeSurroundings,
   firstLocal?: number,
 ): void {
   const { bytes } = runtime;
@@ -326,18 +329,21 @@ function writeCode(
       if (shared >= 0) writer.u8(op).u32Leb(shared);
       else if (typeof constant === "number") writer.u8(Op.I32_CONST).s32Leb(constant | 0);
       else if (constant !== undefined) writer.bytes(constant);
-      else writer.u8(op).u32Leb(around.firstGlobal + global - constants.length);
+      else writer.u8(op).u32Leb(surroundings.firstGlobal + global - constants.length);
     } else if (ACCESS_KIND[op] !== AccessKind.None) {
       writer.range(bytes, pos, immediates);
-      writer.u8(bytes[immediates] | HAS_MEMORY_INDEX).u32Leb(around.shadowMemory);
+      writer.u8(bytes[immediates] | HAS_MEMORY_INDEX).u32Leb(surroundings.shadowMemory);
       writer.range(bytes, immediates + 1, next);
     } else {
       switch (IMMEDIATE_KIND[op]) {
         case ImmediateKind.Memory:
-          writer.range(bytes, pos, immediates).u32Leb(around.shadowMemory);
+          writer.range(bytes, pos, immediates).u32Leb(surroundings.shadowMemory);
           break;
         case ImmediateKind.TwoMemories:
-          writer.range(bytes, pos, immediates).u32Leb(around.shadowMemory).u32Leb(around.shadowMemory);
+          writer
+            .range(bytes, pos, immediates)
+            .u32Leb(surroundings.shadowMemory)
+            .u32Leb(surroundings.shadowMemory);
           break;
         case ImmediateKind.BlockType:
           if (bytes[immediates] < 0x40)
@@ -360,21 +366,20 @@ function writeCode(
 const EMPTY_BLOCK = 0x40;
 
 /**
- * The code of an exported function of the common path to stand where a call of it would: its parameters and locals become the
- * caller's, from `firstLocal` on, zero at first; the arguments are on the stack. For functions without results. Where the
- * function calls `otherwise`, the code leaves the innermost block around it.
+ * Returns inline code of an exported function of the common path. Its parameters and locals become locals of the caller
+ * from `firstLocal` on and must be zero at first; its arguments are on the stack. Only functions without results can be
+ * inlined. A call of `otherwise` leaves the innermost enclosing block.
  */
 export type InlineFunction = (name: string, firstLocal: number) => { locals: ValType[]; code: Uint8Array };
 
-/** The functions of a module whose imports are constants, and `otherwise`. */
 function inlineFunctions(
   bytes: Uint8Array,
-  around: CodeSurroundings & { constants: Record<string, number | Uint8Array> },
+  surroundings: CodeSurroundings & { constants: Record<string, number | Uint8Array> },
 ): InlineFunction {
   const module = decodeModule(bytes);
-  const constants = importsOf(module, "global").map(({ field }) => around.constants[field]);
+  const constants = importsOf(module, "global").map(({ field }) => surroundings.constants[field]);
   const imported = module.importedFunctionCount;
-  // The only function that it imports is `otherwise`.
+  // `otherwise` is the only imported function.
   const places: RuntimePlaces = {
     indices: [],
     intrinsics: [],
@@ -392,12 +397,12 @@ function inlineFunctions(
     const writer = new ByteWriter(1024);
     for (let i = params.length - 1; i >= 0; i--) writer.u8(Op.LOCAL_SET).u32Leb(firstLocal + i);
     writer.u8(Op.BLOCK).u8(EMPTY_BLOCK);
-    writeCode(writer, module, body, places, around, firstLocal);
+    writeCode(writer, module, body, places, surroundings, firstLocal);
     return { locals, code: writer.finish() };
   };
 }
 
-/** Body of a function that does what a hook writes out, and what else there is to do through function `otherwise`. */
+/** Returns the body of a function that runs a hook's inlined path, and calls `otherwise` for everything else. */
 function hookFunction(
   name: string,
   { params }: FuncType,

@@ -4,35 +4,34 @@ import type { OperandStack, ValueNumbers } from "./walk/value-numbers.ts";
 import type { Insertions } from "./write/insertions.ts";
 import type { Temporaries } from "./write/temporaries.ts";
 
-/** Where the walk is. One object per walker; the fields change as it goes on. */
+/** State of the walk. One object per walker; the fields change as the walk proceeds. */
 export interface WalkState {
   readonly module: WasmModule;
   readonly insertions: Insertions;
-  /** The simulated operand stack before the instruction at hand. */
+  /** Simulated operand stack before the current instruction. */
   readonly stack: OperandStack;
   readonly values: ValueNumbers;
   readonly control: ControlStack;
-  /** Index of the function in the original module, and types of its parameters and locals. */
+  /** Index of the function in the original module. `locals`: types of its parameters and locals. */
   function: number;
   locals: ArrayLike<ValType>;
-  /** What the function needs besides its own locals. */
+  /** Locals that the function needs besides its own. */
   temporaries: Temporaries;
   hasLoops: boolean;
-  /** Loops around the place. */
   openLoops: number;
-  /** Number of the loop last entered, as the module's scan counts them. */
+  /** Number of the loop last entered, as in the module's scan. */
   loop: number;
 }
 
-/** What a function is: program, what only passes requests on to the allocator, or the allocator's own code. */
+/** Kind of a function: program, wrapper that passes requests on to the allocator, or allocator. */
 export type CodePart = "program" | "wrapper" | "allocator";
 
 /**
- * What a tool adds to function bodies. The walk tells it of events in program order, for reachable code only, and only of
- * those that it has a method for. It answers with insertions, `state.insertions.add(position, insertion)`: each an object that
- * writes its instructions when the walk of the function is over. Offsets are positions in the original module's bytes.
+ * Additions of a tool to function bodies. The walk calls the methods for events in program order, for reachable code
+ * only. A pass answers with `state.insertions.add(position, insertion)`. An insertion writes its instructions after the
+ * walk of the function. Offsets are positions in the original module's bytes.
  *
- * A pass that, for instance, calls a function before each store:
+ * Example of a pass that calls a function before each store:
  *
  *     class StorePass implements ToolPass {
  *       readonly callStored: Insertion = { write: (sink) => sink.indexed(Op.CALL, this.stored) };
@@ -45,78 +44,88 @@ export type CodePart = "program" | "wrapper" | "allocator";
  *     }
  */
 export interface ToolPass {
-  /** Whether what only passes requests on to the allocator is followed too, and, if true, the allocator's own code. */
+  /**
+   * Parts of the code beside the program: `"wrappers"` adds functions that pass requests on to the allocator; true adds
+   * the allocator, too.
+   */
   readonly everywhere?: boolean | "wrappers";
-  /** The walk of a function whose first instruction is at `codeStart` begins. */
+  /** Begins the walk of a function whose first instruction is at `codeStart`. */
   begin(state: WalkState, codeStart: number): void;
   /**
-   * A load, store or atomic of the followed memory at `[start, end)`: `at` is the stack index of its address,
-   * `displacement` the constant added to it. `stack.depth` is still as before the instruction.
+   * Load, store or atomic of the followed memory at `[start, end)`. `at`: stack index of its address. `displacement`:
+   * constant added to the address. `stack.depth` is that before the instruction.
    */
   access?(op: number, at: number, displacement: number, start: number, end: number): void;
   /**
-   * `memory.copy`, `fill` or `init` of the followed memory at `[start, end)`, with its two immediates (memories or segment,
-   * 0 if there is no second). The instruction itself becomes a call of a function that runs the tool's `bulk` listeners.
+   * `memory.copy`, `fill` or `init` of the followed memory at `[start, end)`, with its immediates (memories or segment;
+   * `second` is 0 if there is none). The instruction becomes a call of a function that calls the tools'
+   * `MemoryListeners`.
    */
   bulk?(op: number, first: number, second: number, start: number, end: number): void;
-  /** The block, loop, `if` or `try` at `start` opens: it is about to get the control index `control.top + 1`. */
+  /** The block, loop, `if` or `try` at `start` opens. Its control index will be `control.top + 1`. */
   enterBlock?(start: number): void;
-  /** A basic block ends at `position`: what follows may run a different number of times. */
+  /** A basic block ends at `position`. The following code may run a different number of times. */
   endBlock?(position: number): void;
-  /** A loop's first instruction is at `body`; it is the innermost block. */
+  /** A loop whose first instruction is at `body` has become the innermost block. */
   enterLoop?(body: number): void;
-  /** The innermost block, a loop, ends at `[start, end)`. `oneBlock`: all of it is one basic block, which goes on behind it. */
+  /**
+   * The innermost block, a loop, ends at `[start, end)`. `oneBlock`: the loop is a single basic block, which continues
+   * after it.
+   */
   leaveLoop?(start: number, end: number, oneBlock: boolean): void;
-  /** What follows the innermost block, which ends, runs exactly as often as what came before it, unless something traps. */
+  /**
+   * The innermost block ends. The following code runs exactly as often as the code before the block, unless an
+   * instruction traps.
+   */
   passBlock?(): void;
-  /** What follows at `position` may be reached by an exception that was caught. */
+  /** A caught exception may reach the code at `position`. */
   caught?(position: number): void;
-  /** What happened since `position` may not have happened: another path joins. A block has ended before. */
+  /** Another path joins: events since `position` may not have happened. `endBlock` was called before. */
   merge?(position: number): void;
   /** The instruction `op` at `start` may end the function: a return, a throw, a branch out of it, or its last `end`. */
   leave?(start: number, op: number): void;
-  /** The global that `setGlobal` answers for, −1: none. */
+  /** Global for which `setGlobal` is called; −1: none. */
   readonly followedGlobal?: number;
-  /** `global.set` at `[start, end)`. Returns the function to call instead, −1 to leave it. */
+  /** `global.set` at `[start, end)`. Returns the function to call instead, −1 to leave the instruction. */
   setGlobal?(global: number, start: number, end: number): number;
-  /** `memory.grow` at `[start, end)`. */
   grow?(memory: number, start: number, end: number): void;
   /**
-   * An instruction of garbage-collected objects at `[start, end)`: `struct.new` to `array.init_elem`, by its id. Its type, and where
-   * it has one its field or second type, are `first` and `second`.
+   * Instruction of garbage-collected objects at `[start, end)`, from `struct.new` to `array.init_elem`. `first` is its
+   * type; `second` is its field or second type, if it has one.
    */
   object?(op: number, first: number, second: number, start: number, end: number): void;
-  /** A call at `[start, end)` of a function, or of one unknown (−1). A block ends behind it. */
+  /** Call at `[start, end)` of a function; −1 if the callee is unknown. A basic block ends after it. */
   call?(callee: number, tail: boolean, start: number, end: number): void;
-  /** The walk of the function has ended; its insertions are about to be written. */
   end?(): void;
 }
 
 /**
- * Functions of a tool, by index, that listen to what happens to memory as a whole; −1 for those it has not. They are told
- * of ranges inside the memory and below 4 GiB.
+ * Functions of a tool, by index, that are called for bulk memory instructions; −1 if absent. Ranges are inside the
+ * memory and below 4 GiB.
  */
 export interface MemoryListeners {
-  /** Before `memory.copy`: (destination, source, bytes). */
+  /** Called before `memory.copy`: (destination, source, bytes). */
   copy: number;
-  /** Before `memory.fill`: (destination, value, bytes). */
+  /** Called before `memory.fill`: (destination, value, bytes). */
   fill: number;
-  /** Behind `memory.init`: (destination, bytes). */
+  /** Called after `memory.init`: (destination, bytes). */
   init: number;
   /**
-   * Before `memory.init`, and before a copy from another memory, in pieces: (destination of the piece, its bytes, bytes of pieces
-   * before). What arrives stands at `pieceBuffer` in the tool's memory.
+   * Called before `memory.init` and before a copy from another memory, once per piece: (destination of the piece, its
+   * bytes, bytes of earlier pieces). The piece's content is at `pieceBuffer` in the tool's memory.
    */
   arrivingPiece?: number;
   pieceBuffer?: { memory: number; address: number; bytes: number };
-  /** Behind a copy from another memory: (destination, bytes); behind one to another memory: (source, bytes). */
+  /**
+   * Called after a copy from another memory: (destination, bytes). `left`: after a copy to another memory: (source,
+   * bytes).
+   */
   arrived?: number;
   left?: number;
-  /** Behind any of them, for each range of the followed memory: (address, bytes, 1 if it was read, else 0). */
+  /** Called after each instruction, per range of the followed memory: (address, bytes, 1 if it was read, else 0). */
   touched?(): number;
 }
 
-/** Whether a tool follows a part of the code. */
 export function follows({ everywhere }: Pick<ToolPass, "everywhere">, part: CodePart): boolean {
   return part === "program" || everywhere === true || (part === "wrapper" && everywhere === "wrappers");
 }

@@ -3,21 +3,21 @@ import { weaveHeap } from "./heap/pass/weave-heap.ts";
 import type { ToolSurroundings, WovenTool } from "./tool.ts";
 
 /**
- * Weaves in the shadow stack and the allocator's hooks of the heap profiler, which tell who allocates what, and nothing at the
- * accesses.
+ * Inserts the heap profiler's shadow stack and allocator hooks, which record blocks and their callers,
+ * without access counters.
  *
- * @throws UserError for options that say how to count accesses, and where the heap profiler is asked for too
+ * @throws UserError for options of access counters, or if the heap profiler is requested too
  */
-export function weaveAlloc(around: ToolSurroundings): WovenTool | undefined {
-  const { tools, exactHistogram, includeStack, includeAllocator } = around.options;
+export function weaveAlloc(surroundings: ToolSurroundings): WovenTool | undefined {
+  const { tools, exactHistogram, includeStack, includeAllocator } = surroundings.options;
   if (tools?.includes("heap"))
     throw new UserError("the heap profiler records all that the tool alloc does: ask for one of them");
   if (exactHistogram || includeStack || includeAllocator)
     throw new UserError(
       "the tool alloc counts no accesses: which of them to count is an option of the heap profiler",
     );
-  const options = { ...around.options, countersOnly: false, beside: undefined };
-  const heap = weaveHeap({ ...around, options }, false);
+  const options = { ...surroundings.options, countersOnly: false, beside: undefined };
+  const heap = weaveHeap({ ...surroundings, options }, false);
   if (heap?.beside === undefined) return undefined;
   const { beside: pass, listeners: _, ...recorder } = heap;
   return { ...recorder, name: "alloc", pass };

@@ -42,7 +42,7 @@ import type { WovenTool } from "./tool.ts";
 import { exactImports, isCommand } from "./waste/pass/sites.ts";
 
 const PAGE_BYTES = 65536;
-/** Debug information and hints hold code offsets of the original module. */
+/** Sections of debug information and hints, which hold code offsets of the original module. */
 const OUTDATED_SECTION = /^(\.debug_|reloc\.|metadata\.code\.)|^(sourceMappingURL|external_debug_info)$/;
 
 interface HiddenExport {
@@ -51,38 +51,38 @@ interface HiddenExport {
   index: number;
 }
 
-/** A rewritten module and what it says of itself. */
 export interface Instrumented {
   bytes: Uint8Array;
   info: InstrumentedInfo;
 }
 
-/** The code of a module with the tools in it, before its last function is written. */
+/** Code of a module with the tools in it, before its last functions are written. */
 export interface Rewritten {
   writer: FunctionWriter;
   bodies: RewrittenBodies;
-  /** What runs first, −1: what ran first before. */
+  /** Start function, −1 if it does not change. */
   start: number;
 }
 
-/** What a module is put together of, besides its code. */
+/** Parts of a module besides its code. */
 export interface ModuleParts {
   module: WasmModule;
-  /** The memory that is followed. */
   memory: number;
   tools: readonly WovenTool[];
   appended: AppendedFunctions;
   hostTable: HostTable;
-  /** Global that calls by reference from inside set, behind those of the tools; −1: there is none. */
+  /**
+   * Global that is set by calls by reference from inside the module, after those of the tools; −1 if there is
+   * none.
+   */
   inside: number;
   carried: CarriedWord | undefined;
-  /** Whether other threads read the tools' memories. */
+  /** True if other threads read the tools' memories. */
   sharesShadow: boolean;
-  /** What it says of itself, when all else is known. */
+  /** Returns the module's description. Called when all other parts are complete. */
   describe(hiddenExports: string[]): InstrumentedInfo;
 }
 
-/** Writes the last functions of a module, and puts its sections together. */
 export function assembleModule(parts: ModuleParts, rewritten: Rewritten): Instrumented {
   return new Assembly(parts).assemble(rewritten);
 }
@@ -94,7 +94,6 @@ class Assembly {
     this.#parts = parts;
   }
 
-  /** Its sections with what the tools add to each. */
   assemble({ writer, bodies, start }: Rewritten): Instrumented {
     const { module, appended, hostTable } = this.#parts;
     const sections = new ModuleSections(module);
@@ -104,7 +103,7 @@ class Assembly {
     sections.append(SectionId.Export, exported.map(encodeExportEntry));
     appended.writeBodies(writer);
     addSmallFunctions(appended, writer, module.importedFunctionCount);
-    // What tools know of functions is complete now.
+    // The tools' data and memory sizes are final once all functions are written.
     this.#addMemories(sections);
     this.#addData(sections);
     const code = writer.finish(module.bodies.length + appended.count);
@@ -131,7 +130,7 @@ class Assembly {
   ): Instrumented {
     const { module, appended } = this.#parts;
     const hints = branchHints(code, writer.rare, module.importedFunctionCount);
-    // Stack traces name functions that moved as they did before.
+    // Stack traces then show moved functions under their old names.
     const names = appendFunctionNames(module, appended.names(readNames(module).functions));
     let info: InstrumentedInfo | undefined;
     const bytes = encodeModule(module, {
@@ -140,7 +139,7 @@ class Assembly {
         OUTDATED_SECTION.test(name) || (name === "name" && names !== undefined),
       customsBeforeCode: writer.rare.length > 0 ? [{ name: BRANCH_HINT_SECTION, content: hints }] : [],
       customs: (codeStart) => {
-        this.#tellMarks(writer, codeStart);
+        this.#passMarks(writer, codeStart);
         info = this.#parts.describe(hiddenExports);
         const own = infoSection(info);
         return names === undefined ? [own] : [{ name: "name", content: names }, own];
@@ -149,8 +148,8 @@ class Assembly {
     return { bytes, info: { ...(info as unknown as InstrumentedInfo), rewrittenBytes: bytes.length } };
   }
 
-  /** Tells the tools where the places are that they marked. */
-  #tellMarks(writer: FunctionWriter, codeStart: number): void {
+  /** Passes the offsets of marked instructions to the tools. */
+  #passMarks(writer: FunctionWriter, codeStart: number): void {
     const { codePayloadStart } = this.#parts.module;
     for (const tool of this.#parts.tools)
       tool.codeWritten?.({
@@ -169,7 +168,7 @@ class Assembly {
     sections.append(SectionId.Global, entries);
   }
 
-  /** The tools' memories, behind the module's own: those that instances share are imported. */
+  /** Adds the tools' memories after the module's own. Memories that instances share are imported. */
   #addMemories(sections: ModuleSections): void {
     const shared = this.#parts.sharesShadow;
     const imported: Uint8Array[] = [];
@@ -188,7 +187,10 @@ class Assembly {
     else sections.setEntries(SectionId.Memory, [...limited, ...memories]);
   }
 
-  /** The module's own memories, the followed one no larger than the tools can follow. */
+  /**
+   * Returns the module's own memories, the followed one limited to the size that the tools can follow;
+   * undefined if nothing changes.
+   */
   #limitMemory(): readonly Uint8Array[] | undefined {
     const limits = this.#parts.tools.flatMap(({ memoryLimit }) => memoryLimit ?? []);
     const own = this.#parts.memory - this.#parts.module.importedMemoryCount;
@@ -209,7 +211,10 @@ class Assembly {
       sections.setNumber(SectionId.DataCount, dataCount + data.length);
   }
 
-  /** The module's function section with the types that functions get which hand on a word; their wrappers keep the old ones. */
+  /**
+   * Returns the module's function section with new types for functions that pass on a word. Their wrappers
+   * keep the old types.
+   */
   #functionSection(bodies: RewrittenBodies): Uint8Array | undefined {
     const types = this.#parts.carried?.types;
     if (types === undefined) return sectionPayload(this.#parts.module, SectionId.Function);
@@ -223,7 +228,10 @@ class Assembly {
     return writer.finish();
   }
 
-  /** The tools' memories, functions and globals for the host, and the table through which it is called. */
+  /**
+   * Returns the exports for the host: the tools' memories, functions and globals, and the table of host
+   * functions.
+   */
   #hiddenExports(): HiddenExport[] {
     const exported: HiddenExport[] = [];
     const add = (name: string, kind: HiddenExport["kind"], index: number): void => {
@@ -253,25 +261,23 @@ function shadowMemoryType(bytes: number, shared: boolean): MemoryType {
 /** Name of the custom section in which an instrumented module describes itself. */
 export const INFO_SECTION = "memshade";
 
-/** What there is to tell of an instrumented module. */
 interface Described {
   module: WasmModule;
   options: InstrumentOptions;
   allocator: AllocatorPlan;
-  /** The memory that is followed, −1 if there is none. */
+  /** Memory that is followed, −1 if there is none. */
   memory: number;
   tools: readonly WovenTool[];
   /** Size of the original code section's payload, bytes. */
   codeBytes: number;
   hiddenExports: string[];
-  /** Sentences: what no tool sees in this module, and why tools found nothing to follow. */
+  /** Sentences about code that no tool sees in this module. */
   unseen: readonly string[];
-  /** Addresses of static data that functions name whose accesses are not counted. */
+  /** Returns addresses of static data in functions whose accesses are not counted. */
   uncountedStatics(statics: StaticData): readonly number[];
   refusals: NotRecorded;
 }
 
-/** What the instrumented module says of itself. */
 export function describe(described: Described): InstrumentedInfo {
   const { module, options, memory, tools, unseen } = described;
   const tables = tools.find((tool) => tool.tables !== undefined)?.tables;
@@ -358,13 +364,12 @@ function memoryExport(module: WasmModule, memory: number): Pick<InstrumentedInfo
   return found === undefined ? {} : { memoryExport: found.name };
 }
 
-/** The section with the description. */
 export function infoSection(info: InstrumentedInfo): { name: string; content: Uint8Array } {
   return { name: INFO_SECTION, content: new TextEncoder().encode(JSON.stringify(info)) };
 }
 
 /**
- * The `memshade` custom section of a compiled module, or undefined when it is not an instrumented one.
+ * Reads the `memshade` custom section of a compiled module. Undefined if the module is not instrumented.
  *
  * @example
  * ```ts
@@ -382,12 +387,10 @@ export function readInstrumentedInfo(module: WebAssembly.Module): InstrumentedIn
 
 const SLOTS = Object.keys(HostSlot).length;
 
-/** The table through which an instrumented module reaches its host, if there is one that has filled its slots. */
+/** Table through which an instrumented module calls its host. The host fills its slots. */
 export class HostTable {
-  /** Index of the table in the instrumented module. */
   readonly index: number;
   readonly #appended: AppendedFunctions;
-  /** Whether a tool calls the host. */
   isUsed = false;
 
   constructor(module: WasmModule, appended: AppendedFunctions) {
@@ -395,23 +398,25 @@ export class HostTable {
     this.#appended = appended;
   }
 
-  /** Function () → () that calls what is in a slot, or () → i32 that says whether there was something. */
+  /**
+   * Returns a function () → () that calls the function in a slot. If `answers` is true it is () → i32 and
+   * returns 1 if the slot was filled.
+   */
   caller(slot: number, answers: boolean): number {
     this.isUsed = true;
     const appended = this.#appended;
     return appended.add(appended.typeIndex([], answers ? [I32] : []), () => {
-      const nothing = appended.typeIndex([], []);
+      const noValues = appended.typeIndex([], []);
       const body = new BodyBuilder();
       body.i32(slot).op("table.get", this.index).op("ref.is_null").open("if");
       if (answers) body.i32(0);
       body.op("return").end();
-      body.i32(slot).op("call_indirect", nothing, this.index);
+      body.i32(slot).op("call_indirect", noValues, this.index);
       if (answers) body.i32(1);
       return body.finish();
     });
   }
 
-  /** Its entry in the table section. */
   entry(): Uint8Array {
     return encodeTableEntry({
       element: FUNCREF,

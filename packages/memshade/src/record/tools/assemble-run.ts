@@ -1,35 +1,39 @@
 import { type Bound, boundsMember } from "../../profile/model/bound.ts";
 import { RUN_SCHEMA, RUN_VERSION, type Run } from "../../profile/model/run.ts";
 import { MEMSHADE_VERSION } from "../../profile/model/version.ts";
-import type { ProfileFile } from "./session.ts";
 
-/** A file of a run, under its member of `files`. */
+/** A file of a profile, by its name in the run folder. */
+export interface ProfileFile {
+  name: string;
+  contents: string | Uint8Array;
+}
+
+/** A file of a run, with its member of `files`. */
 export interface RunPartFile extends ProfileFile {
   readonly member: keyof Run["files"];
 }
 
-/** What one tool has of a run. */
 export interface RunPart {
   readonly tools: Run["tools"];
   readonly heap?: Pick<Run, "heap" | "host"> | undefined;
   readonly files: readonly RunPartFile[];
-  /** Shadow memory and tables that were touched, bytes. */
+  /** Bytes of shadow memory and tables that were touched. */
   readonly shadowBytes: number;
   readonly bounds: readonly Bound[];
 }
 
-/** What a run has whichever tools recorded it. */
+/** Parts of a run that do not depend on its tools. */
 export type RunBase = Pick<
   Run,
   "command" | "program" | "end" | "modules" | "children" | "notTracked" | "bounds"
 > & {
   /** Bytes of rewritten modules. */
   readonly rewrittenBytes: number;
-  /** What recording may take of memory, bytes. */
+  /** Limit of memory for recording, bytes. */
   readonly memoryLimit?: number | undefined;
 };
 
-/** The description of a run, `run.json`, of what its tools have: the one place where it is made. */
+/** Builds the description of a run, `run.json`, from the results of its tools. */
 export function assembleRun(base: RunBase, parts: readonly RunPart[]): Run {
   const files = parts.flatMap((part) => part.files);
   const heap = parts.find((part) => part.heap !== undefined)?.heap;
@@ -57,7 +61,7 @@ export function assembleRun(base: RunBase, parts: readonly RunPart[]): Run {
   };
 }
 
-/** The files of parts, without what `run.json` says of them. */
+/** Returns the files of parts, without their members of `run.json`. */
 export function filesOfParts(parts: readonly RunPart[]): ProfileFile[] {
   return parts.flatMap(({ files }) => files.map(({ name, contents }) => ({ name, contents })));
 }

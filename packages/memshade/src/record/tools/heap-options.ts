@@ -1,10 +1,13 @@
 import type { CounterMode } from "../../profile/model/run.ts";
 
 export const HOST_STACKS = ["sampled", "exact", "off"] as const;
-/** Whether call paths go on with the host's stack that entered the module: a sample of the entries is asked, all, or none. */
+/**
+ * Extent of call paths into the host's stack that entered the module: for a sample of the entries, for all,
+ * or for none.
+ */
 export type HostStacks = (typeof HOST_STACKS)[number];
 
-/** What the heap tool records and how. Every field is optional; the defaults give an exact, repeatable profile. */
+/** Options of the heap tool. Every field is optional; the defaults give an exact, repeatable profile. */
 export interface HeapOptions {
   /** Unit of lifetimes: allocations made so far ("virtual", repeatable) or milliseconds ("wall"). Default "virtual". */
   clock?: "virtual" | "wall" | undefined;
@@ -14,13 +17,13 @@ export interface HeapOptions {
   includeStack?: boolean | undefined;
   /** Count the allocator's own accesses too. */
   includeAllocator?: boolean | undefined;
-  /** The allocation functions where they cannot be found: `malloc=NAME|#INDEX,free=…`. */
+  /** Allocation functions, if they cannot be found: `malloc=NAME|#INDEX,free=…`. */
   allocator?: string | undefined;
-  /** Calling contexts kept in a module before they are handed out as a dump. */
+  /** Most calling contexts in a module before they are flushed as a dump. */
   maxContexts?: number | undefined;
-  /** Live blocks that can be followed at the same time. */
+  /** Most live blocks that can be followed at the same time. */
   maxBlocks?: number | undefined;
-  /** Call paths go on with the JavaScript that entered the module. */
+  /** Continue call paths with the JavaScript that entered the module. */
   hostStacks?: HostStacks | undefined;
   /** Version of the raw MemProf file: 4 (default), 5 or 3. */
   rawVersion?: 3 | 4 | 5 | undefined;
@@ -32,13 +35,12 @@ export interface HeapSessionOptions {
   counters: CounterMode;
   includeStack: boolean;
   includeAllocator: boolean;
-  /** Blocks are followed to their last access: so it is unless this is false. */
+  /** False if blocks are not followed to their last access. */
   followsBlocks?: boolean | undefined;
-  /** The host reports what functions of WASI read. */
+  /** True if the host reports reads by functions of WASI. */
   observesHost?: boolean | undefined;
 }
 
-/** The part of the options that shapes reading and writing the profile. */
 export function toSessionOptions(heap: HeapOptions): HeapSessionOptions {
   return {
     clock: heap.clock ?? "virtual",

@@ -53,15 +53,15 @@ const PAGE_BYTES = 65536;
 const CHOSEN_SENTENCE =
   "The module keeps its objects in the engine's garbage-collected heap and has no allocator of its own: it was given the tool objects.";
 const NO_MEMORY_SENTENCE = "The module has no linear memory: there is nothing to profile in it.";
-/** Room that is reserved for the new code, in multiples of the old; it grows when that is not enough. */
+/** Initial room for the new code, as a multiple of the old code. It grows if needed. */
 const EXPECTED_GROWTH = 2.2;
 
 /**
- * Weaves the heap profiler or other tools into a module. The result imports nothing more than the original, unless several
- * instances share its shadow memory, and runs wherever several memories are supported.
+ * Inserts the heap profiler or other tools into a module. The result has the same imports as the original, unless
+ * several instances share its shadow memory. It runs in every engine that supports several memories.
  *
- * Throws `FormatError` for bytes that are no valid module for the engine that this runs in, and `UserError` for options that do
- * not fit it.
+ * Throws `FormatError` if the bytes are no valid module for the current engine, and `UserError` for options that
+ * do not fit the module.
  *
  * @example
  * ```ts
@@ -81,7 +81,7 @@ export function instrument(bytes: Uint8Array, options: InstrumentOptions = {}): 
   return new Instrumentation(module, options).run();
 }
 
-/** @throws FormatError for what has been instrumented: its names would be there twice */
+/** Rejects an instrumented module, whose exports would be added twice. @throws FormatError */
 function refuseInstrumented({ customs }: WasmModule): void {
   const section = customs.find(({ name }) => name === INFO_SECTION);
   if (section === undefined) return;
@@ -89,12 +89,12 @@ function refuseInstrumented({ customs }: WasmModule): void {
   throw new FormatError("unsupported", section.start, "module", detail);
 }
 
-/** As `instrument`, of a module that the engine in which it is to run has found valid. */
+/** Like `instrument`, for a module that the engine has already validated. */
 export function instrumentValid(bytes: Uint8Array, options: InstrumentOptions): Instrumented {
   return new Instrumentation(decodeModule(bytes), options).run();
 }
 
-/** Finds the allocator, has the tools woven in, and hands their passes to the rewriter. */
+/** Finds the allocator, lets the tools insert their code, and passes their passes to the rewriter. */
 class Instrumentation {
   readonly #module: WasmModule;
   readonly #options: InstrumentOptions;
@@ -102,13 +102,16 @@ class Instrumentation {
   readonly #hostTable: HostTable;
   readonly #scan: ModuleScan;
   readonly #allocator: AllocatorPlan;
-  /** The memory that is followed, −1 if there is none. */
+  /** Memory that is followed, −1 if there is none. */
   readonly #memory: number;
   readonly #memory64: boolean;
-  /** Why tools found nothing to follow. */
+  /** Reasons why tools found nothing to follow. */
   readonly #refusals: NotRecorded;
   #tools: readonly WovenTool[] = [];
-  /** Global that calls by reference from inside set, behind those of the tools; −1: there is none. */
+  /**
+   * Global that is set by calls by reference from inside the module, after those of the tools; −1 if there is
+   * none.
+   */
   #inside = -1;
 
   constructor(module: WasmModule, options: InstrumentOptions) {
@@ -125,7 +128,7 @@ class Instrumentation {
   }
 
   run(): Instrumented {
-    this.#tools = this.#weaveTools(this.#wanted());
+    this.#tools = this.#weaveTools(this.#chooseTools());
     if (this.#memory < 0)
       for (const name of this.#options.tools ?? [])
         if (!WITHOUT_MEMORY.has(name))
@@ -151,8 +154,8 @@ class Instrumentation {
     );
   }
 
-  /** The tools that may find something in this module. */
-  #wanted(): Set<ToolName> {
+  /** Returns the tools that may find something in this module. */
+  #chooseTools(): Set<ToolName> {
     const { chooseTool, tools = ["heap"] } = this.#options;
     const isOfObjects =
       chooseTool === true && hasObjectTypes(this.#module) && this.#allocator.functions.length === 0;
@@ -163,11 +166,11 @@ class Instrumentation {
     return new Set(tools.filter((name) => this.#memory >= 0 || WITHOUT_MEMORY.has(name)));
   }
 
-  /** Weaves the tools in, each with memories and globals of its own behind those before it. */
-  #weaveTools(wanted: Set<ToolName>): WovenTool[] {
+  /** Inserts the tools, each with its own memories and globals after those of the previous tools. */
+  #weaveTools(chosenTools: Set<ToolName>): WovenTool[] {
     const module = this.#module;
-    const first = wanted.delete("heap") ? (["heap"] as const) : [];
-    const names = [...first, ...wanted].filter((name) => this.#options.leftOut?.[name] === undefined);
+    const first = chosenTools.delete("heap") ? (["heap"] as const) : [];
+    const names = [...first, ...chosenTools].filter((name) => this.#options.leftOut?.[name] === undefined);
     const stackPointer = findStackPointer(module, readNames(module), this.#scan);
     const tools: WovenTool[] = [];
     let shadowMemory = memoryCount(module);
@@ -175,7 +178,7 @@ class Instrumentation {
     for (const name of names) {
       const weave = WEAVERS[name];
       if (weave === undefined) throw new UserError(`the tool ${name} is not part of this version`);
-      const stack = tools.find((one) => one.stack !== undefined)?.stack;
+      const stack = tools.find((tool) => tool.stack !== undefined)?.stack;
       const tool = weave({ ...this.#surroundings(stackPointer, shadowMemory, firstGlobal), stack });
       if (typeof tool === "string") this.#refusals[name] = tool;
       if (tool === undefined || typeof tool === "string") continue;
@@ -208,7 +211,7 @@ class Instrumentation {
     };
   }
 
-  /** Writes the module's own functions anew, and decides what hooks and wrappers there are. */
+  /** Rewrites the module's own functions, and decides which hooks and wrappers are added. */
   #rewrite(): Rewritten {
     const module = this.#module;
     const tools = this.#tools;
@@ -218,13 +221,13 @@ class Instrumentation {
     const passes = tools.flatMap(({ pass, beside, stackTakes }) =>
       [pass, beside, stackTakes].flatMap((each) => each ?? []),
     );
-    // First of all: behind a call, tools go on with what the listeners left.
+    // Comes first, because tools after a call use the state that the listeners have left.
     if (listening !== undefined && listening.inside >= 0)
       passes.unshift(new ReferenceCalls(appended, leaving, listening.inside, listening.functions));
     const recorder = tools.find((tool) => tool.recorder !== undefined)?.recorder;
     const allocations = tools.flatMap((tool) => tool.allocations ?? []);
     const followed = tools.flatMap(({ followedCalls, followedStack }) =>
-      [followedCalls, followedStack].flatMap((one) => one ?? []),
+      [followedCalls, followedStack].flatMap((calls) => calls ?? []),
     );
     const hooksAllocator = recorder !== undefined || allocations.length > 0;
     const wraps = followed.length > 0 || listening !== undefined;
@@ -246,19 +249,19 @@ class Instrumentation {
     });
     const start = startFunction(module, appended, tools);
     if (calls !== undefined) {
-      const around = { module, appended, bodies, calls };
-      const allocating = { ...around, scan: this.#scan, allocator: this.#allocator, memory: this.#memory };
+      const shared = { module, appended, bodies, calls };
+      const allocating = { ...shared, scan: this.#scan, allocator: this.#allocator, memory: this.#memory };
       if (hooksAllocator) hookAllocator(allocating, recorder, allocations);
       if (wraps) {
         const left = this.#leftStack;
-        wrapEntries({ ...around, leaving, internals, left }, followed, listening, this.#carried);
+        wrapEntries({ ...shared, leaving, internals, left }, followed, listening, this.#carried);
       }
     }
     bodies.write();
     return { writer, bodies, start };
   }
 
-  /** The tools that want to know when the host comes in, if there are any. */
+  /** Returns the tools that listen to entries of the host; undefined if there are none. */
   #entryListeners(): EntryListeners | undefined {
     const module = this.#module;
     const functions = this.#tools.map(({ entered = -1 }) => entered).filter((index) => index >= 0);
@@ -271,22 +274,22 @@ class Instrumentation {
       this.#tools.flatMap(({ entered = -1, isQuiet }) =>
         entered < 0 || isQuiet?.(index) === true ? [] : entered,
       );
-    return { functions, told, entries, inside: this.#inside };
+    return { functions, functionsFor: told, entries, inside: this.#inside };
   }
 
-  /** What notes how far the stack pointer is down where an exception leaves the module. */
+  /** Records how low the stack pointer is when an exception leaves the module. */
   get #leftStack(): EntrySurroundings["left"] {
     const note = this.#tools.find(({ stackLeft }) => stackLeft !== undefined)?.stackLeft;
     const pointer = findStackPointer(this.#module, readNames(this.#module), this.#scan);
     return note === undefined ? undefined : { pointer, note };
   }
 
-  /** The word that functions hand on, of the one tool that has one. */
+  /** Word that functions pass on, for the single tool that has one. */
   get #carried(): CarriedWord | undefined {
     return this.#tools.find(({ carried }) => carried !== undefined)?.carried;
   }
 
-  /** Whose code a function is. */
+  /** Classifies functions as parts of the allocator, of its wrappers or of the program. */
   #parts(internals: ReadonlySet<number>): (index: number) => CodePart {
     const wrappers = new Set(this.#allocator.wrappers);
     return (index) => (internals.has(index) ? "allocator" : wrappers.has(index) ? "wrapper" : "program");
@@ -326,7 +329,7 @@ class Instrumentation {
     return code === undefined ? 0 : code.payloadEnd - code.payloadStart;
   }
 
-  /** `leftAlone`: functions without anything woven in. */
+  /** `leftAlone`: functions without inserted code. */
   #describe(hiddenExports: string[], leftAlone: ReadonlySet<number>): InstrumentedInfo {
     return describe({
       module: this.#module,
@@ -347,7 +350,10 @@ class Instrumentation {
   }
 }
 
-/** What runs first: the tools' own functions, then the module's. −1: the module's stays as it is. */
+/**
+ * Adds a start function that calls the tools' functions, then the module's. Returns −1 if the start function
+ * stays as it is.
+ */
 export function startFunction(
   module: WasmModule,
   appended: AppendedFunctions,
@@ -364,9 +370,9 @@ export function startFunction(
 }
 
 /**
- * Refuses what is no valid module: what rewriting adds would give a meaning to indices that have none.
+ * Rejects an invalid module: the added code could make an invalid index valid.
  *
- * @throws FormatError with the sentence of the engine that this runs in.
+ * @throws FormatError with the message of the current engine
  */
 export function refuseInvalid(bytes: Uint8Array): void {
   if (WebAssembly.validate(bytes as BufferSource)) return;

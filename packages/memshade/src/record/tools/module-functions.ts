@@ -8,11 +8,10 @@ import {
 import { partitionPoint } from "../../ground/bytes/partition-point.ts";
 import type { RunFunction } from "../../profile/model/run.ts";
 
-/** Finds the function of a code offset in a module as it was before instrumentation. */
+/** Maps code offsets to functions of a module before instrumentation. */
 export class ModuleFunctions {
   readonly #module: WasmModule;
   readonly #names: ModuleNames;
-  /** Those that were asked for, by their number among the defined ones. */
   readonly #described = new Map<number, RunFunction>();
 
   constructor(bytes: Uint8Array) {
@@ -20,7 +19,7 @@ export class ModuleFunctions {
     this.#names = readNames(this.#module);
   }
 
-  /** The functions that hold at least one of the offsets, by index. */
+  /** Returns the functions that contain at least one of the offsets, by index. */
   containing(offsets: Iterable<number>): RunFunction[] {
     const found = new Set<RunFunction>();
     for (const offset of offsets) {
@@ -30,13 +29,12 @@ export class ModuleFunctions {
     return [...found].sort((a, b) => a.index - b.index);
   }
 
-  /** The function that holds an offset. */
   holding(offset: number): RunFunction | undefined {
     const defined = this.#definedAt(offset + this.#module.codePayloadStart);
     return defined < 0 ? undefined : this.#describe(defined);
   }
 
-  /** Those of the functions that the module has itself, by index. */
+  /** Returns the functions with these indices, without imported ones, in the given order. */
   at(indices: Iterable<number>): RunFunction[] {
     const { importedFunctionCount, bodies } = this.#module;
     const defined = [...new Set(indices)].map((index) => index - importedFunctionCount);
@@ -46,8 +44,8 @@ export class ModuleFunctions {
   }
 
   #describe(defined: number): RunFunction {
-    const known = this.#described.get(defined);
-    if (known !== undefined) return known;
+    const existing = this.#described.get(defined);
+    if (existing !== undefined) return existing;
     const { importedFunctionCount, bodies, codePayloadStart } = this.#module;
     const index = importedFunctionCount + defined;
     const name = functionName(this.#module, this.#names, index);
@@ -62,7 +60,7 @@ export class ModuleFunctions {
     return described;
   }
 
-  /** Number of the body that holds a byte offset of the file, −1 if none does. */
+  /** Returns the number of the body that contains a byte offset of the file, −1 if none does. */
   #definedAt(position: number): number {
     const { bodies } = this.#module;
     const body = partitionPoint(0, bodies.length, (index) => bodies[index].end <= position);

@@ -2,19 +2,22 @@ import type { AllocatorDescription } from "../allocator/allocation-notes.ts";
 import type { HostStacks } from "./heap-options.ts";
 import type { SiteRuns } from "./waste/site-table.ts";
 
-/** What can be woven into a module, alone or together. */
+/** Tools that can be inserted into a module, alone or together. */
 export const TOOL_NAMES = ["heap", "alloc", "waste", "workingset", "objects"] as const;
 export type ToolName = (typeof TOOL_NAMES)[number];
-/** Those that record blocks. */
 export const BLOCK_TOOLS: readonly ToolName[] = ["heap", "alloc"];
-/** The tools with a session of their own. `heap` and `alloc` share that of the heap profiler, which is always there. */
+/**
+ * Tools with a session of their own. `heap` and `alloc` share that of the heap profiler, which always exists.
+ */
 export type WovenToolName = Exclude<ToolName, "heap" | "alloc">;
 
-/** What to record and how. Every field is optional; the defaults are the exact, deterministic profile. */
+/**
+ * Options of instrumentation. Every field is optional; the defaults give the exact, deterministic profile.
+ */
 export interface InstrumentOptions {
-  /** Tools to weave in. Default: the heap profiler alone. */
+  /** Tools to insert. Default: the heap profiler alone. */
   tools?: readonly ToolName[];
-  /** Name of the module for reports; a file name as a rule. */
+  /** Name of the module for reports, usually a file name. */
   name?: string;
   /** Count every access at its own 8-byte granule instead of merging accesses with one base address. */
   exactHistogram?: boolean;
@@ -22,125 +25,134 @@ export interface InstrumentOptions {
   includeStack?: boolean;
   /** Count the allocator's own accesses too. */
   includeAllocator?: boolean;
-  /** The text of `--allocator`: `malloc=NAME|#INDEX,free=…`. */
+  /** Text of `--allocator`: `malloc=NAME|#INDEX,free=…`. */
   allocator?: string;
-  /** The script that compiles it, where no file is known to have the module. */
+  /** Script that compiles the module, if no file is known to contain it. */
   script?: string | undefined;
-  /** Source text of the JavaScript glue, where the names of minified exports can be found. */
+  /** Source text of the JavaScript glue, which maps names of minified exports. */
   glue?: string;
-  /** Calling contexts kept in the module before they are handed out as a dump. Default 65,536. */
+  /** Most calling contexts in the module before they are flushed as a dump. Default 65,536. */
   maxContexts?: number;
-  /** Live blocks that can be followed at the same time. Default 4 Mi (16 Mi where memory allows). */
+  /** Most live blocks that can be followed at the same time. Default 4 Mi (16 Mi if memory allows). */
   maxBlocks?: number;
-  /** Give the shadow memory the `shared` flag so that another thread can read it while the program runs. */
+  /** Give the shadow memory the `shared` flag, so that another thread can read it while the program runs. */
   sharedShadow?: boolean;
   /**
-   * Where instances may share their memory, let them share the shadow memory too: the module then imports it
+   * If instances may share their memory, let them share the shadow memory too. The module then imports it
    * (`memshade` `memory`), and blocks are followed across threads.
    */
   acrossThreads?: boolean;
   /**
-   * Tables of a module that is followed already: a dynamic library without an allocator of its own imports its shadow
-   * memory (`memshade` `memory`) and counts its accesses to that module's blocks.
+   * Tables of another instrumented module. A dynamic library without an allocator of its own imports their
+   * shadow memory (`memshade` `memory`) and counts its accesses to that module's blocks.
    */
   beside?: ShadowLayout | undefined;
-  /** Call paths go on with the JavaScript that entered the module, of a sample of its entries or of all. Default: off. */
+  /**
+   * Continue call paths with the JavaScript that entered the module, for a sample of its entries or for all.
+   * Default: off.
+   */
   hostStacks?: HostStacks;
   /** Unit of lifetimes: allocations made so far (deterministic), or milliseconds. */
   clock?: "virtual" | "wall";
-  /** A faster SHA-256 than the portable one, where the host has it. */
+  /** A faster SHA-256 than the portable one, if the host has it. */
   sha256?: (bytes: Uint8Array) => Uint8Array;
-  /** Tools of those asked for that are left out, and why. */
+  /** Requested tools that are left out, with reasons. */
   leftOut?: NotRecorded | undefined;
-  /** Only the access counters: no allocation records, no contexts. For measurements. */
+  /** Insert access counters only: no allocation records, no contexts. For measurements. */
   countersOnly?: boolean;
-  /** What the waste tool records. */
+  /** Options of the waste tool. */
   waste?: WasteOptions;
-  /** What the working-set tool records. */
+  /** Options of the working-set tool. */
   workingset?: WorkingSetOptions;
-  /** What the objects tool records. */
+  /** Options of the objects tool. */
   objects?: ObjectsOptions;
-  /** Nobody named tools: modules of which only the engine's objects can be recorded are given the objects tool alone. */
+  /**
+   * No tools were named. A module without an allocator whose objects are in the engine's heap gets the
+   * objects tool alone.
+   */
   chooseTool?: boolean | undefined;
 }
 
-/** Options of the objects tool. */
 export interface ObjectsOptions {
   /** Count reads and writes of fields and elements too. Default: true. */
   fields?: boolean | undefined;
   /** Count allocations by their calling context. Default: true. */
   contexts?: boolean | undefined;
-  /** Mean distance between objects whose survival is followed, bytes allocated. Default 512 KiB; 0: none are. */
+  /**
+   * Mean distance between objects whose survival is followed, in bytes allocated. Default 512 KiB; 0: no
+   * objects are followed.
+   */
   sampleBytes?: number | undefined;
   /** Size of references in the model of sizes: 4 (compressed, as in Chromium; the default) or 8 (as in Node). */
   references?: 4 | 8 | undefined;
 }
 
-/** Options of the waste tool. */
 export interface WasteOptions {
-  /** The most store sites that have a short id at a time; the others are followed more slowly. Default: 65,530. */
+  /** Most store sites with a short id at a time; the others are followed more slowly. Default: 65,530. */
   mostIds?: number | undefined;
-  /** Who overwrote, repeated and re-read what: precise mode, which keeps writers, readers and values per byte. */
+  /** Precise mode: record writers, readers and values per byte, and so the pairs of stores and loads. */
   pairs?: boolean | undefined;
-  /** Tell accesses apart by their calling context too. */
+  /** Distinguish accesses by their calling context too. */
   contexts?: boolean | undefined;
-  /** Count per allocation site and offset inside its blocks. */
+  /** Count per allocation site and offset in its blocks. */
   objects?: boolean | undefined;
-  /** Count as the Valgrind tool deadstores does where it differs. */
+  /** Count like the Valgrind tool deadstores if results differ. */
   compat?: "deadstores" | undefined;
-  /** How often the module's loads and stores ran before: those are followed inline that ran most. Results are the same. */
+  /**
+   * Executions of the module's loads and stores in an earlier run. The most frequent ones are followed
+   * inline; results are the same.
+   */
   siteRuns?: SiteRuns | undefined;
 }
 
-/** Options of the working-set tool. */
 export interface WorkingSetOptions {
-  /** What intervals are measured in: accesses (repeatable), or nanoseconds of real or processor time. */
+  /** Unit of intervals: accesses (repeatable), or nanoseconds of real or processor time. */
   unit?: "accesses" | "wall" | "cpu";
   /** Length of the shortest interval at the start. Default: 1,000,000 accesses or 20 ms. */
   interval?: number;
-  /** Most intervals kept, even: beyond them, neighbours are merged. Default 512. */
+  /** Most intervals that are kept, an even number. Beyond that, neighbours are merged. Default 512. */
   maxIntervals?: number;
   /**
-   * Take accesses to lie in one line where their alignment hint says so. Default: where intervals are of time and nothing
-   * is told of whose the lines are.
+   * Take an access to lie in one line if its alignment hint says so. Default: only if intervals are measured
+   * in time and owners of lines are not recorded.
    */
   assumeAligned?: boolean;
-  /** Reuse distances and miss ratios too. */
+  /** Record reuse distances and miss ratios too. */
   locality?: LocalityOptions | undefined;
-  /** Whose the lines are. */
+  /** Record owners of the lines. */
   attribution?: AttributionOptions | undefined;
 }
 
-/** What is told of the lines of each interval besides their number. */
 export interface AttributionOptions {
-  /** The calling contexts that touched them first. */
+  /** Record the calling contexts that touched them first. */
   firstTouch?: boolean | undefined;
-  /** How many of their bytes were touched. */
+  /** Record how many of their bytes were touched. */
   fill?: boolean | undefined;
-  /** The allocation sites of the blocks in them. */
+  /** Record the allocation sites of the blocks in them. */
   owners?: boolean | undefined;
 }
 
-/** How reuse times and distances are measured. */
+/** Options of reuse times and distances, by references to a sample of the lines (SHARDS). */
 export interface LocalityOptions {
-  /** Every reference, or those to a part of all lines (SHARDS; the default). */
-  method?: "exact" | "shards";
-  /** Part of the lines that is sampled. Default 0.01. */
+  /** Sampled share of the lines. Default 0.01. */
   rate?: number | undefined;
   /** Size of the cache whose misses are counted per instruction, bytes. Default 32 KiB. */
   cacheBytes?: number | undefined;
 }
 
-/** Where the slots of native programs are, and the chains of records of their large blocks. */
+/** Positions of the slots of native programs, and of the chains of records of their large blocks. */
 export interface NativeBlocks {
-  /** Bits of an address in its part of the address space, its region and its slot. */
+  /** Bits of an address within its part of the address space, its region and its slot. */
   readonly partBits: number;
   readonly regionBits: number;
   readonly slotBits: number;
-  /** Address of the number of parts that have regions, and of a list of them: their numbers and where they are. */
+  /**
+   * Addresses of the number of parts that have regions, and of the list of these: number and position of
+   * each.
+   */
   readonly partCount: number;
   readonly parts: number;
-  /** Address of the index of the last bucket, and of the first bucket. */
+  /** Addresses of the index of the last bucket, and of the first bucket. */
   readonly lastBucket: number;
   readonly buckets: number;
 }
@@ -152,7 +164,7 @@ export interface StackTakesTable {
   readonly end: number;
 }
 
-/** Addresses of the tables inside the shadow memory, in bytes, and how many entries they hold. */
+/** Addresses of the tables in the shadow memory, in bytes, and their capacities. */
 export interface ShadowLayout {
   /** Program memory covered by counters, bytes. */
   coveredBytes: number;
@@ -160,22 +172,22 @@ export interface ShadowLayout {
   slotsEnd: number;
   marks: number;
   directory: number;
-  /** How native programs find their blocks. */
+  /** Positions of blocks in native programs. */
   native?: NativeBlocks;
   control: number;
-  /** Where the host's stacks are asked for. */
+  /** State of the sampling of the host's stacks. */
   hostEntries?: number;
   /** What the host takes of the program's stack; absent: it cannot take any, or nobody sees that. */
   stackTakes?: StackTakesTable;
   shapes: number;
   mibs: number;
   mibCapacity: number;
-  /** What contexts were before their last change. */
+  /** Values of contexts before their last change. */
   pasts: number;
   /** Last accesses: by context, and of the live blocks that are followed. */
   drags: number;
   followed: number;
-  /** The heap over time: intervals, and what contexts did in each. */
+  /** Heap over time: intervals, and the changes of contexts in each. */
   intervals: number;
   changes: number;
   changeCapacity: number;
@@ -186,63 +198,62 @@ export interface ShadowLayout {
   childCapacity: number;
   records: number;
   recordCapacity: number;
-  /** 0 where no histograms are kept. */
+  /** 0 if no histograms are kept. */
   histograms: number;
   histogramsEnd: number;
-  /** Word below the stack that says where the stack has got to outside of the module. */
+  /** Word below the stack with the stack's height while the program is outside of the module. */
   hostWord: number;
   stack: number;
-  /** Stacks and how far apart they are: one for each instance that shares the tables. */
+  /** Number of stacks and distance between them. Each instance that shares the tables has one. */
   stackCount: number;
   stackDistance: number;
-  /** Size of the shadow memory. */
   endBytes: number;
 }
 
-/** What a search for pointers to blocks begins with. Addresses are in bytes of the program's memory. */
+/** Start of the search for pointers to blocks. Addresses are in bytes of the program's memory. */
 export interface PointerRoots {
   /** Hidden export of the program's memory. */
   memory: string;
   /** Hidden exports of its globals that may hold addresses. */
   globals: readonly string[];
-  /** That of its stack pointer, if it is known. */
+  /** Hidden export of its stack pointer, if known. */
   stackPointer?: string;
-  /** The stack; both 0 where it is not known. */
+  /** Address range of the stack; both 0 if unknown. */
   stackFrom: number;
   stackTo: number;
-  /** Behind the last byte of the active data segments. */
+  /** Address after the last byte of the active data segments. */
   dataEnd: number;
-  /** Beginnings and ends of what only the allocator knows by its address. */
+  /** Starts and ends of data that only the allocator refers to by address. */
   allocatorState: readonly number[];
 }
 
-/** Why tools record nothing of a module, a sentence each. */
+/** Reasons why tools record nothing of a module, a sentence each. */
 export type NotRecorded = Partial<Record<ToolName, string>>;
 
-/** Where the static data of a module lies in its memory; ends are exclusive. */
+/** Address range of a module's static data; ends are exclusive. */
 export interface StaticPlaces {
   start: number;
-  /** Behind the last byte of the segments. */
+  /** Address after the last byte of the segments. */
   dataEnd: number;
-  /** Where the heap begins, or more memory that may be static. */
+  /** Start of the heap, or of more memory that may be static. */
   end: number;
-  /** What the module writes itself before it begins. */
+  /** Ranges that the module initializes itself at its start. */
   written: readonly { readonly start: number; readonly end: number; readonly segment?: number | undefined }[];
-  /** Addresses that functions name whose accesses are not counted. */
+  /** Addresses that occur in functions whose accesses are not counted. */
   uncounted: readonly number[];
 }
 
-/** What the instrumented module says of itself (custom section `memshade`, JSON). */
+/** Description of an instrumented module (custom section `memshade`, JSON). */
 export interface InstrumentedInfo {
   version: 1;
   name: string;
-  /** The script that compiled it, where no file is known to have it. */
+  /** Script that compiled it, if no file is known to contain it. */
   script?: string;
   /** Hexadecimal build id of the original module. */
   buildId: string;
-  /** Size of the original module and of its code section payload, bytes. */
+  /** Sizes of the original module and of its code section payload, bytes. */
   originalBytes: number;
-  /** Size of the instrumented one, where whoever made it is at hand: the section in it does not say. */
+  /** Size of the instrumented module. Undefined if the description was read from the module's own section. */
   rewrittenBytes?: number;
   codeBytes: number;
   tools: readonly ToolName[];
@@ -252,36 +263,39 @@ export interface InstrumentedInfo {
   includeStack: boolean;
   includeAllocator: boolean;
   allocator: AllocatorDescription;
-  /** Where the memory that is followed comes from, if it is imported. */
+  /** Import of the followed memory, if it is imported. */
   memoryImport?: { module: string; field: string };
-  /** The first name that it is exported by. */
+  /** First name under which the followed memory is exported. */
   memoryExport?: string;
-  /** The heap's call paths go on with the host's stacks; absent: they do not. */
+  /** Host stacks in the heap's call paths; absent if there are none. */
   hostStacks?: HostStacks;
-  /** Whether threads share the memory that is followed. */
+  /** True if threads share the followed memory. */
   sharedMemory: boolean;
-  /** Its addresses are 64-bit; absent: they are not. */
+  /** True if its addresses are 64-bit. */
   memory64?: boolean;
-  /** The host says exactly what it reads and writes; absent: it may do more. */
+  /** True if the host reports exactly what it reads and writes. */
   knownHost?: boolean;
   layout: ShadowLayout | undefined;
-  /** Where pointers to live blocks are looked for; a sentence where that would tell nothing. */
+  /** Start of the search for pointers to live blocks, or a sentence why there is no search. */
   roots?: PointerRoots | string;
-  /** Where static data lies, if that is known and the heap's counters tell of it. */
+  /** Static data, if its addresses are known and the heap's counters cover it. */
   statics?: StaticPlaces;
-  /** The shadow memory is imported, the same one by all instances that share their memory. */
+  /** True if all instances that share their memory import one shadow memory. */
   acrossThreads?: boolean;
-  /** A dynamic library: it imports a shadow memory of this layout, that of the module whose memory it uses. */
+  /**
+   * Layout of the imported shadow memory, for a dynamic library. It belongs to the module whose memory the
+   * library uses.
+   */
   beside?: ShadowLayout;
-  /** What the host must know to read the memories of the other tools, exported as `memshade.<tool>`. */
+  /** Layouts of the other tools' memories, which are exported as `memshade.<tool>`. */
   toolLayouts?: Partial<Record<ToolName, Readonly<Record<string, number | string | boolean>>>>;
-  /** Sentences: why tools that were asked for record nothing of the module. */
+  /** Sentences: why requested tools record nothing of the module. */
   notRecorded?: NotRecorded;
   /** Names of the exports that instrumentation added. */
   hiddenExports: string[];
   /**
-   * Sentences: what no tool sees, and what the heap profile does not. Those of other tools are in their `toolLayouts` and in
-   * `notRecorded`.
+   * Sentences about code and data that no tool sees, and that the heap profile does not cover. Those of other
+   * tools are in their `toolLayouts` and in `notRecorded`.
    */
   notTracked: string[];
 }

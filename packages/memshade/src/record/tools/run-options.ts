@@ -8,29 +8,34 @@ import {
   type WorkingSetOptions,
 } from "./options.ts";
 
-/** What to record, and how each tool does it. Every field is optional. */
+/** Options of recording, for all tools. Every field is optional. */
 export interface ToolOptions extends HeapOptions {
-  /** The tools to weave in. Default: the heap profiler alone. */
+  /** Tools to insert. Default: the heap profiler alone. */
   tools?: readonly ToolName[] | undefined;
   waste?: WasteOptions | undefined;
   workingset?: WorkingSetOptions | undefined;
   objects?: ObjectsOptions | undefined;
-  /** Waste: file with what an earlier run did, absolute; it is used where it is there, and this run is written to it. See `LearnedRuns`. */
+  /**
+   * Waste: absolute path of a file with results of an earlier run. The file is read if it exists, and this
+   * run is written to it. See `LearnedRuns`.
+   */
   learn?: string | undefined;
 }
 
-/** The tools whose records a run may have: with none named, that of objects is chosen for modules that have nothing else. */
+/**
+ * Returns the tools whose records a run may have. If no tools are named, modules that have only objects get
+ * the objects tool.
+ */
 export function recordedToolsOf(options: ToolOptions): ToolName[] {
   return options.tools === undefined ? ["heap", "objects"] : toolsOf(options);
 }
 
-/** The tools in their fixed order, each once. */
+/** Returns the tools in their fixed order, each once. */
 export function toolsOf(options: ToolOptions): ToolName[] {
-  const wanted = options.tools ?? ["heap"];
-  return TOOL_NAMES.filter((tool) => wanted.includes(tool));
+  const names = options.tools ?? ["heap"];
+  return TOOL_NAMES.filter((tool) => names.includes(tool));
 }
 
-/** The part of the options that shapes the rewritten module. */
 export function toInstrumentOptions(from: ToolOptions): InstrumentOptions {
   const options: InstrumentOptions = { tools: toolsOf(from) };
   if (from.tools === undefined) options.chooseTool = true;

@@ -19,13 +19,13 @@ const COSTS: Readonly<Record<ToolName, (options: CostOptions) => number>> = {
     workingSetBytesPerByte() +
     (locality === undefined ? 0 : localityBytesPerByte(locality)) +
     (attribution === undefined ? 0 : attributionBytesPerByte(attribution)),
-  // Its tables grow with the module's code and with samples, which are bounded.
+  // Tables of this tool grow with the module's code and with samples, which are bounded.
   objects: () => 0,
 };
 
 /**
- * How many bytes of shadow memory the tools touch for each byte of memory that the program touches, at most: what a profiled
- * program takes besides its own memory. What does not grow with the program, some 50 MB with the engine, is not in it.
+ * Returns the most bytes of shadow memory that the tools touch for each byte of memory that the program
+ * touches. Memory that does not grow with the program, about 50 MB with the engine, is not included.
  */
 export function shadowBytesPerByte(options: CostOptions): number {
   const tools = options.tools ?? ["heap"];
@@ -33,4 +33,16 @@ export function shadowBytesPerByte(options: CostOptions): number {
     (sum, tool) => sum + COSTS[tool](options),
     0,
   );
+}
+
+/** Options of tools that record a writer and a reader per byte. */
+const COSTLY: Readonly<Partial<Record<ToolName, (options: CostOptions) => (string | false | undefined)[]>>> =
+  {
+    waste: ({ waste }) => [waste?.pairs && "--pairs", waste?.objects && "--objects"],
+  };
+
+/** Returns the given options with which the tools take many times the program's memory. */
+export function costlyFlags(options: CostOptions): string[] {
+  const tools = options.tools ?? [];
+  return tools.flatMap((tool) => COSTLY[tool]?.(options) ?? []).filter((flag) => typeof flag === "string");
 }

@@ -1,7 +1,7 @@
 import type { RunPlace } from "../../profile/model/run.ts";
 import type { LinesOf, SourcePlace } from "./session.ts";
 
-/** Where a place is, as members of whatever has it in a file; none where that is not known. */
+/** Returns the members of a source location in a file; none if it is unknown. */
 export function placeMembers(place: SourcePlace | undefined): {
   file?: string;
   line?: number;
@@ -12,12 +12,15 @@ export function placeMembers(place: SourcePlace | undefined): {
   return { file, line, ...(startLine === 0 ? {} : { startLine }) };
 }
 
-/** What debug information says of a function that may stand between a program and its allocator. */
+/** Returns the member that marks a function as a layer over the allocator, by its debug information. */
 export function layerMembers(place: SourcePlace | undefined): { handsOutMemory?: boolean } {
   return place?.handsOutMemory ? { handsOutMemory: true } : {};
 }
 
-/** The same of a frame that has the name of a real function, with the name of the function that is inlined there. */
+/**
+ * Like `placeMembers`, for a frame with a real function's name, with the name of the function that is inlined
+ * there.
+ */
 export function innermostMembers(place: SourcePlace | undefined): ReturnType<typeof placeMembers> & {
   inlined?: string;
 } {
@@ -26,7 +29,7 @@ export function innermostMembers(place: SourcePlace | undefined): ReturnType<typ
   return isInlined && place?.function !== undefined ? { ...members, inlined: place.function } : members;
 }
 
-/** The places of code offsets, in their order; none for a module without debug information. */
+/** Returns the source locations of code offsets, sorted; none for a module without debug information. */
 export function runPlaces(
   linesOf: LinesOf | undefined,
   original: Uint8Array,
@@ -39,12 +42,12 @@ export function runPlaces(
     .flatMap((offset) => {
       const place = placeAt(offset);
       if (place === undefined) return [];
-      const frames = [place, ...(place.outer ?? [])].map((one) => ({
-        ...(one.function === undefined ? {} : { function: one.function }),
-        ...placeMembers(one),
-        ...layerMembers(one),
-        ...(one.approximate ? { approximate: true } : {}),
-        ...(one.column === undefined || one.column === 0 ? {} : { column: one.column }),
+      const frames = [place, ...(place.outer ?? [])].map((frame) => ({
+        ...(frame.function === undefined ? {} : { function: frame.function }),
+        ...placeMembers(frame),
+        ...layerMembers(frame),
+        ...(frame.approximate ? { approximate: true } : {}),
+        ...(frame.column === undefined || frame.column === 0 ? {} : { column: frame.column }),
       }));
       return frames.some(({ file }) => file !== undefined) ? [{ offset, frames }] : [];
     });

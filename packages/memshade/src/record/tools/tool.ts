@@ -14,113 +14,122 @@ import type { CodePlaces } from "../rewrite/write/function-writer.ts";
 import type { HostStacks } from "./heap-options.ts";
 import type { InstrumentOptions, PointerRoots, ShadowLayout, ToolName } from "./options.ts";
 
-/** What a tool gets to weave itself into a module. */
+/** Context in which a tool inserts itself into a module. */
 export interface ToolSurroundings {
   module: WasmModule;
   options: InstrumentOptions;
   scan: ModuleScan;
   allocator: AllocatorPlan;
   appended: AppendedFunctions;
-  /** The memory that is followed. */
   memory: number;
   memory64: boolean;
-  /** Largest size it can reach, bytes. */
+  /** Largest size that it can reach, bytes. */
   memoryBytes: number;
-  /** Global with the program's stack pointer, −1 if none is known. */
+  /** Global with the program's stack pointer, −1 if unknown. */
   stackPointer: number;
-  /** Index of the tool's own memory in the instrumented module. */
   shadowMemory: number;
-  /** Index that the first of the tool's globals gets. */
+  /** Index of the tool's first global. */
   firstGlobal: number;
-  /** The shadow stack that a tool before this one keeps, with frames below which blocks are asked for. */
+  /** Shadow stack of an earlier tool, with frames for calls that may lead to an allocation. */
   stack: ShadowStack | undefined;
-  /** Function () → () that asks the host to note the call stack, if there is a host that listens. */
+  /** Returns a function () → () that makes the host note the call stack, if there is a host. */
   noteStack(): number;
-  /** Function () → () that asks the host for something else, or () → i32 that says whether there is a host that listens. */
+  /**
+   * Returns a function () → () that calls another function of the host, or () → i32 that returns 1 if there
+   * is a host.
+   */
   callHost(slot: number, answers: boolean): number;
 }
 
-/** The heap profiler's tables, which other modules may have a part in. */
+/** Tables of the heap profiler. Other modules may share them. */
 export interface ShadowTables {
   layout: ShadowLayout;
-  /** All instances that share their memory share them. */
+  /** True if all instances that share their memory share the tables. */
   acrossThreads: boolean;
-  /** They are those of the module whose memory this one uses. */
+  /** True if the tables belong to the module whose memory this one uses. */
   beside: boolean;
-  /** Call paths go on with the host's stacks. */
+  /** Host stacks in call paths. */
   hostStacks?: HostStacks;
-  /** Where pointers to live blocks are looked for; undefined where blocks are not recorded. */
+  /** Start of the search for pointers to live blocks; undefined if blocks are not recorded. */
   roots?: PointerRoots | string | undefined;
-  /** Where static data lies whose counters stay as they are. */
+  /** Static data whose counters are never cleared. */
   statics?: StaticData;
 }
 
-/** A tool woven into one module. */
+/** A tool that was inserted into a module. */
 export interface WovenTool {
   readonly name: ToolName;
   readonly pass: ToolPass;
-  /** What else it adds to the functions that `pass` follows. */
+  /** Second pass, over the functions that `pass` follows. */
   readonly beside?: ToolPass | undefined;
-  /** What it adds to functions by which the host moves the stack pointer. */
+  /** Code that the tool adds to functions by which the host moves the stack pointer. */
   readonly stackTakes?: ToolPass | undefined;
-  /** Function (stack pointer at the entry) → () to call where an exception leaves the module; absent: none. */
+  /** Function (stack pointer at the entry) → () to call when an exception leaves the module; absent if there is none. */
   readonly stackLeft?: (() => number) | undefined;
-  /** Size of its memory, a multiple of 64 KiB, asked for when all functions are written. It is exported as `memshade.<name>`. */
+  /**
+   * Size of its memory, a multiple of 64 KiB; read when all functions are written. The memory is exported as
+   * `memshade.<name>`.
+   */
   readonly shadowBytes: number;
-  /** The name behind `memshade.` that its memory is exported by, if not its own; false: it is not exported. */
+  /** Name of its memory's export after `memshade.`, if not the tool's; false if it is not exported. */
   readonly exportedMemory?: string | false;
-  /** Where its memory comes from if several instances share it; undefined: from the module itself. */
+  /** Import of its memory, if several instances share it. */
   readonly sharedMemory?: { module: string; field: string } | undefined;
-  /** What that memory begins with: segments of data, asked for when all functions are written. */
+  /** Returns data segments for its memory. Called when all functions are written. */
   data?(): readonly DataContent[];
-  /** Sizes of further memories, behind that one. They are exported as `memshade.<name>.1` and so on. */
+  /** Sizes of further memories after that one. They are exported as `memshade.<name>.1` and so on. */
   readonly tableBytes?: readonly number[];
-  /** All functions are written: the places that were marked, by file offset in the instrumented module. */
+  /**
+   * Receives the marked instructions, by file offset in the instrumented module, when all functions are
+   * written.
+   */
   codeWritten?(marks: CodePlaces): void;
-  /** What the host must know to read that memory; asked for when all functions are written. */
+  /** Describes its memory for the host. Called when all functions are written. */
   describe(): Readonly<Record<string, number | string | boolean>>;
-  /** Function without parameters to run before all others; −1 or absent: there is none. */
+  /** Function without parameters that runs first; −1 or absent if there is none. */
   readonly start?: number;
   /**
-   * Function without parameters to run where the host comes in: before each function that it calls, by whatever way, and
-   * behind calls of the module that led out of it by reference; −1 or absent: none.
+   * Function without parameters that runs when the host enters: before each function that the host calls, and
+   * after calls by reference that left the module; −1 or absent if there is none.
    */
   readonly entered?: number;
-  /** Whether it does not matter to the tool that the host calls a function, by index. */
+  /** True if the tool need not be called when the host calls a function, by index. */
   readonly isQuiet?: (index: number) => boolean;
-  /** What wrappers around the functions that the host may call have to keep; absent where it does not follow calls. */
+  /**
+   * Calls that wrappers of the host's entry points must preserve; absent if the tool does not follow calls.
+   */
   readonly followedCalls?: (FollowedCalls & { entries: EntryPoints }) | undefined;
-  /** The same of a shadow stack that it keeps besides. */
+  /** Like `followedCalls`, for a second shadow stack. */
   readonly followedStack?: (FollowedCalls & { entries: EntryPoints }) | undefined;
-  /** Largest size of the program's memory it can follow, bytes, where it must not grow further. */
+  /** Largest size of the program's memory that it can follow, bytes. The memory must not grow beyond it. */
   readonly memoryLimit?: number | undefined;
   readonly carried?: CarriedWord | undefined;
-  /** The shadow stack that it keeps, with frames below which blocks are asked for. */
+  /** Shadow stack of the tool, with frames for calls that may lead to an allocation. */
   readonly stack?: ShadowStack | undefined;
-  /** Its globals, mutable as a rule. */
+  /** Globals of the tool, mutable by default. */
   readonly globals?: readonly { type: ValType; initial: Uint8Array; mutable?: boolean }[];
   /** Globals for the host, exported as `memshade.<name>`. */
   readonly globalExports?: readonly { name: string; index: number }[];
-  /** Whether the program's memory is exported too, as `memshade.program`. */
+  /** True if the program's memory is exported too, as `memshade.program`. */
   readonly exportsProgram?: boolean;
-  /** Functions that the host may call, exported as `memshade.<name>.<key>`. */
+  /** Functions for the host, exported as `memshade.<name>.<key>`. */
   readonly exports?: Readonly<Record<string, number>>;
-  /** What is called for `memory.copy` and the like; absent: these instructions stay as they are. */
+  /** Functions called for `memory.copy` and similar instructions; absent if these do not change. */
   readonly listeners?: MemoryListeners;
-  /** What is called when blocks are handed out, moved or given back. */
+  /** Functions called when blocks are allocated, moved or freed. */
   readonly allocations?: AllocationListeners | undefined;
-  /** Tables that the module's description tells of by themselves. */
+  /** Tables with members of their own in the module's description. */
   readonly tables?: ShadowTables;
-  /** A tool that records blocks with their contexts; at most one of a module's. */
+  /** Recorder of blocks with their contexts; one tool of a module at most has it. */
   readonly recorder?: BlockRecorder | undefined;
-  /** It sees objects that the engine allocates. */
+  /** True if it sees objects that the engine allocates. */
   readonly seesEngine?: true;
-  /** Sentences: what it does not see in this module. */
+  /** Sentences about code and data that it does not see in this module. */
   readonly notTracked: readonly string[];
 }
 
 /**
- * A tool that finds nothing to follow in a module gives the reason as a sentence; undefined where the allocator's
- * description gives it.
+ * Inserts a tool. If it finds nothing to follow, it returns the reason as a sentence; undefined if the
+ * allocator's description has the reason.
  */
-export type WeaveTool = (around: ToolSurroundings) => WovenTool | string | undefined;
+export type WeaveTool = (surroundings: ToolSurroundings) => WovenTool | string | undefined;

@@ -1,12 +1,12 @@
-/** A part of a memory: bytes `from` up to `to`, which is not part of it. */
+/** Part of a memory: bytes from `from` up to but excluding `to`. */
 export type MemoryRange = readonly [from: number, to: number];
 
-/** Ranges begin and end at multiples of so many bytes. */
+/** Ranges begin and end at multiples of this many bytes. */
 const UNIT = 8;
 
 /**
- * What is left of a memory of `end` bytes without some parts of it, in order. What is not named as unused is in it: so a table that
- * somebody has forgotten is read for nothing, and none is missing.
+ * Returns a memory of `end` bytes without its unused parts, in order. A table that is not listed as unused is
+ * included, so an omission costs time but loses no data.
  */
 export function withoutUnused(end: number, unused: readonly MemoryRange[]): MemoryRange[] {
   const used: MemoryRange[] = [];

@@ -6,7 +6,7 @@ import type { WeaveTool } from "./tool.ts";
 import { weaveWaste } from "./waste/pass/weave-waste.ts";
 import { weaveWorkingSet } from "./working-set/pass/weave-working-set.ts";
 
-/** How each tool is woven into a module, in the order of their memories and globals. */
+/** Inserters of all tools, in the order of their memories and globals. */
 export const WEAVERS: Readonly<Record<ToolName, WeaveTool>> = {
   heap: weaveHeap,
   alloc: weaveAlloc,
@@ -15,5 +15,5 @@ export const WEAVERS: Readonly<Record<ToolName, WeaveTool>> = {
   objects: weaveObjects,
 };
 
-/** The tools that follow no linear memory: a module need not have one. */
+/** Tools that follow no linear memory, so a module need not have one. */
 export const WITHOUT_MEMORY: ReadonlySet<ToolName> = new Set(["objects"]);

@@ -30,18 +30,17 @@ import type { ReportedTool } from "../shelves.ts";
 import { moduleFolders } from "../source.ts";
 import { loadSuppressions } from "../suppressions.ts";
 
-/** How runs are read. */
 export interface ReadRuns {
   readonly rules?: FrameRules | undefined;
   readonly binaryPaths?: readonly string[] | undefined;
-  /** Where folders of recorded source paths lie here. */
+  /** Mappings of folders of recorded source paths to folders of this machine. */
   readonly pathMaps?: readonly PathMap[] | undefined;
 }
 
 /**
  * Compares a run with limits.
  *
- * @throws UserError where a run cannot be read, or a limit cannot be decided
+ * @throws UserError if a run cannot be read, or a limit cannot be decided
  */
 export async function checkRun(
   input: string,
@@ -65,9 +64,9 @@ export async function checkRun(
     baseline: baseline?.name,
     program: programOf(run),
     clock: run.tools.heap?.description.clock,
-    limits: checked.map((each, index): ReportedLimit => {
+    limits: checked.map((checkedLimit, index): ReportedLimit => {
       const { reason, written } = given.limits[index]!;
-      return { ...each, reason, written };
+      return { ...checkedLimit, reason, written };
     }),
     notes: [...notesOf(run.tools), ...suppressionsOfNothing(given, checked)],
     locate: repositoryPaths(
@@ -78,13 +77,13 @@ export async function checkRun(
   };
 }
 
-/** What a run says of itself; a profile of another tool says nothing. */
+/** Returns facts about a run from its `run.json`. A profile of another tool has none. */
 function factsOf(input: string): RunFacts {
   const run = runAround(input);
   return { end: run?.end, bounds: run?.bounds };
 }
 
-/** What was recorded by other tools need not be read. */
+/** Returns the tools that the limits need, so that other tools' files are not read. */
 function neededTools({ limits }: GivenLimits): ReportedTool[] {
   const needed = limits.map(({ limit }): ReportedTool | "findings" => {
     const { tool } = limitMeasure(limit.measure);
@@ -109,13 +108,13 @@ function notesOf(tools: RecordedTools): string[] {
   return [...new Set([...end, ...MEASURED_TOOLS.flatMap((tool) => gapsOfTool(tool, tools))])];
 }
 
-/** What was stopped might have gone on, and given back what it had. */
+/** Returns a note for a run that did not end by itself: it might have freed blocks later. */
 function endOf({ description: { end, importedFrom } }: HeapProfile): string[] {
   if (end === undefined || end.kind === "exit" || importedFrom !== undefined) return [];
   return [`The run was not at its end (${endInWords(end)}): what it would have done then is in no figure.`];
 }
 
-/** A suppression that has nothing to suppress any more should go. */
+/** Returns a note for each suppression that has no effect and should be removed. */
 function suppressionsOfNothing({ places }: GivenLimits, checked: readonly CheckedLimit[]): string[] {
   const used = new Set(checked.flatMap(({ suppressed }) => suppressed.map(({ suppression }) => suppression)));
   return places
@@ -124,10 +123,11 @@ function suppressionsOfNothing({ places }: GivenLimits, checked: readonly Checke
 }
 
 /**
- * How recorded paths are called in the repository around a folder, with slashes: what lies in it by its path from there, also where
- * it was built under another folder, and everything else as it was recorded.
+ * Returns a function that maps recorded paths to paths in the repository around `folder`, with slashes. A
+ * file of the repository gets its path from the root, even if it was built in another folder. Other paths
+ * stay as recorded.
  *
- * @param besides folders that relative paths may count from, such as those of modules
+ * @param besides further folders that relative paths may start from, such as those of modules
  */
 export function repositoryPaths(
   folder: string,
@@ -135,12 +135,12 @@ export function repositoryPaths(
   besides: readonly string[] = [],
 ): (file: string) => string {
   const root = repositoryAround(folder);
-  const known = new Map<string, string>();
+  const pathOfFile = new Map<string, string>();
   return (file) => {
-    let found = known.get(file);
+    let found = pathOfFile.get(file);
     if (found === undefined) {
       found = locate(mapPath(plainPath(file), maps), [folder, ...besides], root);
-      known.set(file, found);
+      pathOfFile.set(file, found);
     }
     return found;
   };
@@ -159,7 +159,8 @@ function locate(file: string, folders: readonly string[], root: string): string 
     const here = inside(root, path.resolve(folder, file));
     if (here !== undefined) return here;
   }
-  // Built elsewhere: the longest end of the path, with a folder in it, that is in the repository.
+  // Built elsewhere: takes the longest end of the path, with at least one folder, that exists in the
+  // repository.
   const parts = file.split(/[\\/]/).filter((part) => part !== "" && part !== ".");
   for (let start = 0; start < parts.length - 1; start++) {
     const end = inside(root, path.join(root, ...parts.slice(start)));
@@ -168,7 +169,7 @@ function locate(file: string, folders: readonly string[], root: string): string 
   return path.posix.normalize(file.replaceAll("\\", "/"));
 }
 
-/** A file that is there by its path from the root; undefined if it is not there, or not below it. */
+/** Returns the path of an existing file from the root; undefined if it does not exist or is outside. */
 function inside(root: string, file: string): string | undefined {
   try {
     const relative = path.relative(root, fs.realpathSync(file));
@@ -179,7 +180,7 @@ function inside(root: string, file: string): string | undefined {
   }
 }
 
-/** The closest folder with a repository, or the folder itself. */
+/** Returns the closest folder with a repository, or the folder itself. */
 function repositoryAround(folder: string): string {
   const start = fs.realpathSync(folder);
   for (let at = start; ; at = path.dirname(at)) {
@@ -188,29 +189,26 @@ function repositoryAround(folder: string): string {
   }
 }
 
-/** A limit, and where and why it was set. */
 export interface GivenLimit {
   readonly limit: Limit;
   readonly reason?: string | undefined;
   readonly written?: { readonly file: string; readonly line: number } | undefined;
 }
 
-/** What a run is to keep. */
 export interface GivenLimits {
   readonly limits: readonly GivenLimit[];
   readonly baseline?: string | undefined;
-  /** Leaks that nobody wants to be told of. */
   readonly leaks: readonly Suppression[];
   readonly places: readonly PlaceSuppression[];
 }
 
 /**
- * The limits of a budget file.
+ * Loads the limits of a budget file.
  *
- * @throws UserError with the file and the line of what is wrong
+ * @throws UserError with the file and line of the error
  */
 export async function loadBudget(file: string): Promise<GivenLimits> {
-  // Only those who have a budget need YAML.
+  // Loaded on demand, because only budget files need YAML.
   const { readBudget } = await import("../../profile/formats/budget/read-budget.ts");
   const budget = readBudget(textOf(file), file);
   const besides = (name: string) => path.join(path.dirname(file), name);
@@ -245,8 +243,8 @@ function leaksOf(
 ): Suppression[] {
   if (from !== undefined) return loadSuppressions([besides(from)]);
   if (leak === undefined) return [];
-  return readSuppressions(`leak:${leak.replaceAll(/\r?\n/g, " ")}`, place).map((one) => ({
-    ...one,
+  return readSuppressions(`leak:${leak.replaceAll(/\r?\n/g, " ")}`, place).map((suppression) => ({
+    ...suppression,
     reason,
     place,
   }));

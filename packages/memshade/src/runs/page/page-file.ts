@@ -9,13 +9,14 @@ import { writePieces } from "../output.ts";
 
 const TEMPLATE = "report-page.html";
 
-/** `--html [file]`: true without a file. */
+/** Value of `--html [file]`: true without a file. */
 export type HtmlOption = string | true;
 
 /**
- * Where a page goes: to the file that was named, else into the folder of the run, as `report.html`, or beside what is no folder.
+ * Returns the path of a page: the named file, else `report.html` in the run's folder, else a file beside the
+ * input.
  *
- * @throws UserError where that is a folder
+ * @throws UserError if the named file is a folder
  */
 export function pagePath(html: HtmlOption, input: string, kind: keyof typeof RUN_PAGES = "report"): string {
   const name = RUN_PAGES[kind];
@@ -32,8 +33,8 @@ export function pagePath(html: HtmlOption, input: string, kind: keyof typeof RUN
 }
 
 /**
- * @param text what the page says as plain text
- * @param inputs what the page is made of: none of it is written over
+ * @param text the page's content as plain text
+ * @param inputs files that the page is built from; none of them is overwritten
  * @returns the size of the file, bytes
  * @throws UserError if the file cannot be written, or is one of the inputs
  */
@@ -46,7 +47,9 @@ export async function writePageFile(
   return statSync(file).size;
 }
 
-/** The page without data. It lies beside what is built, and the sources find it there. */
+/**
+ * Returns the page without data, from the folder of the built files or, when run from sources, from `dist`.
+ */
 function template(): string {
   for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
     for (const place of [join(folder, TEMPLATE), join(folder, "dist", TEMPLATE)])

@@ -17,7 +17,6 @@ import { type ModuleCode, type OriginalPlaces, RunSymbols } from "../run-symbols
 import { pagePath, writePageFile } from "./page-file.ts";
 import { sourceFiles } from "./source-files.ts";
 
-/** What was recorded as a page, with all findings. */
 export function pageOf(
   tools: RecordedTools,
   input: string,
@@ -28,7 +27,7 @@ export function pageOf(
     binaryPaths,
   }: Pick<ReportPageOptions, "sources" | "binaryPaths"> & { pathMaps?: readonly PathMap[] | undefined },
 ): PageData {
-  // A folder changes with every file that is written into it, this one too.
+  // Uses the time of run.json, because a folder's time changes with every file that is written into it.
   const isFolder = statSync(input, { throwIfNoEntry: false })?.isDirectory() === true;
   const recordedAt = statSync(isFolder ? join(input, RUN_FILE) : input, { throwIfNoEntry: false })?.mtimeMs;
   return pageOfRun(tools, {
@@ -42,20 +41,23 @@ export function pageOf(
 }
 
 export interface ReportPageOptions {
-  /** Where the page goes; by default `report.html` in the run's folder, or beside what is a file. */
+  /** Path of the page; by default `report.html` in the run's folder, or beside an input file. */
   readonly file?: string | undefined;
-  /** Source text in the page: whole files of the program, the lines around measured ones (the default), or none. */
+  /**
+   * Source text in the page: whole files of the program, the lines around measured ones (the default), or
+   * none.
+   */
   readonly sources?: SourcesKept | undefined;
-  /** Folders or files of original modules or native programs, looked at first. */
+  /** Folders or files of original modules or native programs, which are searched first. */
   readonly binaryPaths?: readonly string[] | undefined;
 }
 
 /**
  * Writes the report page of a run, as `memshade report --html` does.
  *
- * @param input folder of a run, as `writeRunFolder` makes it, or a MemProf file
+ * @param input folder of a run, as `writeRunFolder` writes it, or a MemProf file
  * @returns the path of the page
- * @throws UserError in one line where there is no run, or the page cannot be written
+ * @throws UserError in one line if there is no run, or the page cannot be written
  */
 export async function writeReportPage(
   input: string,
@@ -63,25 +65,25 @@ export async function writeReportPage(
 ): Promise<string> {
   const tools = await loadTools(input, recordedTools(input), { binaryPaths, rules: new FrameRules() });
   const findings = runFindings(tools, Number.POSITIVE_INFINITY);
-  const told = findsAnything(tools) ? findings.slice(0, MOST_FINDINGS) : undefined;
-  const text = plainText(tools, input, {}, told);
+  const shownFindings = findsAnything(tools) ? findings.slice(0, MOST_FINDINGS) : undefined;
+  const text = plainText(tools, input, {}, shownFindings);
   const page = pageOf(tools, input, findings, { sources, binaryPaths });
   const path = pagePath(file ?? true, input);
   await writePageFile(page, text, { file: path, inputs: [input] });
   return path;
 }
 
-/** Reads the instructions of the modules of a run, which a page shows beside source lines. */
+/** Returns a reader of the instructions in a run's modules, which a page shows beside source lines. */
 export function runInstructions(input: string, places: OriginalPlaces): ReadInstructions {
   const modules = runAround(input)?.modules ?? [];
   const symbols = new RunSymbols(places);
-  const known = new Map<number, ModuleCode | undefined>();
+  const codeOfModule = new Map<number, ModuleCode | undefined>();
   return (index, address) => {
     const module = modules[index];
     if (module === undefined) return [];
-    if (!known.has(index)) known.set(index, symbols.codeOf(module));
-    const code = known.get(index);
-    return (code?.around(address) ?? []).map((instruction) => {
+    if (!codeOfModule.has(index)) codeOfModule.set(index, symbols.codeOf(module));
+    const code = codeOfModule.get(index);
+    return (code?.instructionsAround(address) ?? []).map((instruction) => {
       const [place] = code!.frames(instruction.address);
       return { ...instruction, file: place?.file, line: place?.line ?? 0 };
     });

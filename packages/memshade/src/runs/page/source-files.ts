@@ -5,7 +5,10 @@ import type { PathMap } from "../../names/symbolize/path-map.ts";
 import type { ReadSource } from "../../show/report/page/data/sources.ts";
 import { createSourceReader, moduleFolders, sourceCandidates } from "../source.ts";
 
-/** Files that people write programs in. Names of files come from modules: a page that is sent on carries no others. */
+/**
+ * Extensions of source files. Paths come from modules, so a page that is sent to others must not include
+ * other files.
+ */
 const SOURCE_EXTENSIONS = new Set(
   (
     "c cc cpp cxx c++ m mm h hh hpp hxx h++ ipp inl inc tcc tpp rs go zig swift d nim v odin kt kts java scala cs fs fsx dart " +
@@ -17,11 +20,11 @@ const SOURCE_EXTENSIONS = new Set(
 const SOURCE_FOLDERS = ["src", "source", "sources", "include", "lib"];
 
 /**
- * Reads the source files of a program for a page: those below the working directory, beside the module or below its folder or a folder `src`
- * beside that, those of the user's binary paths too, and where `--path-map` says that they lie. Nothing else on this machine is put into a
- * file that people send on.
+ * Returns a reader of a program's source files for a page. It reads files below the working directory, the
+ * modules' folders, the source folders beside those, the user's binary paths, and the folders of `--path-map`. For
+ * privacy it reads no other file of this machine, because pages are sent to others.
  *
- * @param recordedAt milliseconds; later changes of a file are told
+ * @param recordedAt milliseconds; later changes of a file are marked
  */
 export function sourceFiles(
   maps: readonly PathMap[],
@@ -65,7 +68,7 @@ function isSource(file: string): boolean {
   return SOURCE_EXTENSIONS.has(extname(file).slice(1).toLowerCase());
 }
 
-/** Whether a file lies below a folder, and no part of its path there is hidden. */
+/** True if a file is below a folder, and no part of its path there is hidden. */
 function isVisibleBelow(root: string, file: string): boolean {
   const path = relative(root, file);
   return path !== "" && !isAbsolute(path) && !path.split(sep).some((part) => part.startsWith("."));

@@ -1,5 +1,5 @@
 import { basename, resolve } from "node:path";
-import type { RecordedTools } from "../../explain/analyses/recorded-tools.ts";
+import { noFindings, type RecordedTools } from "../../explain/analyses/recorded-tools.ts";
 import type { Finding } from "../../explain/findings/index.ts";
 import type { HotColdThresholds } from "../../profile/model/memprof/hot-cold.ts";
 import { writeCsv } from "../../show/exports/export-formats.ts";
@@ -9,6 +9,7 @@ import { heapReportJsonPieces } from "../../show/report/json/heap-report.ts";
 import { objectsReportJson } from "../../show/report/json/objects.ts";
 import { wasteReportJson } from "../../show/report/json/waste.ts";
 import { workingSetReportJson } from "../../show/report/json/working-set-report.ts";
+import { REPORT_COLUMNS } from "../../show/report/terminal/common/columns.ts";
 import { createPaint } from "../../show/report/terminal/common/paint.ts";
 import type { ScreenOptions } from "../../show/report/terminal/common/screen.ts";
 import { cpuReport } from "../../show/report/terminal/cpu.ts";
@@ -20,7 +21,6 @@ import { REPORTED_TOOLS } from "../recorded-tools.ts";
 import { presenceOf, runAround } from "../run-of-folder.ts";
 import type { ReportedTool } from "../shelves.ts";
 
-/** How what was recorded is told. */
 export interface PartOptions {
   readonly screen: ScreenOptions;
   readonly rows?: number | undefined;
@@ -30,7 +30,6 @@ export interface PartOptions {
   readonly compat?: "esan" | undefined;
 }
 
-/** The report of one tool, with findings or without. */
 export interface ReportPart {
   readonly tool: ReportedTool;
   readonly print: (shown: Shown) => Iterable<string>;
@@ -43,7 +42,6 @@ type Section = (
   findings: Shown,
 ) => Iterable<string>;
 
-/** What prints the report of each tool. */
 const SECTIONS: Readonly<Partial<Record<ReportedTool, Section>>> = {
   heap: heapText,
   waste: wasteText,
@@ -52,9 +50,8 @@ const SECTIONS: Readonly<Partial<Record<ReportedTool, Section>>> = {
   cpu: cpuText,
 };
 
-/** The reports of the tools that were recorded, in their order. */
 export function reportParts(loaded: RecordedTools, input: string, options: PartOptions): ReportPart[] {
-  // Where blocks have no accesses, the working set is what was asked for.
+  // A run without accesses of blocks was recorded for its working set, which comes first then.
   const first: ReportedTool[] = loaded.heap?.description.counters === "none" ? ["workingset"] : [];
   return [...new Set([...first, ...REPORTED_TOOLS])].flatMap((tool) => {
     const print = loaded[tool] && SECTIONS[tool];
@@ -62,7 +59,7 @@ export function reportParts(loaded: RecordedTools, input: string, options: PartO
   });
 }
 
-/** The findings of all tools stand once, below the head of the first report. */
+/** Joins reports. The findings of all tools appear once, below the head of the first report. */
 export function* joined(parts: readonly ReportPart[], findings: Shown): Generator<string, void, undefined> {
   for (const [index, { print }] of parts.entries()) {
     if (index > 0) yield "\n";
@@ -70,13 +67,9 @@ export function* joined(parts: readonly ReportPart[], findings: Shown): Generato
   }
 }
 
-/** Findings that stand in a tool's report, if they do. */
+/** Findings in a tool's report; undefined if they are not shown there. */
 export type Shown = readonly Finding[] | undefined;
 
-/** Columns of a report that goes to no terminal. */
-export const REPORT_COLUMNS = 80;
-
-/** The report as text alone, for whoever has no colours. */
 export function plainText(
   loaded: RecordedTools,
   input: string,
@@ -87,6 +80,7 @@ export function plainText(
   const screen = {
     paint: createPaint(false),
     width: REPORT_COLUMNS,
+    isCut: false,
     isWide: false,
     allFrames,
     said: new Set<string>(),
@@ -107,15 +101,16 @@ function wasteText(
 }
 
 function heapText(
-  { heap: profile, statics }: RecordedTools,
+  loaded: RecordedTools,
   input: string,
   { csv, json, rows, screen, thresholds }: PartOptions,
   findings: Shown,
 ): Iterable<string> {
+  const { heap: profile, statics } = loaded;
   const shared = { input, rows, thresholds, findings, statics };
   if (csv === true) return csvOf({ tool: "heap", profile: profile! }, input);
   if (json) return heapReportJsonPieces(profile!, shared);
-  return [heapReport(profile!, { ...screen, ...shared })];
+  return [heapReport(profile!, { ...screen, ...shared, noFindings: emptySummary(loaded) })];
 }
 
 function* csvOf(recorded: ToolProfile, input: string): Generator<string, void, undefined> {
@@ -128,32 +123,42 @@ function cpuText({ cpu }: RecordedTools, input: string, { json, rows, screen }: 
 }
 
 function objectsText(
-  { objects }: RecordedTools,
+  loaded: RecordedTools,
   input: string,
   { json, rows, screen }: PartOptions,
   findings: Shown,
 ): string[] {
   const presence = presenceOf(input);
-  if (json) return [objectsReportJson(objects!, { input, rows, presence, summary: findings })];
-  return [objectsReport(objects!, { ...screen, rows, input, presence, findings })];
+  const objects = loaded.objects!;
+  if (json) return [objectsReportJson(objects, { input, rows, presence, summary: findings })];
+  const noFindings = emptySummary(loaded);
+  return [objectsReport(objects, { ...screen, rows, input, presence, findings, noFindings })];
 }
 
-/** As text, JSON, CSV, or as EfficiencySanitizer prints it. */
 function workingSetText(
-  { workingset }: RecordedTools,
+  loaded: RecordedTools,
   input: string,
   { compat, csv, json, rows, screen }: PartOptions,
   findings: Shown,
 ): Iterable<string> {
-  const profile = workingset!;
+  const profile = loaded.workingset!;
   if (compat === "esan") return [esanReport(profile, processIdOf(input))];
   if (csv) return csvOf({ tool: "workingset", profile }, input);
   const presence = presenceOf(input);
   if (json) return [workingSetReportJson(profile, input, presence, findings)];
-  return [workingSetReport(profile, { ...screen, rows, input, presence, findings })];
+  const noFindings = emptySummary(loaded);
+  return [workingSetReport(profile, { ...screen, rows, input, presence, findings, noFindings })];
 }
 
-/** Runs are named after their process by default; profiles themselves do not know it. */
+/** Returns the line in place of a summary without findings. */
+function emptySummary(loaded: RecordedTools): string {
+  const sentence = noFindings(loaded);
+  return sentence[0]!.toUpperCase() + sentence.slice(1);
+}
+
+/**
+ * Returns the process id from the default name of a run, because profiles do not contain it; 0 if unknown.
+ */
 function processIdOf(input: string): number {
   return Number(/\.(\d+)$/.exec(basename(resolve(input)))?.[1] ?? 0);
 }

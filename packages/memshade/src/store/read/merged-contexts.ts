@@ -20,12 +20,12 @@ export interface MergedContexts {
   readonly dataAccess: DataAccessProfile | undefined;
 }
 
-/** The contexts of a profile whose frames have been found already: an indexed one, YAML, or a memshade profile. */
+/** Reads the contexts of a symbolized profile: an indexed one, YAML, or a memshade profile. */
 export async function mergedContexts(path: string, places: BinaryPlaces): Promise<MergedContexts> {
   const input = new InputMerger(places, { fields: MIB_FIELDS, keepsSources: true, keepsUnresolved: true });
   await input.add({ path, modules: [] }, 0);
   const { profile: named } = input.take();
-  // LLVM takes frames for one whose names and files differ: so do keys.
+  // LLVM treats frames with different names and files as equal, and so do keys.
   const merger = new ProfileMerger(MIB_FIELDS, false, true);
   merger.addProfile(named, 0);
   const { profile } = merger.build();
@@ -34,10 +34,10 @@ export async function mergedContexts(path: string, places: BinaryPlaces): Promis
 
 function contextsOf(profile: MemprofProfile, sources: SourcesOfFrames): MergedContexts {
   const { records, blocks, stacks, frames } = profile;
-  const known = Array.from({ length: frames.length }, (_, index) =>
+  const knownFrames = Array.from({ length: frames.length }, (_, index) =>
     sources.withSource(frameAt(frames, index)),
   );
-  const framesOf = (stack: number) => framesOfStack(stacks, stack).map((frame) => known[frame]!);
+  const framesOf = (stack: number) => framesOfStack(stacks, stack).map((frame) => knownFrames[frame]!);
   const contexts = new Map<number, StoredContext & { functions: bigint[] }>();
   const callSites: StoredCallSite[] = [];
   for (let record = 0; record < records.length; record++) {
@@ -91,7 +91,7 @@ function isDerived(callSites: readonly StoredCallSite[], contexts: readonly Stor
   return callSites.length === derived.size && callSites.every((site) => derived.has(keyOf(site)));
 }
 
-/** Names, files and lines of frames; of frames that LLVM takes for one, those of the first. */
+/** Names, files and lines of frames. Among frames that LLVM treats as equal, the first one's are used. */
 class SourcesOfFrames {
   readonly #byKey = new Map<bigint, StoredFrame>();
 

@@ -8,7 +8,7 @@ import type { ObjectsProfile } from "../../profile/model/objects.ts";
 import type { WasteFrame } from "../../profile/model/waste.ts";
 import type { StoredFrame, StoredLayout, StoredObjects, StoredRun } from "../stored-run.ts";
 
-/** Garbage-collected objects by the program's own places and by types, and the types with the fields that nobody reads. */
+/** Returns garbage-collected objects by allocation site and type, and the types with their unread fields. */
 export function objectsOf(profile: ObjectsProfile): {
   readonly rows: readonly StoredObjects[];
   readonly layouts: readonly StoredLayout[];
@@ -46,7 +46,7 @@ export function objectsOf(profile: ObjectsProfile): {
   };
 }
 
-/** Structs by where most of each type are made. */
+/** Returns structs, each with the site that makes most of its type. */
 function layoutsOf(profile: ObjectsProfile): StoredLayout[] {
   return unreadByType(profile).flatMap(({ part, type, fields }): StoredLayout[] => {
     const [own] = placeOfType(part, type.index)?.path ?? [];
@@ -63,7 +63,7 @@ function frameOf(frame: PlaceFrame | undefined): StoredFrame {
 }
 
 /**
- * A frame of a tool that knows no GUIDs.
+ * Returns the frame of a tool without GUIDs.
  *
  * @param offset of its code, for frames without a line
  */

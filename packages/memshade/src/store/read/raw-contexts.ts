@@ -8,15 +8,17 @@ import type { Run, RunFunction, RunHost, RunModule, RunSite } from "../../profil
 import { frameText } from "../keys.ts";
 import type { StoredContext, StoredFrame } from "../stored-run.ts";
 
-/** What many profiles of one program have the same: the frames of places in modules with a binary, and whole paths. */
+/**
+ * Data that many profiles of one program share: frames of places in modules with a binary, and whole paths.
+ */
 export class SharedFrames {
-  /** By place and module. */
+  /** Frames by place and module. */
   readonly places = new Map<string, readonly StoredFrame[]>();
   readonly #numbers = new Map<string, number>();
-  readonly #known = new WeakMap<StoredFrame, number>();
+  readonly #numberOfFrame = new WeakMap<StoredFrame, number>();
   readonly #paths = new Map<string, readonly StoredFrame[]>();
 
-  /** The one array that stands for all paths whose frames have the same keys. */
+  /** Returns one shared array for all paths whose frames have the same keys. */
   path(frames: readonly StoredFrame[]): readonly StoredFrame[] {
     let key = "";
     for (const frame of frames) key += `${this.#numberOf(frame)} `;
@@ -27,21 +29,21 @@ export class SharedFrames {
   }
 
   #numberOf(frame: StoredFrame): number {
-    const known = this.#known.get(frame);
-    if (known !== undefined) return known;
+    const cached = this.#numberOfFrame.get(frame);
+    if (cached !== undefined) return cached;
     const text = frameText(frame);
     const number = this.#numbers.get(text) ?? this.#numbers.size;
     this.#numbers.set(text, number);
-    this.#known.set(frame, number);
+    this.#numberOfFrame.set(frame, number);
     return number;
   }
 }
 
 /**
- * The contexts of a raw profile: as LLVM knows them where there is debug information, else by the functions that the run has names
- * of, else by their place in the module.
+ * Reads the contexts of a raw profile. Frames come from debug information, as in LLVM; without it, from the
+ * run's function names; without these, they are places in the module.
  *
- * @param run the description beside the profile, if there is one
+ * @param run description beside the profile, if there is one
  */
 export function rawContexts(
   bytes: Uint8Array,
@@ -53,12 +55,12 @@ export function rawContexts(
   const { modules, unresolved } = binaries.match(raw.segments);
   const places = [...modules, ...unresolved].sort((a, b) => a.start - b.start);
   const names = run === undefined ? undefined : new RunNames(run);
-  const known = new Map<bigint, readonly StoredFrame[]>();
+  const framesOfPc = new Map<bigint, readonly StoredFrame[]>();
   const framesAt = (pc: bigint): readonly StoredFrame[] => {
-    let frames = known.get(pc);
+    let frames = framesOfPc.get(pc);
     if (frames === undefined) {
       frames = framesOf(Number(pc));
-      known.set(pc, frames);
+      framesOfPc.set(pc, frames);
     }
     return frames;
   };
@@ -68,7 +70,7 @@ export function rawContexts(
     if (described.length > 0) return described;
     const named = names?.frameAt(pc);
     if (named !== undefined) return [named];
-    // What debug information says nothing of, in a module that has some, LLVM leaves out too.
+    // If a module has debug information, places without it are left out, as LLVM does.
     return module !== undefined && unresolved.includes(module)
       ? module.framesAt(pc + module.shift).map(asPlace)
       : [];
@@ -99,7 +101,7 @@ export function rawContexts(
   return { contexts: [...contexts.values()], modules: raw.segments.map(({ buildId }) => hexOf(buildId)) };
 }
 
-/** A frame that stands for a place in a module, as a place. */
+/** Adds the place to a frame whose name encodes one. */
 export function asPlace(frame: StoredFrame): StoredFrame {
   const place: UnresolvedPlace | undefined = unresolvedPlace(frame.name);
   return place === undefined ? frame : { ...frame, place };
@@ -121,7 +123,6 @@ function addFigures(to: OwnFigures | undefined, from: OwnFigures | undefined): v
   for (const field of OWN_FIELDS) if (from[field] !== undefined) to[field] = (to[field] ?? 0) + from[field];
 }
 
-/** What a run says of places without debug information. */
 class RunNames {
   readonly #modules: readonly (Pick<RunModule, "buildId"> & {
     readonly start: number;

@@ -45,19 +45,19 @@ import { rawContexts, type SharedFrames } from "./raw-contexts.ts";
 
 const RULES = new FrameRules();
 
-/** What a store is to be given: a run folder, or a profile without one. */
+/** Input for a store: a run folder, or a profile without one. */
 export interface StoreInput {
   readonly path: string;
   /** Absent for a run without a heap. */
   readonly heap?: MergeInput | undefined;
-  /** The folder of a run. */
   readonly folder?: string | undefined;
 }
 
 /**
- * The runs and profiles that the arguments stand for: files, run folders, all below other folders, and the lines of response files.
+ * Expands arguments to runs and profiles: files, run folders, everything below other folders, and the lines
+ * of response files.
  *
- * @throws UserError for what is not there
+ * @throws UserError for a missing file
  */
 export function storeInputs(args: readonly string[]): StoreInput[] {
   return args.flatMap((argument): StoreInput[] => {
@@ -65,11 +65,13 @@ export function storeInputs(args: readonly string[]): StoreInput[] {
     const run = statSync(folder, { throwIfNoEntry: false })?.isDirectory() ? runOf(folder) : undefined;
     if (run !== undefined && run.tools.heap === undefined) return [{ path: folder, folder }];
     return expandInputs([run === undefined ? argument : folder]).map((heap) => {
-      const around = dirname(heap.path);
-      // Runs without a heap have other things to tell.
-      if (heap.isMissing) return { path: around, folder: around };
-      return existsSync(join(around, RUN_FILE)) && heap.modules !== undefined && isHeapOf(around, heap.path)
-        ? { path: around, heap, folder: around }
+      const runFolder = dirname(heap.path);
+      // A run without a heap has the results of other tools.
+      if (heap.isMissing) return { path: runFolder, folder: runFolder };
+      return existsSync(join(runFolder, RUN_FILE)) &&
+        heap.modules !== undefined &&
+        isHeapOf(runFolder, heap.path)
+        ? { path: runFolder, heap, folder: runFolder }
         : { path: heap.path, heap };
     });
   });
@@ -79,19 +81,17 @@ function isHeapOf(folder: string, file: string): boolean {
   return join(folder, runOf(folder)?.files.heap ?? "heap.memprofraw") === file;
 }
 
-/** What all runs are read with. */
 export interface Reading {
   readonly places: BinaryPlaces;
   readonly binaries: ProfiledBinaries;
   readonly frames: SharedFrames;
-  /** A finding as a sentence. */
   readonly sayFinding: (finding: Finding) => string;
 }
 
 /**
- * All that a store keeps of a run.
+ * Reads all data of a run that a store keeps.
  *
- * @throws UserError naming the file that is missing or damaged
+ * @throws UserError with the name of the missing or damaged file
  */
 export async function readStoredRun(
   { path, heap, folder }: StoreInput,
@@ -152,7 +152,10 @@ export async function readStoredRun(
   };
 }
 
-/** The unit of a run's clock. Without a heap that is what its intervals count, and waste is counted by accesses. */
+/**
+ * Returns the unit of a run's clock. Without a heap it is the unit of intervals; waste is counted by
+ * accesses.
+ */
 function clockOf({ tools }: Run): string {
   const { heap, workingset } = tools;
   if (heap !== undefined) return heap.clock.kind === "virtual" ? heap.clock.unit : "ms";
@@ -199,7 +202,7 @@ function totalsOf(run: Run | undefined, contexts: StoredRun["contexts"]): Stored
   };
 }
 
-/** What a run counted: what of it is hot follows from all runs together. */
+/** Returns the accesses that a run counted. All runs together decide which symbols are hot. */
 export function countedAccesses(report: StaticsReport): StoredDataAccess[] {
   return Array.from(symbolUses(report), ([symbol, { accesses, isUntouched, places }]) => ({
     symbol,
@@ -210,7 +213,7 @@ export function countedAccesses(report: StaticsReport): StoredDataAccess[] {
   }));
 }
 
-/** What a profile lists, in its order. */
+/** Returns the accesses that a profile lists, in its order. */
 export function listedAccesses({ records, coldSymbols, coldHashes }: DataAccessProfile): StoredDataAccess[] {
   return [
     ...records.map(({ symbol, accessCount, locations }) => ({
@@ -229,7 +232,6 @@ export function listedAccesses({ records, coldSymbols, coldHashes }: DataAccessP
   ];
 }
 
-/** What the report of a run would tell, all of it. */
 export function findingsOf(tools: RecordedTools, say: (finding: Finding) => string): StoredFinding[] {
   if (!findsAnything(tools)) return [];
   const starts = firstLines(tools);
@@ -248,13 +250,13 @@ function frameOf({ path: [own] }: FindingPlace, starts: ReadonlyMap<string, numb
   return sourceFrame({ function: name, file, line, startLine }, address % 2 ** 32, module);
 }
 
-/** First lines of functions by their names and files: keys have lines as their distance from there. */
+/** Returns the first lines of functions by names and files. Keys contain lines relative to these. */
 function firstLines({ heap, waste }: RecordedTools): Map<string, number> {
-  const known = new Map<string, number>(heap === undefined ? [] : firstLinesOfHeap(heap));
+  const firstLineOf = new Map<string, number>(heap === undefined ? [] : firstLinesOfHeap(heap));
   const places = [...(waste?.stores ?? []), ...(waste?.loads ?? []), ...(waste?.blocks ?? [])];
   for (const { function: name, file, startLine = 0 } of places.flatMap(({ ips }) => ips))
-    if (startLine > 0) known.set(`${name} ${file}`, startLine);
-  return known;
+    if (startLine > 0) firstLineOf.set(`${name} ${file}`, startLine);
+  return firstLineOf;
 }
 
 function* firstLinesOfHeap({ frames, functions, strings }: HeapProfile): Generator<[string, number]> {
@@ -266,19 +268,22 @@ function* firstLinesOfHeap({ frames, functions, strings }: HeapProfile): Generat
   }
 }
 
-/** What a run has of each measure that adds up; by place where no other table has that. */
+/** Returns the amounts of all additive measures of a run; by site if no other table has them. */
 function amountsOf(profiles: MeasuredProfiles): StoredAmount[] {
-  return MEASURES.filter(isAdditive).flatMap((one) => {
-    const whole = wholeOf(one, profiles);
-    if (whole === undefined || one.unknown?.(profiles) !== undefined) return [];
-    return [{ measure: one.id, amount: whole }, ...(hasColumn(one) ? [] : amountsOfPlaces(one, profiles))];
+  return MEASURES.filter(isAdditive).flatMap((additive) => {
+    const whole = wholeOf(additive, profiles);
+    if (whole === undefined || additive.unknown?.(profiles) !== undefined) return [];
+    return [
+      { measure: additive.id, amount: whole },
+      ...(hasColumn(additive) ? [] : amountsOfPlaces(additive, profiles)),
+    ];
   });
 }
 
-function amountsOfPlaces(one: Measure, profiles: MeasuredProfiles): StoredAmount[] {
-  const { amounts, isUnplaced } = one.column(profiles)!;
+function amountsOfPlaces(additive: Measure, profiles: MeasuredProfiles): StoredAmount[] {
+  const { amounts, isUnplaced } = additive.column(profiles)!;
   if (isUnplaced === true) return [];
-  const stacks = stacksOf(one.tool, profiles)!;
+  const stacks = stacksOf(additive.tool, profiles)!;
   const sums = new Map<string, { place: StoredFrame; amount: number }>();
   for (let row = 0; row < stacks.rows.length; row++) {
     const amount = Number(amounts[row]);
@@ -290,10 +295,13 @@ function amountsOfPlaces(one: Measure, profiles: MeasuredProfiles): StoredAmount
     if (sum === undefined) sums.set(key, { place, amount });
     else sum.amount += amount;
   }
-  return Array.from(sums.values(), (sum) => ({ measure: one.id, ...sum }));
+  return Array.from(sums.values(), (sum) => ({ measure: additive.id, ...sum }));
 }
 
-/** Places where something was stored or loaded for nothing, and all bytes that were overwritten unread. */
+/**
+ * Returns the sites of dead and silent stores and of redundant loads, and all bytes that were overwritten
+ * unread.
+ */
 function wasteOf(waste: WasteFile): {
   readonly rows: readonly StoredWaste[];
   readonly layouts: readonly StoredLayout[];
@@ -325,14 +333,14 @@ function row(kind: string, ips: readonly WasteIp[], bytes: number, count: number
   return { kind, place: placeOf(ips), bytes, count };
 }
 
-/** The program's own place on the way to one. */
+/** Returns the innermost frame of the program's own code. */
 function placeOf(ips: readonly WasteIp[]): StoredFrame {
   const own = ownPlace<WasteFrame>(ips);
   const { address = 0, module } = ips[own?.depth ?? 0] ?? {};
   return sourceFrame(own?.frame ?? ips[0] ?? {}, address % 2 ** 32, module);
 }
 
-/** The working set of all instances, one after the other, at the finest scale. */
+/** Returns the working sets of all instances, one after the other, at the finest scale. */
 function workingSetOf({ instances, lineBytes }: WorkingSetProfile): {
   readonly rows: readonly StoredWorkingSet[];
   readonly largest: number;

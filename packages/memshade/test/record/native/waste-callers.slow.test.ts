@@ -33,7 +33,7 @@ describe.skipIf(!canCompile)("what the C library copies and fills for a native p
     expect(dead("clearing") / written("clearing")).toBeGreaterThan(0.99);
     expect(dead("wasteful") / written("wasteful")).toBeGreaterThan(0.9);
     expect(dead("useful") / written("useful")).toBeLessThan(0.2);
-    // How often each ran is estimated.
+    // The number of runs of each is an estimate.
     expect(Math.abs(written("wasteful") / written("useful") - 1)).toBeLessThan(0.25);
   });
 
@@ -54,6 +54,8 @@ describe.skipIf(!canCompile)("what the C library copies and fills for a native p
     const target = join(folder, "once");
     compileProgram("waste-copy.c", target, ["-fno-builtin"]);
     const { stderr } = memshadeRun(folder, ["--tool", "waste", "--out", "once.run", target]);
-    expect(stderr).toMatch(/dead\s+3\.9\d MiB\s+stored by main \(waste-copy\.c:11\) are never read/);
+    expect(stderr).toMatch(
+      /dead\s+3\.9\d MiB\s+stored by main \(waste-copy\.c:11\) are overwritten before any read/,
+    );
   });
 });

@@ -29,16 +29,17 @@ import {
 } from "../code.ts";
 import { STACK_ARGUMENTS_FROM } from "../convention.ts";
 
-/** A function while it is written, and where its values are. The scratch registers belong to one instruction at a time. */
+/**
+ * State of a function while it is emitted, with the homes of its values. A scratch register is used by one
+ * instruction at a time.
+ */
 export class Emitter {
   readonly asm: Assembler;
   readonly code: FunctionCode;
   readonly frame: Frame;
   readonly labels: readonly Label[];
-  /** Of every function of the module. */
   readonly functions: (index: number) => Label;
   readonly #registers: Int8Array;
-  /** Writes what gives registers and stack back. */
   readonly leave: () => void;
 
   constructor(
@@ -46,14 +47,14 @@ export class Emitter {
     code: FunctionCode,
     assignment: Assignment,
     frame: Frame,
-    around: Pick<Emitter, "functions" | "leave">,
+    callbacks: Pick<Emitter, "functions" | "leave">,
   ) {
     this.asm = asm;
     this.code = code;
     this.frame = frame;
     this.#registers = assignment.registers;
-    this.functions = around.functions;
-    this.leave = around.leave;
+    this.functions = callbacks.functions;
+    this.leave = callbacks.leave;
     this.labels = Array.from({ length: code.labels }, () => asm.label());
   }
 
@@ -61,25 +62,23 @@ export class Emitter {
     return this.code.vector[value];
   }
 
-  /** Where a value lives. */
   home(value: Value): Register | Place {
     const register = this.#registers[value];
     if (register === NONE) return place(RSP, this.frame.slots.get(value));
     return (this.isVector(value) ? VECTOR : GENERAL)[register];
   }
 
-  /** Whether nothing has to be done: a move of a value to where it is. */
+  /** True for a move of a value to its own home, which needs no instruction. */
   isIdle({ op, to, from: [source] }: Instruction): boolean {
     return op === "move" && this.#registers[to] !== NONE && this.uses(source, this.home(to) as Register);
   }
 
-  /** What a move from an operand moves. */
   origin(source: Source): Register | Place | bigint {
     if (isConstant(source)) return source.value;
     return this.home(source as Value);
   }
 
-  /** A register with the operand: its own, or the scratch register. */
+  /** Returns a register that holds the operand: its own, or the scratch register. */
   register(source: Source, scratch: Register): Register {
     if (isAddress(source)) {
       this.asm.put("mov", 8, scratch, this.place(source, scratch));
@@ -92,7 +91,10 @@ export class Emitter {
     return scratch;
   }
 
-  /** An operand as an instruction of 4 or 8 bytes can have it, where it may be anything; numbers that are too large go through scratch. */
+  /**
+   * Returns an operand of an instruction of 4 or 8 bytes that allows any kind. A number that does not fit goes
+   * through `scratch`.
+   */
   operand(source: Source, wide: boolean, scratch: Register = RCX): Register | Place | number {
     if (isAddress(source)) return this.place(source, scratch);
     if (!isConstant(source)) return this.home(source);
@@ -102,7 +104,7 @@ export class Emitter {
     return scratch;
   }
 
-  /** The place of an address. Parts of it that are not in registers, or too far, go through scratch. */
+  /** Place of an address. Parts that are not in registers or do not fit go through `scratch`. */
   place({ base, index, scale, displacement, linear }: Address, scratch: Register = RCX): Place {
     const { asm } = this;
     const from = (value: Value) => (value === NONE ? undefined : this.home(value));
@@ -129,7 +131,7 @@ export class Emitter {
     return place(scratch);
   }
 
-  /** Where the result of an instruction is computed. `settle` brings it home. */
+  /** Register in which an instruction computes its result. `settle` moves it to the value's home. */
   target(to: Value, scratch: Register = RAX): Register {
     const home = to === NONE ? scratch : this.home(to);
     return home.kind === "place" ? scratch : home;
@@ -142,14 +144,13 @@ export class Emitter {
     else this.asm.put(register.kind === "vector" ? "movups" : "mov", 8, home, register);
   }
 
-  /** Whether the operand cannot be read any more when the register is written. */
+  /** True if writing the register would destroy the operand. */
   uses(source: Source, register: Register): boolean {
     if (typeof source === "number") return this.home(source) === register;
     if (isConstant(source)) return false;
     return [source.base, source.index].some((value) => value !== NONE && this.home(value) === register);
   }
 
-  /** Sets the flags as two operands compare. */
   compare({ comparison, from: [left, right], wide }: Instruction): void {
     const { asm } = this;
     if (comparison === "ptest") {
@@ -160,7 +161,7 @@ export class Emitter {
     let a: Register | Place | number = isConstant(left)
       ? this.register(left, RAX)
       : this.operand(left, wide, RCX);
-    // Where the left one is a place with a scratch register in it, the other one is free.
+    // If the left operand is a place with a scratch register in it, the other scratch register is free.
     let b = this.operand(right, wide, a !== RAX ? RAX : RCX);
     if (typeof a === "object" && a.kind === "place" && typeof b === "object" && b.kind === "place") {
       asm.put("mov", size, RAX, b);
@@ -212,17 +213,17 @@ export const INTEGER_WRITERS: Readonly<Record<string, (emitter: Emitter, instruc
       }
       emitter.settle(to, target);
     },
-    shift: (emitter, { to, from: [left, count], name, wide }) => {
+    shift: (emitter, { to, from: [operand, count], name, wide }) => {
       const { asm } = emitter;
       const size = wide ? 8 : 4;
       const target = emitter.target(to);
       if (isConstant(count)) {
-        moveRegister(asm, target, emitter.register(left, target));
+        moveRegister(asm, target, emitter.register(operand, target));
         const bits = Number(count.value & (wide ? 63n : 31n));
         if (bits !== 0) asm.put(name, size, target, bits);
       } else {
         moveRegister(asm, RCX, emitter.register(count, RCX));
-        moveRegister(asm, target, emitter.register(left, target));
+        moveRegister(asm, target, emitter.register(operand, target));
         asm.put(name, size, target, RCX);
       }
       emitter.settle(to, target);
@@ -234,7 +235,7 @@ export const INTEGER_WRITERS: Readonly<Record<string, (emitter: Emitter, instruc
       const operand = isConstant(source) ? emitter.register(source, RCX) : emitter.operand(source, wide, RCX);
       if (name === "popcnt") asm.put("popcnt", size, RAX, operand);
       else {
-        // Of 0 the result of bsf and bsr is undefined, and the zero flag set.
+        // The result of bsf and bsr is undefined for 0, and the zero flag is set.
         const bits = wide ? 64 : 32;
         asm.put(name === "clz" ? "bsr" : "bsf", size, RAX, operand);
         asm.put("mov", 4, RCX, name === "clz" ? 2 * bits - 1 : bits);
@@ -260,8 +261,8 @@ export const INTEGER_WRITERS: Readonly<Record<string, (emitter: Emitter, instruc
       if (emitter.uses(chosen, target)) {
         asm.put(`cmov${invert(condition)}`, 8, target, movable(emitter, otherwise));
       } else {
-        const kept = emitter.register(otherwise, target);
-        moveRegister(asm, target, kept);
+        const current = emitter.register(otherwise, target);
+        moveRegister(asm, target, current);
         asm.put(`cmov${condition}`, 8, target, movable(emitter, chosen));
       }
       emitter.settle(to, target);
@@ -272,13 +273,11 @@ function movable(emitter: Emitter, source: Instruction["from"][number]) {
   return isConstant(source) ? emitter.register(source, RCX) : emitter.home(source as number);
 }
 
-/** The shortest instructions for a sum. */
 function sum(emitter: Emitter, target: Register, address: Address, size: OperandSize): void {
   const { asm } = emitter;
   const { base, scale, displacement } = address;
   const at = emitter.place(address, target === RAX ? RAX : RCX);
   if (base === NONE && displacement === 0 && at.index !== undefined && at.base === undefined) {
-    // Without a base, a displacement of four bytes would follow.
     if (scale === 2) asm.put("lea", size, target, place(at.index, 0, at.index));
     else {
       moveRegister(asm, target, at.index);
@@ -307,7 +306,7 @@ function divide(emitter: Emitter, { to, from: [left, right], name, wide }: Instr
   const divisor = isConstant(right) ? emitter.register(right, RCX) : emitter.operand(right, wide, RCX);
   moveRegister(asm, RAX, emitter.register(left, RAX));
   const result = name.startsWith("rem") ? RDX : RAX;
-  // The least number divided by -1 faults, also where only the remainder is asked for, which is 0.
+  // The least number divided by -1 faults, even if only the remainder, which is 0, is needed.
   const minusOne = name === "rem_s" && (!isConstant(right) || signedValue(right, wide) === -1n);
   const [special, done] = [asm.label(), asm.label()];
   if (minusOne) {
@@ -331,21 +330,19 @@ const VECTOR_BYTES = 16;
 const ALIGNMENT = 16;
 
 /**
- * The stack frame of a function. From below: arguments of calls, values without a register, saved registers, return address,
- * arguments of this function.
+ * Stack frame of a function. From below: arguments of calls, values without a register, saved registers, return
+ * address, arguments of this function.
  */
 export interface Frame {
-  /** What is subtracted behind the pushes. */
+  /** Number subtracted from the stack pointer after the pushes. */
   bytes: number;
-  /** Registers that are pushed, in this order. */
   pushed: readonly number[];
-  /** Of values without register, their distance from the stack pointer. */
+  /** Distance from the stack pointer of each value without a register. */
   slots: ReadonlyMap<Value, number>;
-  /** Distance from the stack pointer to what it was before the call. */
   cfa: number;
 }
 
-/** `base`: the register of linear memory is saved too. */
+/** Lays out the frame. `base`: the register of linear memory, if it is saved too. */
 export function layOutFrame(
   code: FunctionCode,
   { registers, saved, dead }: Assignment,
@@ -370,12 +367,14 @@ export function layOutFrame(
     if (dead[at] === 0) use(to);
   });
   const outer = (pushed.length + 1) * WORD;
-  // Whoever is called finds the stack aligned.
   if (calls) bytes += (ALIGNMENT - ((bytes + outer) % ALIGNMENT)) % ALIGNMENT;
   return { bytes, pushed, slots, cfa: bytes + outer };
 }
 
-/** Where the parameters of a function arrive: the number of a register of their kind, or the distance from `cfa`. */
+/**
+ * Locations of a function's arriving parameters: the number of a register of their kind, or the distance from
+ * `cfa`.
+ */
 export function arrivals(vectors: readonly boolean[]): { register?: number; stack?: number }[] {
   let general = 0;
   let vector = 0;
@@ -394,22 +393,22 @@ export interface Move {
 const VECTOR_SCRATCH = VECTOR[15];
 
 /**
- * Moves as if all happened at once. A register that others wait for is written when nobody reads it any more; where all wait
- * for each other, one of them steps aside into a scratch register.
+ * Emits moves that take effect as if all happened at once. A register is written once no pending move reads it. A
+ * cycle is broken through a scratch register.
  */
 export function moveAll(asm: Assembler, moves: readonly Move[]): void {
   let pending = moves.filter(({ to, from }) => isRegister(from) && from !== to);
   while (pending.length > 0) {
-    const free = pending.find((one) => !pending.some((other) => other !== one && other.from === one.to));
+    const free = pending.find((move) => !pending.some((other) => other !== move && other.from === move.to));
     if (free !== undefined) {
       moveRegister(asm, free.to, free.from as Register);
-      pending = pending.filter((one) => one !== free);
+      pending = pending.filter((move) => move !== free);
       continue;
     }
     const source = pending[0].from as Register;
     const scratch = source.kind === "vector" ? VECTOR_SCRATCH : RAX;
     moveRegister(asm, scratch, source);
-    pending = pending.map((one) => (one.from === source ? { ...one, from: scratch } : one));
+    pending = pending.map((move) => (move.from === source ? { ...move, from: scratch } : move));
   }
   for (const { to, from } of moves)
     if (typeof from === "bigint") loadConstant(asm, to, from);
@@ -424,7 +423,7 @@ function isRegister(from: Move["from"]): from is Register {
   return typeof from === "object" && from.kind !== "place";
 }
 
-/** Gives a register all 64 bits of a number. With `keepFlags` no instruction is taken that changes them. */
+/** Loads a 64-bit number into a register. With `keepFlags`, the flags stay unchanged. */
 function loadConstant(asm: Assembler, to: Register, value: bigint, keepFlags = false): void {
   const bits = BigInt.asUintN(64, value);
   if (bits === 0n && !keepFlags) asm.put("xor", 4, to, to);

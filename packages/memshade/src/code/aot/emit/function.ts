@@ -40,33 +40,30 @@ import {
   moveRegister,
 } from "./emitter.ts";
 
-/** From `at` on, the stack pointer before the call is `cfa` bytes above the stack pointer. */
 export interface StackRow {
   at: Label;
   cfa: number;
-  /** The register that lies at `cfa` bytes below that from here on, by its number. */
+  /** Number of the register that is saved `cfa` bytes below that address from here on. */
   pushed?: number;
 }
 
-/** A function as it was written. */
 export interface WrittenFunction {
   start: Label;
   end: Label;
   rows: StackRow[];
 }
 
-/** What the prologue of a function does. */
 export interface Entry {
-  /** Loads the base of linear memory, and what opens the memory where that is 0. */
+  /** Loads the base of linear memory, and calls the opener if the base is 0. */
   loadsBase: boolean;
   opener: Label | undefined;
 }
 
-/** The symbol of the word with the address of linear memory. */
+/** Symbol of the word with the address of linear memory. */
 export const MEMORY_SLOT = "memory";
 
 const FUNCTION_ALIGNMENT = 16;
-/** Behind these the stack is again as it was before. */
+/** Instructions after which the stack is as it was before the prologue. */
 const LEAVING: readonly string[] = ["return", "tail call", "jump out"];
 
 export function emitFunction(
@@ -87,7 +84,9 @@ export function emitFunction(
     leave: () => leave(asm, frame, rows),
   });
   takeParameters(emitter, assignment);
-  const written = code.instructions.filter((one, at) => assignment.dead[at] === 0 && !emitter.isIdle(one));
+  const written = code.instructions.filter(
+    (instruction, at) => assignment.dead[at] === 0 && !emitter.isIdle(instruction),
+  );
   for (const instruction of straighten(written)) {
     WRITERS[instruction.op](emitter, instruction);
     if (LEAVING.includes(instruction.op)) rows.push({ at: asm.here(), cfa: frame.cfa });
@@ -131,7 +130,9 @@ function leave(asm: Assembler, frame: Frame, rows: StackRow[]): void {
   }
 }
 
-/** Brings the parameters that are read to where they live: those that go to the stack first, since that frees registers. */
+/**
+ * Moves the parameters that are read to their homes. Parameters on the stack go first, since that frees registers.
+ */
 function takeParameters(emitter: Emitter, { readParameters }: Assignment): void {
   const { asm, code, frame } = emitter;
   const moves: Move[] = [];
@@ -150,7 +151,7 @@ function takeParameters(emitter: Emitter, { readParameters }: Assignment): void 
       return;
     }
     const from: Register = isVector ? VECTOR[register] : GENERAL[ARGUMENTS[register]];
-    // Callers from outside leave anything in the upper half.
+    // External callers may leave anything in the upper half.
     if (isNarrow && code.exported) asm.put("mov", 4, from, from);
     if (home.kind === "place") emitter.settle(i, from);
     else moves.push({ to: home, from });
@@ -159,15 +160,15 @@ function takeParameters(emitter: Emitter, { readParameters }: Assignment): void 
   for (const take of fromStack) take();
 }
 
-/** Leaves out jumps to what follows anyway, and makes one of a branch around a jump. */
+/** Removes jumps to the next instruction, and merges a branch around a jump into one branch. */
 export function straighten(instructions: readonly Instruction[]): Instruction[] {
   const straight: Instruction[] = [];
   for (let at = 0; at < instructions.length; at++) {
     const instruction = instructions[at];
     const next = instructions[at + 1];
     const { op, label, condition } = instruction;
-    if (op === "jump" && stands(instructions, at + 1, label)) continue;
-    if (op === "branch" && next?.op === "jump" && stands(instructions, at + 2, label)) {
+    if (op === "jump" && isLabelAt(instructions, at + 1, label)) continue;
+    if (op === "branch" && next?.op === "jump" && isLabelAt(instructions, at + 2, label)) {
       straight.push({ ...instruction, condition: invert(condition), label: next.label });
       at++;
     } else straight.push(instruction);
@@ -175,8 +176,7 @@ export function straighten(instructions: readonly Instruction[]): Instruction[] 
   return straight;
 }
 
-/** Whether a label is one of those that stand here. */
-function stands(instructions: readonly Instruction[], from: number, label: number): boolean {
+function isLabelAt(instructions: readonly Instruction[], from: number, label: number): boolean {
   for (let at = from; instructions[at]?.op === "label"; at++)
     if (instructions[at].label === label) return true;
   return false;
@@ -184,7 +184,6 @@ function stands(instructions: readonly Instruction[], from: number, label: numbe
 
 type Writer = (emitter: Emitter, instruction: Instruction) => void;
 
-/** What the symbols of relocations begin with, where they are of C functions. */
 export const C_FUNCTION = "c:";
 const THREAD_OFFSET = "thread";
 
@@ -237,7 +236,7 @@ const CONTROL_WRITERS: Readonly<Record<string, Writer>> = {
   "call C": (emitter, { to, from, name, wide }) => {
     const { asm } = emitter;
     passArguments(emitter, from);
-    // How many vectors there are, for functions with any number of arguments.
+    // Number of vector arguments, for functions with variable arguments.
     asm.put("xor", 4, RAX, RAX);
     asm.put("call", 8, relative(C_FUNCTION + name));
     if (!wide) asm.put("mov", 4, RAX, RAX);
@@ -260,8 +259,8 @@ const CONTROL_WRITERS: Readonly<Record<string, Writer>> = {
     emitter.settle(to, target);
   },
   "thread store": (emitter, { from: [at, value], wide }) => {
-    const where = threadPlace(emitter, at);
-    emitter.asm.put("mov", wide ? 8 : 4, where, emitter.register(value, RCX));
+    const slot = threadPlace(emitter, at);
+    emitter.asm.put("mov", wide ? 8 : 4, slot, emitter.register(value, RCX));
   },
   frame: (emitter, { to, name }) => {
     const { asm, frame } = emitter;
@@ -290,7 +289,6 @@ function threadPlace(emitter: Emitter, at: Source) {
   return { ...place(RAX), thread: true };
 }
 
-/** Brings arguments to where a function expects them; those that lie on the stack first. */
 function passArguments(emitter: Emitter, from: readonly Source[], more: readonly Move[] = []): void {
   const { asm } = emitter;
   const vectors = from.map((source) => typeof source === "number" && emitter.isVector(source));
@@ -320,7 +318,7 @@ const MEMORY_WRITERS: Readonly<Record<string, Writer>> = {
         ? emitter.register(source, RCX)
         : emitter.home(source);
     const size = wide ? 8 : 4;
-    // Without a sign, what is written to 32 bits of a register clears the others.
+    // An unsigned load of 32 bits clears the upper half of the register.
     if (bytes === 8) asm.put("mov", 8, target, from);
     else if (bytes < 4) {
       const suffix = bytes === 1 ? "b" : "w";
@@ -354,7 +352,7 @@ const MEMORY_WRITERS: Readonly<Record<string, Writer>> = {
     const at = emitter.place(address as Address, RCX);
     moveRegister(asm, RAX, emitter.register(expected, RAX));
     asm.put("lock cmpxchg", bytes as OperandSize, at, emitter.register(replacement, RDX));
-    // It writes only what differs, and what was there keeps the upper half that was expected.
+    // The instruction writes rax only if the values differ. The upper half of rax must therefore be cleared here.
     if (bytes === 4) asm.put("mov", 4, RAX, RAX);
     emitter.settle(to, RAX);
   },
@@ -381,7 +379,7 @@ const MEMORY_WRITERS: Readonly<Record<string, Writer>> = {
     asm.put("sub", 8, RAX, RSI);
     asm.put("add", 8, RDI, R15);
     asm.put("add", 8, RSI, R15);
-    // The destination begins inside the source: the end must be copied before it is overwritten.
+    // If the destination begins inside the source, the end must be copied before it is overwritten.
     asm.put("cmp", 8, RAX, RCX);
     asm.jump(forwards, "ae");
     asm.put("lea", 8, RDI, place(RDI, -1, RCX));
@@ -396,7 +394,7 @@ const MEMORY_WRITERS: Readonly<Record<string, Writer>> = {
   },
 };
 
-/** What a store of `bytes` can have as its operand; only the lower bytes of it count. */
+/** Operand of a store of `bytes`; only the lower bytes count. */
 function stored(emitter: Emitter, value: Instruction["from"][number], bytes: number) {
   if (!isConstant(value)) return emitter.register(value, RAX);
   if (bytes === 8) return emitter.operand(value, true, RAX);
@@ -414,9 +412,9 @@ const VECTOR_WRITERS: Readonly<Record<string, Writer>> = {
     let [left, right] = from;
     let target = emitter.target(to, FIRST);
     if (emitter.uses(right, target) && !emitter.uses(left, target))
-      if (ORDERED.some((one) => name.startsWith(one))) target = FIRST;
+      if (ORDERED.some((prefix) => name.startsWith(prefix))) target = FIRST;
       else [left, right] = [right, left];
-    // A spilled operand is loaded first: as a place it would have to lie at a multiple of 16.
+    // A spilled operand is loaded first: as a memory operand it would need an alignment of 16.
     const operand = emitter.register(right, SECOND);
     moveRegister(asm, target, emitter.register(left, target));
     asm.put(name, 8, target, operand);

@@ -22,7 +22,6 @@ import type { ModuleContext } from "../module-context.ts";
 import { type Lowering, loweringsById } from "../subset.ts";
 import { UnsupportedCode } from "../unsupported.ts";
 
-/** A block that is open. */
 export interface ControlFrame {
   kind: "body" | "block" | "loop" | "if" | "else";
   /** Target of branches: the end of the construct, or the beginning of a loop. */
@@ -30,23 +29,23 @@ export interface ControlFrame {
   /** Values that branches to it set. */
   values: readonly Value[];
   results: readonly ValType[];
-  /** Entries of the operand stack below it. */
   height: number;
-  /** Whether something branches to its end. */
   used: boolean;
   /** Beginning of the `else` of an `if`, and the operands there. */
   otherwise: number;
   operands: readonly Entry[];
 }
 
-/** Lowers an instruction. */
-export type Rule = (body: BodyLowering, how: Lowering) => void;
+export type Rule = (body: BodyLowering, lowering: Lowering) => void;
 
-/** Blocks that begin and end where nothing runs. */
+/** Instructions that open a block, counted while unreachable code is skipped. */
 const OPENING: readonly number[] = [Op.BLOCK, Op.LOOP, Op.IF];
 const UNKNOWN_BLOCKS: readonly number[] = [Op.TRY, Op.TRY_TABLE];
 
-/** One pass over the body of a function: every instruction has a rule that changes the operand stack and appends code. */
+/**
+ * Pass over the body of a function: every instruction has a rule that changes the operand stack and appends
+ * code.
+ */
 export class BodyLowering {
   readonly module: ModuleContext;
   readonly builder: CodeBuilder;
@@ -55,7 +54,7 @@ export class BodyLowering {
   readonly reader: ByteReader;
   readonly results: readonly ValType[];
   reachable = true;
-  /** Offset of the present instruction in the module, and its name. */
+  /** Offset of the current instruction in the module, and its name. */
   offset = 0;
   instruction = "";
 
@@ -102,9 +101,9 @@ export class BodyLowering {
         reader.position = skipImmediates(reader.bytes, reader.position, IMMEDIATE_KIND[id]);
         continue;
       }
-      const how = subset.get(id);
-      if (how === undefined) throw this.unsupported();
-      rules[how.rule](this, how);
+      const lowering = subset.get(id);
+      if (lowering === undefined) throw this.unsupported();
+      rules[lowering.rule](this, lowering);
     }
     return this.builder.code;
   }
@@ -123,7 +122,6 @@ export class BodyLowering {
     if (type !== I32 && type !== I64 && type !== V128) throw this.unsupported("it has references");
   }
 
-  /** The function's body as a block: a branch to it returns. */
   #open(): void {
     const common = { label: NONE, values: [], height: 0, used: false, otherwise: NONE, operands: [] };
     this.frames.push({ kind: "body", results: this.results, ...common });
@@ -166,15 +164,13 @@ const PLAIN: Omit<Instruction, "op" | "to" | "from"> = {
   late: false,
 };
 
-/** Appends instructions to a function. */
 export class CodeBuilder {
   readonly code: FunctionCode;
-  /** How many loops are around what is appended. */
   depth = 0;
 
   readonly #keepTraps: boolean;
 
-  /** `keepTraps`: what may trap is not left out. */
+  /** `keepTraps`: instructions that may trap are never removed. */
   constructor(code: FunctionCode, keepTraps: boolean) {
     this.code = code;
     this.#keepTraps = keepTraps;
@@ -192,7 +188,6 @@ export class CodeBuilder {
     return this.code.instructions.at(-1);
   }
 
-  /** Takes the last instruction away again. */
   takeLast(): Instruction {
     return this.code.instructions.pop() as Instruction;
   }
@@ -214,7 +209,7 @@ export class CodeBuilder {
     return this.#keepTraps && (op === "divide" || (op !== "lea" && from.some(isAddress)));
   }
 
-  /** As `add`, into a new value, which it returns. */
+  /** Appends an instruction like `add`, with a new value as its result, and returns the value. */
   make(op: Operation, from: readonly Source[], more: Partial<Instruction> = {}, vector = false): Value {
     const to = this.newValue(vector);
     this.add(op, to, from, more);
@@ -222,7 +217,7 @@ export class CodeBuilder {
   }
 }
 
-/** A comparison that nobody has asked for as a number yet. */
+/** Comparison that is not needed as a number yet. */
 export interface Comparison {
   kind: "comparison";
   comparison: Instruction["comparison"];
@@ -232,24 +227,23 @@ export interface Comparison {
   right: Source;
 }
 
-/** A sum that nobody has asked for yet. It is made with 64 or 32 bits, of which the upper ones are dropped then. */
+/** Sum that is not needed as a value yet. A sum is computed with 64 or 32 bits; the upper ones are dropped then. */
 export interface Sum {
   kind: "sum";
   wide: boolean;
   address: Address;
 }
 
-/** What may stand on the operand stack: a value or a constant, or how one is made. */
 export type Entry = Value | Constant | Sum | Comparison;
 
 /**
- * The operand stack while a body is lowered. Sums, constants and comparisons stay what they are until an instruction needs a register:
- * most become part of that instruction. Every entry but those that name a local is used once.
+ * Operand stack while a body is lowered. Sums, constants and comparisons stay unevaluated until an instruction
+ * needs a register. Most become part of that instruction. Every entry is used once, except entries that name a
+ * local.
  */
 class OperandStack {
   readonly #builder: CodeBuilder;
   readonly entries: Entry[] = [];
-  /** How many of the first values are locals. */
   locals = 0;
 
   constructor(builder: CodeBuilder) {
@@ -272,12 +266,10 @@ class OperandStack {
     return this.value(this.pop());
   }
 
-  /** A value or a constant. */
   popPlain(): Value | Constant {
     return this.plain(this.pop());
   }
 
-  /** Operands of a call, the first one first. */
   popArguments(count: number): Source[] {
     return Array.from({ length: count }, () => this.popPlain()).reverse();
   }
@@ -293,7 +285,6 @@ class OperandStack {
     return to;
   }
 
-  /** Gives `to` what an entry stands for. */
   into(to: Value, entry: Entry): void {
     const builder = this.#builder;
     if (typeof entry === "number") {
@@ -301,14 +292,14 @@ class OperandStack {
     } else if (entry.kind === "constant") builder.add("move", to, [entry], { wide: true });
     else if (entry.kind === "sum") builder.add("lea", to, [entry.address], { wide: entry.wide });
     else {
-      const { from, ...how } = this.condition(entry);
-      builder.add("compare", to, from, how);
+      const { from, ...comparison } = this.condition(entry);
+      builder.add("compare", to, from, comparison);
     }
   }
 
   /**
-   * The operand `b` of an instruction with `a` as its other one: the place it was just loaded from, where the load can be left out.
-   * `bytes`: of the instruction.
+   * Operand `b` of an instruction of `bytes`. If the value was just loaded and the load can be removed, the operand
+   * is the load's place.
    */
   fused(entry: Entry, bytes: number): Source {
     const source = this.plain(entry);
@@ -318,7 +309,6 @@ class OperandStack {
     return loads && last.wide === (bytes === 8) ? this.#builder.takeLast().from[0] : source;
   }
 
-  /** Operands and manner of a comparison at the place where it is used. */
   condition(entry: Entry): { from: Source[] } & Pick<Instruction, "comparison" | "condition" | "wide"> {
     if (typeof entry === "number" || entry.kind !== "comparison")
       return { from: [this.value(entry), ZERO], comparison: "cmp", condition: "ne", wide: false };
@@ -335,23 +325,22 @@ class OperandStack {
     return { from: [fusedLeft, fusedRight], comparison, condition, wide };
   }
 
-  /** As `into`; the last instruction computes it there at once where `entry` is its result. */
+  /** Stores an entry in `to`. If the last instruction computed the entry, the instruction writes to `to` directly. */
   give(to: Value, entry: Entry): void {
     if (this.isResult(entry)) (this.#builder.last as Instruction).to = to;
     else this.into(to, entry);
   }
 
-  /** Whether an entry is what the last instruction computed, for nobody else. */
+  /** True if only the last instruction's result is meant and nothing else uses it. */
   isResult(entry: Entry | Source): boolean {
     return typeof entry === "number" && entry >= this.locals && this.#builder.last?.to === entry;
   }
 
-  /** Gives entries that mean the present content of `local` registers of their own: it is about to change. */
+  /** Copies entries that mean the current content of `local` to registers of their own, before the local changes. */
   keep(local: Value): void {
     this.#copy((value) => value === local);
   }
 
-  /** The same for every entry that means a local. */
   keepLocals(): void {
     this.#copy((value) => value < this.locals);
   }

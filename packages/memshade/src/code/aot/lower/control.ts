@@ -6,7 +6,6 @@ import { inverted } from "./integers.ts";
 
 const EMPTY = -64;
 
-/** What the block whose type stands next takes and gives. */
 export function decodeBlockType(body: BodyLowering): {
   params: readonly ValType[];
   results: readonly ValType[];
@@ -15,7 +14,7 @@ export function decodeBlockType(body: BodyLowering): {
   if (type === EMPTY) return { params: [], results: [] };
   if (type >= 0) {
     const { params, results } = funcTypeAt(body.module.wasm, type);
-    for (const one of [...params, ...results]) body.checkType(one);
+    for (const valueType of [...params, ...results]) body.checkType(valueType);
     return { params, results };
   }
   const result = type + 0x80;
@@ -52,7 +51,6 @@ export const CONTROL_RULES: Readonly<Record<string, Rule>> = {
     const past = builder.newLabel();
     branchIf(body, opposite(body, condition), past);
     branch(body, frame);
-    // The values stay where the branch is not taken.
     stack.entries.push(...entries);
     builder.add("label", NONE, [], { label: past });
   },
@@ -133,7 +131,7 @@ function close(body: BodyLowering): void {
     return;
   }
   if (frame.kind === "if") {
-    // The part that is not written hands the operands on.
+    // The absent `else` passes the operands on.
     if (frame.values.length === 0) builder.add("label", NONE, [], { label: frame.otherwise });
     else {
       frames.push(frame);
@@ -161,7 +159,6 @@ function arityOf(frame: ControlFrame): number {
   return frame.kind === "body" ? frame.results.length : frame.values.length;
 }
 
-/** Takes what a block wants from the stack and leaves for it. */
 function branch(body: BodyLowering, frame: ControlFrame): void {
   if (frame.kind === "body") returnFrom(body);
   else {
@@ -172,11 +169,10 @@ function branch(body: BodyLowering, frame: ControlFrame): void {
 }
 
 function branchIf({ stack, builder }: BodyLowering, condition: Entry, label: number): void {
-  const { from, ...how } = stack.condition(condition);
-  builder.add("branch", NONE, from, { ...how, label });
+  const { from, ...comparison } = stack.condition(condition);
+  builder.add("branch", NONE, from, { ...comparison, label });
 }
 
-/** An entry that is a condition, as its opposite. */
 function opposite({ stack }: BodyLowering, entry: Entry): Entry {
   if (typeof entry === "object" && entry.kind === "comparison") return inverted(entry);
   const left: Source = stack.plain(entry);
@@ -190,7 +186,7 @@ function opposite({ stack }: BodyLowering, entry: Entry): Entry {
   };
 }
 
-/** Pops one entry for each of the values, and gives it to them; none of the entries may mean one that was set before. */
+/** Pops one entry for each of the values and stores it there. No entry may mean a value that was set before. */
 function moveInto({ stack, builder }: BodyLowering, values: readonly Value[]): void {
   const entries = stack.entries.splice(stack.height - values.length);
   if (values.length === 1) {

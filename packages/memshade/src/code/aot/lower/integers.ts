@@ -5,7 +5,6 @@ import { type BodyLowering, type Comparison, type Entry, type Sum, ZERO } from "
 
 const COMMUTATIVE = ["imul", "and", "or", "xor"];
 const MOST_SCALED = 3n;
-/** The condition with its operands in the other order. */
 const SWAPPED: Partial<Record<Condition, Condition>> = {
   l: "g",
   g: "l",
@@ -17,33 +16,32 @@ const SWAPPED: Partial<Record<Condition, Condition>> = {
   ae: "be",
 };
 
-/** Rules for instructions on i32 and i64. */
-export const INTEGER_RULES: Readonly<Record<string, (body: BodyLowering, how: Lowering) => void>> = {
+export const INTEGER_RULES: Readonly<Record<string, (body: BodyLowering, lowering: Lowering) => void>> = {
   add: ({ stack }, { wide }) => {
     const right = stack.pop();
     const left = stack.pop();
     stack.push(sum(left, right, wide, stack.value.bind(stack)));
   },
-  sub: (body, how) => {
+  sub: (body, lowering) => {
     const { stack } = body;
     const right = stack.entries.at(-1);
     const minus =
-      typeof right === "object" && right.kind === "constant" ? -signedValue(right, how.wide) : undefined;
-    if (minus === undefined || !fitsInt32(minus)) return arithmetic(body, how);
+      typeof right === "object" && right.kind === "constant" ? -signedValue(right, lowering.wide) : undefined;
+    if (minus === undefined || !fitsInt32(minus)) return arithmetic(body, lowering);
     stack.pop();
-    stack.push(sum(stack.pop(), constant(minus), how.wide, stack.value.bind(stack)));
+    stack.push(sum(stack.pop(), constant(minus), lowering.wide, stack.value.bind(stack)));
   },
   arithmetic,
   shift,
-  "shift left": (body, how) => {
+  "shift left": (body, lowering) => {
     const { stack } = body;
     const count = stack.entries.at(-1);
     const by =
-      typeof count === "object" && count.kind === "constant" ? count.value & shiftMask(how.wide) : 0n;
-    if (by === 0n || by > MOST_SCALED) return shift(body, how);
+      typeof count === "object" && count.kind === "constant" ? count.value & shiftMask(lowering.wide) : 0n;
+    if (by === 0n || by > MOST_SCALED) return shift(body, lowering);
     stack.pop();
     const index = stack.popValue();
-    stack.push({ kind: "sum", wide: how.wide, address: { ...EMPTY, index, scale: scaleOf(by) } });
+    stack.push({ kind: "sum", wide: lowering.wide, address: { ...EMPTY, index, scale: scaleOf(by) } });
   },
   divide: ({ stack, builder, options }, { name, wide }) => {
     const right = stack.popPlain();
@@ -97,7 +95,6 @@ export function inverted(entry: Comparison): Comparison {
 function arithmetic({ stack, builder }: BodyLowering, { name, wide, bytes }: Lowering): void {
   const right = stack.pop();
   const left = stack.pop();
-  // The second operand may be a place or a constant.
   const swap = COMMUTATIVE.includes(name) && typeof left === "object" && left.kind === "constant";
   const [a, b] = swap ? [right, left] : [left, right];
   const plain = stack.plain(a);
@@ -119,14 +116,17 @@ function scaleOf(by: bigint): Address["scale"] {
   return (1 << Number(by)) as Address["scale"];
 }
 
-/** The sum of two entries; parts that do not fit into one address become values. */
+/** Sum of two entries; parts that do not fit into one address become values. */
 function sum(left: Entry, right: Entry, wide: boolean, value: (entry: Entry) => Value): Sum {
   const first = addressOf(left, wide, value);
   const second = addressOf(right, wide, value);
   const joined = joinAddresses(first, second, wide);
   if (joined !== undefined) return { kind: "sum", wide, address: joined };
-  const one = { ...EMPTY, base: value(settled(left, first, wide)) };
-  const address = joinAddresses(one, second, wide) ?? { ...one, index: value(settled(right, second, wide)) };
+  const base = { ...EMPTY, base: value(settled(left, first, wide)) };
+  const address = joinAddresses(base, second, wide) ?? {
+    ...base,
+    index: value(settled(right, second, wide)),
+  };
   return { kind: "sum", wide, address };
 }
 

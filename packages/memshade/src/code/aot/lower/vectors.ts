@@ -16,7 +16,6 @@ import type { BodyLowering, CodeBuilder, Rule } from "./body.ts";
 
 const MOVED = maskOf([RDI.number, RSI.number]);
 const THIRD = 1 << RDX.number;
-/** What x86-64 does to a place in one instruction. */
 const UPDATES = ["add", "sub", "and", "or", "xor"];
 
 export const MEMORY_RULES: Readonly<Record<string, Rule>> = {
@@ -30,8 +29,8 @@ export const MEMORY_RULES: Readonly<Record<string, Rule>> = {
     const value = body.stack.popPlain();
     store(body.builder, popPlace(body, offset), value, bytes, body.stack.locals);
   },
-  "atomic store": (body, how) => {
-    MEMORY_RULES.exchange(body, { ...how, name: "xchg" });
+  "atomic store": (body, lowering) => {
+    MEMORY_RULES.exchange(body, { ...lowering, name: "xchg" });
     body.stack.pop();
   },
   exchange: (body, { bytes, wide, name }) => {
@@ -59,7 +58,6 @@ export const MEMORY_RULES: Readonly<Record<string, Rule>> = {
   "memory.copy": (body) => bulk(body, "copy", 2),
 };
 
-/** Reads the memory indices that follow, which are all 0. */
 function bulk(body: BodyLowering, op: "fill" | "copy", memories: number): void {
   const { stack, builder, reader } = body;
   for (let i = 0; i < memories; i++)
@@ -70,7 +68,6 @@ function bulk(body: BodyLowering, op: "fill" | "copy", memories: number): void {
   builder.add(op, NONE, [destination, source, length], { kills: MOVED });
 }
 
-/** The offset of an access. */
 function readMemarg(body: BodyLowering): number {
   const { reader } = body;
   if ((reader.u32Leb() & MEMARG_HAS_MEMORY) !== 0) throw body.unsupported("it has several memories");
@@ -78,8 +75,8 @@ function readMemarg(body: BodyLowering): number {
 }
 
 /**
- * The place in linear memory whose address stands on the stack. The address wraps at 2^32, and is therefore made before the offset
- * is added, which does not.
+ * Pops the address of a place in linear memory. The address wraps at 2^32. The offset is
+ * added afterwards and does not wrap.
  */
 function popPlace({ stack }: BodyLowering, offset: number): Address {
   const at = stack.popPlain();
@@ -89,8 +86,8 @@ function popPlace({ stack }: BodyLowering, offset: number): Address {
 }
 
 /**
- * Appends a store. Where the value was computed right before from what the same place had, and the place can be computed with in one
- * instruction, that is what is appended.
+ * Appends a store. If the value was just computed from the content of the same place, an instruction that updates
+ * the place replaces the computation.
  */
 export function store(
   builder: CodeBuilder,
@@ -116,7 +113,7 @@ export function store(
   builder.add("store", NONE, [place, value], { bytes });
 }
 
-/** The ways to see an instruction as `left name right`, where it computes with `bytes`. */
+/** Ways to read an instruction as `left name right`, if it computes with `bytes`. */
 function partsOf(computed: Instruction, bytes: number): { name: string; left: Source; right: Source }[] {
   const { op, name, from, wide } = computed;
   if ((wide ? 8 : 4) !== bytes) return [];
@@ -139,7 +136,9 @@ function partsOf(computed: Instruction, bytes: number): { name: string; left: So
   ];
 }
 
-/** Takes the last `count` instructions away if the first of them loads `value` from the place, for nobody else. */
+/**
+ * Removes the last `count` instructions if the first of them loads `value` from the place and nothing else uses it.
+ */
 function takeLoad(
   builder: CodeBuilder,
   count: number,
@@ -169,10 +168,10 @@ function isSamePlace(a: Address, b: Address): boolean {
 const LANES = 16;
 const ONES = new Uint8Array(LANES).fill(0xff);
 const ZEROS = new Uint8Array(LANES);
-/** In a mask of `pshufb`: the byte becomes 0. */
+/** Mask byte of `pshufb` that clears the byte. */
 const NO_BYTE = 0x80;
 
-/** Rules for vector instructions. Those that x86-64 lacks are put together of several. */
+/** Rules for vector instructions. Instructions that x86-64 lacks are composed of several. */
 export const VECTOR_RULES: Readonly<Record<string, Rule>> = {
   vector: (body, { name }) => {
     const right = body.stack.popValue();
@@ -182,8 +181,8 @@ export const VECTOR_RULES: Readonly<Record<string, Rule>> = {
     const right = body.stack.popValue();
     body.stack.push(binary(body, name, right, body.stack.popValue()));
   },
-  "not equal": (body, how) => {
-    VECTOR_RULES.vector(body, how);
+  "not equal": (body, lowering) => {
+    VECTOR_RULES.vector(body, lowering);
     body.stack.push(not(body, body.stack.popValue()));
   },
   "unsigned at most": (body, { name }) => {
@@ -192,8 +191,8 @@ export const VECTOR_RULES: Readonly<Record<string, Rule>> = {
     const left = body.stack.popValue();
     body.stack.push(binary(body, equal, binary(body, least, left, right), left));
   },
-  "unsigned greater": (body, how) => {
-    VECTOR_RULES["unsigned at most"](body, how);
+  "unsigned greater": (body, lowering) => {
+    VECTOR_RULES["unsigned at most"](body, lowering);
     body.stack.push(not(body, body.stack.popValue()));
   },
   "vector not": (body) => body.stack.push(not(body, body.stack.popValue())),
@@ -210,7 +209,6 @@ export const VECTOR_RULES: Readonly<Record<string, Rule>> = {
   },
   "any true": ({ stack }) => pushTest(stack.popValue(), "ne", stack),
   "all true": (body, { name }) => {
-    // No lane is equal to 0.
     const zeros = binary(body, name, constantOf(body, ZEROS), body.stack.popValue());
     pushTest(zeros, "e", body.stack);
   },
@@ -253,11 +251,11 @@ export const VECTOR_RULES: Readonly<Record<string, Rule>> = {
     const lanes = [...reader.view(LANES)];
     const right = stack.popValue();
     const left = stack.popValue();
-    const of = (value: Value, from: number) => {
+    const selectLanes = (value: Value, from: number) => {
       const mask = lanes.map((lane) => (lane >= from && lane < from + LANES ? lane - from : NO_BYTE));
       return binary(body, "pshufb", value, constantOf(body, Uint8Array.from(mask)));
     };
-    stack.push(binary(body, "por", of(left, 0), of(right, LANES)));
+    stack.push(binary(body, "por", selectLanes(left, 0), selectLanes(right, LANES)));
   },
   splat: (body, { name }) => splat(body, Number(name)),
   "load splat": (body, { name }) => {
@@ -307,10 +305,10 @@ export const VECTOR_RULES: Readonly<Record<string, Rule>> = {
       builder.make("extract", [stack.popValue()], { bytes, number: reader.u8(), wide: bytes === 8 }),
     );
   },
-  "extract signed": (body, how) => {
-    VECTOR_RULES.extract(body, how);
+  "extract signed": (body, lowering) => {
+    VECTOR_RULES.extract(body, lowering);
     const { builder, stack } = body;
-    stack.push(builder.make("load", [stack.popValue()], { bytes: Number(how.name), signed: true }));
+    stack.push(builder.make("load", [stack.popValue()], { bytes: Number(lowering.name), signed: true }));
   },
   replace: ({ builder, stack, reader }, { name }) => {
     const part = stack.popValue();
@@ -346,7 +344,6 @@ function load(body: BodyLowering, bytes: number): void {
   body.stack.push(body.builder.make("vector load", [place], { bytes, effect: keepsTraps(body) }, true));
 }
 
-/** Replaces the integer on the stack by a vector with it in every lane. */
 function splat(body: BodyLowering, bytes: number): void {
   const { builder, stack } = body;
   const part = builder.make("to vector", [stack.popValue()], { bytes: bytes === 8 ? 8 : 4 }, true);

@@ -3,12 +3,12 @@ import * as dw from "../constants.ts";
 import { Cursor, u32At, u64At } from "../cursor.ts";
 import type { Die, Unit } from "../die.ts";
 
-/** Is told addresses `[low, high)`. */
 export type TakeRange = (low: number, high: number) => void;
 
 /**
- * What linkers put in place of the addresses of removed code: all bits set, or that minus one where all bits set mean
- * something else (`.debug_ranges`). Of eight bytes every number up there is out of reach anyway.
+ * True for the value that linkers write in place of addresses of removed code. It is all bits set, or that minus
+ * one where all bits set have another meaning (`.debug_ranges`). With eight bytes, every number in the upper half
+ * is out of reach anyway.
  */
 export function isTombstone(address: number, addressSize: number): boolean {
   return addressSize === 4 ? address === 0xffffffff : address >= 2 ** 63;
@@ -19,9 +19,9 @@ function isListTombstone(address: number, addressSize: number): boolean {
 }
 
 /**
- * The ranges of an entry: from `low_pc` to `high_pc`, else the list that `ranges` names.
+ * Visits the ranges of an entry: from `low_pc` to `high_pc`, else the list that `ranges` names.
  *
- * @throws FormatError where the list cannot be read
+ * @throws FormatError if the list cannot be read
  */
 export function visitRanges(unit: Unit, die: Die, take: TakeRange): void {
   const lowPc = die.find(dw.DW_AT_low_pc);
@@ -35,13 +35,17 @@ export function visitRanges(unit: Unit, die: Die, take: TakeRange): void {
   if (list !== undefined) readRanges(unit, list.form, list.value, take);
 }
 
-/** The list that an attribute's value names. @throws FormatError as `visitRanges` */
+/**
+ * Reads the list that an attribute's value names.
+ *
+ * @throws FormatError if the list cannot be read
+ */
 export function readRanges(unit: Unit, form: number, value: number, take: TakeRange): void {
   if (unit.header.version >= 5) readRangeList(unit, rangeListOffset(unit, form, value), take);
   else readOldRanges(unit, value, take);
 }
 
-/** `.debug_rnglists`: an index goes through the table of offsets behind the unit's base. */
+/** Offset in `.debug_rnglists`: an index goes through the table of offsets after the unit's base. */
 function rangeListOffset(unit: Unit, form: number, value: number): number {
   if (form !== dw.DW_FORM_rnglistx) return value + (unit.contributions?.rangeLists ?? 0);
   const { rangeLists } = unit.bases;
@@ -75,7 +79,8 @@ function readOldRanges(unit: Unit, offset: number, take: TakeRange): void {
     const end = addressSize === 4 ? u32At(section, at + 4) : u64At(section, at + 8);
     if (start === 0 && end === 0) return;
     if (addressSize === 4 ? start === 0xffffffff : start >= 2 ** 63) {
-      // All bits set choose a new base. With eight bytes a removed function looks alike, and is told by its end.
+      // A start with all bits set chooses a new base. With eight bytes a removed function has the same start, so
+      // the end distinguishes them.
       if (addressSize === 4 || end < 2 ** 63) origin = end;
       continue;
     }

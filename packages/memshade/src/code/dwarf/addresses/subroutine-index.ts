@@ -8,8 +8,8 @@ import { isTombstone, readRanges } from "./ranges.ts";
 export const NO_SUBROUTINE = -1;
 
 /**
- * The functions of a unit, inlined ones too, by address. One pass over the unit's entries collects those with tag
- * `subprogram` or `inlined_subroutine` in columns; all others are passed over without looking inside.
+ * Index of a unit's functions, inlined ones included, by address. One pass over the unit's entries collects
+ * `subprogram` and `inlined_subroutine` entries in columns.
  */
 export class SubroutineIndex {
   readonly unit: Unit;
@@ -25,7 +25,6 @@ export class SubroutineIndex {
     this.#intervals = intervals;
   }
 
-  /** Number of subroutines. */
   get length(): number {
     return this.#starts.length;
   }
@@ -35,7 +34,7 @@ export class SubroutineIndex {
     return this.#intervals.find(address);
   }
 
-  /** The subroutine that one is inlined into; `NO_SUBROUTINE` for one that is not inlined. */
+  /** Subroutine that a subroutine is inlined into; `NO_SUBROUTINE` if it is not inlined. */
   callerOf(subroutine: number): number {
     const row = subroutine * ROW;
     return this.#rows[row + INLINED] === 1 ? this.#rows[row + PARENT] | 0 : NO_SUBROUTINE;
@@ -48,23 +47,22 @@ export class SubroutineIndex {
     return chain;
   }
 
-  /** Offset of a subroutine's entry in `.debug_info`. */
   offsetOf(subroutine: number): number {
     return this.#rows[subroutine * ROW + OFFSET];
   }
 
-  /** Offset in the unit of the entry that a subroutine has all but its addresses from; 0 if it has a declaration itself. */
+  /** Unit offset of the entry that declares the subroutine; 0 if the subroutine has a declaration itself. */
   originOf(subroutine: number): number {
     return this.#rows[subroutine * ROW + ORIGIN];
   }
 
-  /** Where its code starts, if it is in one piece. */
+  /** Start of its code, if the code is contiguous. */
   startOf(subroutine: number): number | undefined {
     const start = this.#starts[subroutine];
     return Number.isNaN(start) ? undefined : start;
   }
 
-  /** The call that was inlined; 0 for what is not known of it. */
+  /** Call that was inlined; unknown numbers are 0. */
   callOf(subroutine: number): { file: number; line: number; column: number; discriminator: number } {
     const rows = this.#rows;
     const row = subroutine * ROW;
@@ -77,9 +75,7 @@ export class SubroutineIndex {
   }
 }
 
-// What is known of a subroutine, as numbers one behind the other.
 const OFFSET = 0;
-/** The subroutine around it, or `NO_SUBROUTINE`. */
 const PARENT = 1;
 const INLINED = 2;
 const ORIGIN = 3;
@@ -89,13 +85,11 @@ const CALL_COLUMN = 6;
 const CALL_DISCRIMINATOR = 7;
 const ROW = 8;
 
-/** The subroutines of a unit, in the order of their entries. */
 interface SubroutineColumns {
   /** `ROW` numbers per subroutine. */
   readonly rows: Uint32Array;
-  /** By subroutine, its first address; NaN where it is not in one piece. */
+  /** First address of each subroutine; NaN if its code is not contiguous. */
   readonly starts: Float64Array;
-  /** Number of the innermost subroutine at an address, or `NO_SUBROUTINE`. */
   readonly intervals: { find(address: number): number };
 }
 
@@ -110,15 +104,14 @@ interface Chunk {
 }
 
 /**
- * Intervals of addresses with a value each, of which later ones lie inside of earlier ones, or beside them.
+ * Map from address intervals to values. Later intervals lie inside of earlier ones, or beside them.
  *
- * An interval that is put in cuts the one around its start in up to three pieces. What starts inside of it stays. That is
- * how llvm-symbolizer resolves overlaps that should not be there, so that answers agree on these too. Sorted chunks keep
- * the work small in whatever order intervals come.
+ * A new interval cuts the interval around its start into up to three pieces. Intervals that start inside of it
+ * stay. llvm-symbolizer resolves invalid overlaps in the same way, so the answers agree. Sorted chunks keep
+ * insertions cheap in any order.
  */
 export class IntervalMap {
   readonly #chunks: Chunk[] = [newChunk()];
-  /** The chunk of the last insertion: mostly that of the next one. */
   #recent = 0;
 
   add(low: number, high: number, value: number): void {
@@ -127,7 +120,7 @@ export class IntervalMap {
     const chunk = this.#chunks[this.#recent];
     if (at >= 0 && low < chunk.ends[at]) {
       const start = chunk.starts[at];
-      // In this order also where `high` is below `low`, which damaged programs have.
+      // The order of these steps also handles `high` below `low`, which occurs in damaged programs.
       if (high < chunk.ends[at]) this.#set(high, chunk.ends[at], chunk.values[at]);
       if (low > start) this.#setEnd(start, low);
     }
@@ -168,7 +161,7 @@ export class IntervalMap {
         }
       }
     const { starts, ends, values } = chunk;
-    // Mostly there is little behind the place: no call of a function that moves much.
+    // Few entries follow in most cases, so a loop is faster than `copyWithin`.
     for (let at = chunk.count; at > place; at--) {
       starts[at] = starts[at - 1];
       ends[at] = ends[at - 1];
@@ -180,7 +173,7 @@ export class IntervalMap {
     chunk.count++;
   }
 
-  /** Makes the chunk recent that has the last start at or below an address, and returns its place there, or −1. */
+  /** Selects the chunk with the last start at or below an address, and returns the index there, or −1. */
   #seek(address: number): number {
     const chunks = this.#chunks;
     const recent = chunks[this.#recent];
@@ -223,7 +216,6 @@ function grow(chunk: Chunk): void {
   chunk.values.set(values);
 }
 
-/** Moves the upper half into a new chunk. */
 function split(chunk: Chunk): Chunk {
   const half = chunk.count >> 1;
   const move = <T extends Float64Array | Int32Array>(column: T): T => {
@@ -241,7 +233,7 @@ function split(chunk: Chunk): Chunk {
   return upper;
 }
 
-/** With one of these, an entry does not have all from its origin. */
+/** Attributes with which an entry declares itself instead of using its origin. */
 const OWN_DECLARATION: ReadonlySet<number> = new Set([
   dw.DW_AT_MIPS_linkage_name,
   dw.DW_AT_linkage_name,
@@ -252,11 +244,14 @@ const OWN_DECLARATION: ReadonlySet<number> = new Set([
   dw.DW_AT_signature,
 ]);
 
-/** Where rows stand until all of a unit are there: one place for all units, as they are read one after the other. */
+/** Buffers for rows while a unit is read. All units share them, since they are read one after the other. */
 let growingRows = new Uint32Array(ROW << 8);
 let growingStarts = new Float64Array(1 << 8);
 
-/** Reads all entries of a unit, of every form; what was found before damage is still true, and the damage is noted. */
+/**
+ * Reads all entries of a unit, of every form. If the unit is damaged, the entries found before stay and the damage
+ * is noted.
+ */
 function readSubroutines(unit: Unit): SubroutineColumns {
   return new EntryReader(unit).read();
 }
@@ -315,15 +310,15 @@ class EntryReader {
     unit.load();
     const cursor = new Cursor(info, header.dieOffset, ".debug_info", header.end);
     const { end } = cursor;
-    const around: number[] = [];
+    const enclosing: number[] = [];
     let current = NO_SUBROUTINE;
     while (cursor.position < end) {
       const offset = cursor.position;
       const code = info[offset] < 0x80 ? info[cursor.position++] : cursor.uleb();
       if (code === 0) {
-        if (around.length === 0) return;
-        current = around.pop()!;
-        if (around.length === 0) return;
+        if (enclosing.length === 0) return;
+        current = enclosing.pop()!;
+        if (enclosing.length === 0) return;
         continue;
       }
       const abbreviation = abbreviations.get(code);
@@ -340,9 +335,9 @@ class EntryReader {
         }
       }
       if (hasChildren) {
-        around.push(current);
+        enclosing.push(current);
         current = inside;
-      } else if (around.length === 0) return;
+      } else if (enclosing.length === 0) return;
     }
   }
 
@@ -417,7 +412,7 @@ class EntryReader {
 
   #addRanges(form: number, value: number, subroutine: number): void {
     try {
-      // All of a list or, if it is damaged, nothing of it.
+      // A damaged list is ignored as a whole.
       const found = this.#listed;
       found.length = 0;
       readRanges(this.#unit, form, value, (low, high) => found.push(low, high));

@@ -5,20 +5,18 @@ import { isTypeUnit, type Unit } from "../die.ts";
 import type { DwarfFile } from "../dwarf-file.ts";
 import { visitRanges } from "./ranges.ts";
 
-/** For how many addresses the ranges of all units are gone through; for more, they are sorted. */
+/** Number of lookups that scan the ranges of all units; from the next one on, the ranges are sorted. */
 const FEW_LOOKUPS = 2;
 
 /**
- * Which compilation unit an address belongs to: from `.debug_aranges`, and for the units that it does not know from the
- * ranges of their entries. Where units overlap, the one that comes first in the section wins, but a range once begun
- * is continued as long as its unit covers it.
+ * Maps an address to its compilation unit. The ranges come from `.debug_aranges`, and for units absent there from
+ * the unit's own entry. If units overlap, the first one in the section wins, but a range once begun continues as
+ * long as its unit covers it.
  */
 export class UnitIndex {
   readonly #file: DwarfFile;
   #lookups = 0;
-  /** Pieces of the address space with the offsets of the units that they belong to. */
   #pieces: SortedIntervals | undefined;
-  /** Units that `.debug_aranges` describes. */
   readonly #described = new Set<number>();
 
   constructor(file: DwarfFile) {
@@ -35,7 +33,7 @@ export class UnitIndex {
     return offset === NONE ? undefined : this.#file.compilationUnitAt(offset);
   }
 
-  /** Offset of the unit that covers an address, if it is one alone; `NONE` or `SEVERAL` otherwise. */
+  /** Offset of the only unit that covers an address, else `NONE` or `SEVERAL`. */
   #onlyUnitAt(address: number): number {
     let only = NONE;
     const takeAround: VisitRange = (unit, low, high) => {
@@ -65,14 +63,13 @@ export class UnitIndex {
     this.#guarded(() => readAddressRanges(this.#file.section(".debug_aranges"), this.#described, visit));
   }
 
-  /** Units that are not described, one by one. */
   #visitOthers(visit: VisitRange): void {
     for (const unit of this.#file.units) {
       const { offset } = unit.header;
       if (this.#described.has(offset) || isTypeUnit(unit)) continue;
       this.#guarded(() =>
         unit.fromOwnEntry((die) => {
-          // Taken together at the end: an entry that turns out to be longer is read a second time.
+          // Ranges are reported at the end only, since an entry that is longer than expected is read a second time.
           const found: number[] = [];
           visitRanges(unit, die, (low, high) => found.push(low, high));
           for (let at = 0; at < found.length; at += 2) visit(offset, found[at], found[at + 1]);
@@ -86,7 +83,7 @@ export class UnitIndex {
       read();
     } catch (error) {
       if (!(error instanceof FormatError)) throw error;
-      // What the first look met, later ones meet too.
+      // Problems are recorded at the first lookup only, since later ones find the same again.
       if (this.#lookups <= 1) this.#file.problems.push(error);
     }
   }
@@ -94,11 +91,9 @@ export class UnitIndex {
 
 type VisitRange = (unit: number, low: number, high: number) => void;
 
-/** In place of the offset of a unit. */
 const NONE = -1;
 const SEVERAL = -2;
 
-/** Ranges of units, in columns; units by their offsets in `.debug_info`. */
 interface UnitRanges {
   readonly lows: number[];
   readonly highs: number[];
@@ -113,7 +108,6 @@ function piecesOf(ranges: UnitRanges): SortedIntervals {
   const owners = new Float64Array(order.length);
   for (let at = 0; at < order.length; at++) {
     const row = order[at];
-    // Units mostly keep to themselves.
     if (at > 0 && lows[row] < ends[at - 1]) return mergeOverlapping(ranges);
     starts[at] = lows[row];
     ends[at] = highs[row];
@@ -124,7 +118,7 @@ function piecesOf(ranges: UnitRanges): SortedIntervals {
 
 const ROW_SPACE = 2 ** 20;
 
-/** Row numbers by address, rows of one address in their order. */
+/** Returns row numbers sorted by address; rows of one address keep their order. */
 function sortedRows(addresses: ArrayLike<number>): ArrayLike<number> {
   const count = addresses.length;
   let isSmall = count <= ROW_SPACE;
@@ -133,7 +127,7 @@ function sortedRows(addresses: ArrayLike<number>): ArrayLike<number> {
     const rows = Uint32Array.from({ length: count }, (_, row) => row);
     return rows.sort((a, b) => addresses[a] - addresses[b] || a - b);
   }
-  // Numbers sort much faster than rows with a function that compares.
+  // Sorting numbers is much faster than sorting rows with a comparison function.
   const keys = new Float64Array(count);
   for (let row = 0; row < count; row++) keys[row] = addresses[row] * ROW_SPACE + row;
   keys.sort();
@@ -175,7 +169,10 @@ function mergeOverlapping({ lows, highs, units }: UnitRanges): SortedIntervals {
   return new SortedIntervals(starts, ends, owners);
 }
 
-/** The units whose ranges cover the present place, counted, and in order: a heap from which the closed ones go late. */
+/**
+ * Counted set of the units whose ranges cover the current address, ordered by offset. Closed units leave the heap
+ * lazily.
+ */
 class OpenUnits {
   readonly #counts = new Map<number, number>();
   readonly #heap: number[] = [];
@@ -191,12 +188,11 @@ class OpenUnits {
   }
 
   remove(unit: number): void {
-    const left = (this.#counts.get(unit) ?? 0) - 1;
-    // What is still in the heap keeps its entry, so that it is not pushed twice.
-    this.#counts.set(unit, Math.max(0, left));
+    const remaining = (this.#counts.get(unit) ?? 0) - 1;
+    // A unit in the heap keeps its count, so that it is not pushed twice.
+    this.#counts.set(unit, Math.max(0, remaining));
   }
 
-  /** The covering unit with the smallest offset. */
   first(): number | undefined {
     while (this.#heap.length > 0 && !this.has(this.#heap[0])) {
       this.#counts.delete(this.#heap[0]);
@@ -234,7 +230,6 @@ class OpenUnits {
   }
 }
 
-/** `.debug_aranges` (DWARF 5, section 6.1.2). */
 function readAddressRanges(
   section: Uint8Array | undefined,
   described: Set<number>,
@@ -263,7 +258,6 @@ function readAddressRanges(
   }
 }
 
-/** Intervals of addresses in ascending order, with a value each. */
 class SortedIntervals {
   readonly #starts: ArrayLike<number>;
   readonly #ends: ArrayLike<number>;
@@ -275,7 +269,6 @@ class SortedIntervals {
     this.#values = values;
   }
 
-  /** Value of the interval with the largest start at or below an address, if it reaches that far; else −1. */
   find(address: number): number {
     const starts = this.#starts;
     const last = partitionPoint(0, starts.length, (index) => starts[index] <= address) - 1;

@@ -4,23 +4,21 @@ import { Cursor, readInitialLength, stringAt } from "../cursor.ts";
 import { type Encoding, readForm } from "../forms.ts";
 import { type LineRows, NO_SECTION } from "./line-rows.ts";
 
-/** A file of a line table. */
 export interface LineFile {
   readonly name: string;
   readonly directory: number;
 }
 
-/** The header of a line program (DWARF 5, section 6.2.4), of versions 2 to 5. */
+/** Header of a line program (DWARF 5, section 6.2.4), of versions 2 to 5. */
 export interface LineHeader extends Encoding {
   readonly minimumInstructionLength: number;
   readonly operationsPerInstruction: number;
   readonly lineBase: number;
   readonly lineRange: number;
   readonly opcodeBase: number;
-  /** Number of LEB128 operands by opcode. */
   readonly operandCounts: readonly number[];
   readonly directories: readonly string[];
-  /** In version 5 numbered from 0, before that from 1. The program may add further ones. */
+  /** Numbered from 0 in version 5, from 1 before. The program may add further files. */
   readonly files: LineFile[];
   readonly programStart: number;
   readonly programEnd: number;
@@ -28,10 +26,9 @@ export interface LineHeader extends Encoding {
 
 export interface LineSections {
   readonly line: Uint8Array;
-  /** Texts of `.debug_str` and `.debug_line_str`. */
+  /** Strings of `.debug_str` and `.debug_line_str`. */
   readonly stringAt: (offset: number) => string | undefined;
   readonly lineStringAt: (offset: number) => string | undefined;
-  /** For paths given by an index. */
   readonly textAtIndex: (index: number) => string | undefined;
 }
 
@@ -39,7 +36,7 @@ export interface LineSections {
 export function readLineHeader(sections: LineSections, offset: number, unitAddressSize: number): LineHeader {
   const cursor = new Cursor(sections.line, offset, ".debug_line");
   const { length, dwarf64 } = readInitialLength(cursor);
-  // What a truncated file still has of the program is read.
+  // The rest of a truncated program is still read.
   const programEnd = Math.min(cursor.position + length, sections.line.length);
   const offsetSize = dwarf64 ? 8 : 4;
   const version = cursor.u16();
@@ -94,7 +91,7 @@ function readOldTables(cursor: Cursor): { directories: string[]; files: LineFile
   return { directories, files };
 }
 
-/** What stands behind a file's name up to version 4: directory, time of change, size. */
+/** Fields after a file's name up to version 4: directory, time of change, size. */
 function readOldFile(cursor: Cursor, name: string): LineFile {
   const directory = cursor.uleb();
   cursor.uleb();
@@ -119,7 +116,7 @@ function readEntries(cursor: Cursor, sections: LineSections, encoding: Encoding)
   }));
   const count = cursor.uleb();
   const entries: LineFile[] = [];
-  // Entries without any bytes would let a small table claim endless ones.
+  // Entries of zero bytes would let a small table claim any number of files.
   if (formats.length === 0 && count > 0) return entries;
   for (let i = 0; i < count; i++) {
     const start = cursor.position;
@@ -150,10 +147,10 @@ function pathOf(form: number, value: number, sections: LineSections): string | u
 }
 
 /**
- * Runs a line program (DWARF 5, section 6.2.5) and adds its rows. Damage ends the program; the rows up to there stay.
+ * Runs a line program (DWARF 5, section 6.2.5) and adds its rows. Damage ends the program; the rows before it stay.
  *
- * @param sectionAt tells the section of an address that stands at an offset of the program
- * @throws FormatError never for what the header has checked; for operands that end too early
+ * @param sectionAt returns the section of an address stored at an offset of the program
+ * @throws FormatError if operands end too early; the header has been checked before
  */
 export function runLineProgram(
   line: Uint8Array,
@@ -163,7 +160,7 @@ export function runLineProgram(
 ): void {
   const { lineBase, opcodeBase, operandCounts, programStart, programEnd } = header;
   const { minimumInstructionLength: step, operationsPerInstruction: operations } = header;
-  // A range of zero is malformed; every line then stays what it is.
+  // A range of zero is malformed; every line then stays as it is.
   const lineRange = header.lineRange === 0 ? 256 : header.lineRange;
   const cursor = new Cursor(line, programStart, ".debug_line", programEnd);
   const constantAdvance = Math.trunc((255 - opcodeBase) / lineRange);
@@ -221,7 +218,7 @@ export function runLineProgram(
         } else if (extended === dw.DW_LNE_define_file) {
           header.files.push(readOldFile(cursor, readText(cursor)));
         } else if (extended === dw.DW_LNE_set_discriminator) discriminator = cursor.uleb();
-        // Whatever an unknown one holds, its length says where the next starts.
+        // The length of an unknown opcode gives the start of the next one.
         cursor.position = start;
         cursor.skip(length);
         break;

@@ -1,6 +1,6 @@
 import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
 
-/** What a line table says of one place. */
+/** File and position that a line table gives for an address. */
 export interface LinePlace {
   readonly file: number;
   readonly line: number;
@@ -8,15 +8,13 @@ export interface LinePlace {
   readonly discriminator: number;
 }
 
-/** The section of addresses that are the program's, and not those of one section of a relocatable object. */
+/** Section of addresses that belong to the program as a whole, not to one section of a relocatable object. */
 export const NO_SECTION = -1;
 
 interface Sequence {
-  /** Address of its first row. */
   readonly low: number;
-  /** Address behind its last instruction. */
   readonly high: number;
-  /** Its rows, the last one being its end. */
+  /** Indices of its rows; the last row is its end. */
   readonly first: number;
   readonly last: number;
   readonly section: number;
@@ -27,11 +25,11 @@ interface RowColumns {
   lines: Uint32Array;
   files: Uint32Array;
   columns: Uint16Array;
-  /** Most programs have none; those that do have them for few rows. */
+  /** Most programs have no discriminators; others have them for few rows. */
   discriminators: Uint32Array;
 }
 
-/** Where rows stand until all of a table are there: one place for all tables, as they are read one after the other. */
+/** Buffers for rows while a table is read. All tables share them, since they are read one after the other. */
 let growing: RowColumns = newColumns(0);
 
 function newColumns(size: number): RowColumns {
@@ -44,7 +42,7 @@ function newColumns(size: number): RowColumns {
   };
 }
 
-/** Columns of a line table's rows, in the order in which the program made them, and the sequences among them. */
+/** Columns of a line table's rows, in the program's order, and the sequences among them. */
 export class LineRows {
   #addresses: Float64Array | Uint32Array = new Uint32Array(0);
   #lines = new Uint32Array(0);
@@ -55,7 +53,6 @@ export class LineRows {
   #highestFile = 0;
   #hasDiscriminators = false;
   #count = 0;
-  /** Section of the addresses that are added. */
   section = NO_SECTION;
   #sequences: Sequence[] = [];
   #sequenceStart = -1;
@@ -64,7 +61,7 @@ export class LineRows {
     return this.#count;
   }
 
-  /** Only one table at a time can be added to, until its `finish`. */
+  /** Adds a row. Only one table at a time can be filled, until its `finish`. */
   add(address: number, file: number, line: number, column: number, discriminator: number): void {
     const at = this.#count;
     if (at === growing.lines.length) grow();
@@ -81,7 +78,6 @@ export class LineRows {
     this.#count++;
   }
 
-  /** Ends the sequence with the row that was added last. */
   endSequence(): void {
     const first = this.#sequenceStart;
     const last = this.#count - 1;
@@ -91,14 +87,13 @@ export class LineRows {
     if (low < high) this.#sequences.push({ low, high, first, last, section: this.section });
   }
 
-  /** To be called when all rows are there. */
   finish(): this {
     this.#keep(growing);
     this.#sequences.sort((a, b) => a.section - b.section || a.high - b.high || a.first - b.first);
     return this;
   }
 
-  /** The last row at or before an address, in the sequence around it. */
+  /** Last row at or before an address, in the sequence around it. */
   find(
     address: number,
     section: number,
@@ -146,7 +141,7 @@ export class LineRows {
     return low - 1;
   }
 
-  /** Columns of their own, as narrow as they can be. */
+  /** Copies the rows into columns of their own, as narrow as possible. */
   #keep({ addresses, lines, files, columns, discriminators }: RowColumns): void {
     const count = this.#count;
     this.#addresses =

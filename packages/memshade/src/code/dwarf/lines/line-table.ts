@@ -4,10 +4,9 @@ import type { Unit } from "../die.ts";
 import { type LineHeader, readLineHeader, runLineProgram } from "./line-header.ts";
 import { type LinePlace, LineRows, NO_SECTION } from "./line-rows.ts";
 
-/** How paths of files are put together. */
 export type PathStyle = "absolute" | "relative" | "basename";
 
-/** The line table of a unit: its files at once, its rows when an address is looked up. */
+/** Line table of a unit. Its files are read at once, its rows at the first lookup. */
 export class LineTable {
   readonly #unit: Unit;
   readonly #header: LineHeader;
@@ -20,12 +19,11 @@ export class LineTable {
     this.#header = header;
   }
 
-  /** Number of rows in memory. */
   get rowCount(): number {
     return this.#rows?.count ?? 0;
   }
 
-  /** The row of an address; in relocatable objects that of the section it lies in. */
+  /** Row of an address; in relocatable objects, of an address in `section`. */
   find(
     address: number,
     {
@@ -50,7 +48,6 @@ export class LineTable {
     return rows.finish();
   }
 
-  /** Path of a file; undefined for numbers that the table does not have. */
   path(file: number, style: PathStyle, compilationDirectory: string): string | undefined {
     const { version, files, directories } = this.#header;
     const entry = files[version >= 5 ? file : file - 1];
@@ -62,7 +59,7 @@ export class LineTable {
     if (version >= 5) {
       if (directory !== 0 || style !== "relative") folder = directories[directory] ?? "";
     } else folder = directories[directory - 1] ?? "";
-    // From version 5 on, directory 0 is the compilation directory itself.
+    // Directory 0 is the compilation directory itself from version 5 on.
     const startsInCompilation = style === "absolute" && (version < 5 || directory !== 0);
     const prefix = startsInCompilation && !isAbsolute(folder) ? compilationDirectory : "";
     return joinPaths([prefix, folder, name]);
@@ -71,12 +68,12 @@ export class LineTable {
 
 const LONGEST_INITIAL_LENGTH = 12;
 
-/** The line table of a unit; undefined if it has none, or a damaged header. */
+/** Line table of a unit; undefined if it has none, or a damaged header. */
 export function lineTableOf(unit: Unit): LineTable | undefined {
   const { file } = unit;
   const part = file.part(".debug_line");
   try {
-    // Split units have a table of files alone, at the start of their part of the section.
+    // Split units only have a table of files, at the start of their contribution.
     const offset = unit.isSplit ? (unit.contributions?.line ?? 0) : unit.attributes.lineOffset;
     if (part === undefined || offset === undefined) return undefined;
     const { bytes: line } = part;
@@ -99,7 +96,7 @@ export function lineTableOf(unit: Unit): LineTable | undefined {
   }
 }
 
-/** Absolute on any system: programs may have been compiled elsewhere. */
+/** True for paths that are absolute on any system, as programs may have been compiled elsewhere. */
 function isAbsolute(path: string): boolean {
   return path.startsWith("/") || path.startsWith("\\") || /^[A-Za-z]:[\\/]/.test(path);
 }

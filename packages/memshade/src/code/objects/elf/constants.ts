@@ -1,4 +1,6 @@
-/** Numbers of the ELF specification (System V ABI, gABI 4.1) and its GNU extensions, as far as they are used here. */
+/**
+ * Constants of the ELF specification (System V ABI, gABI 4.1) and its GNU extensions, as far as they are used here.
+ */
 
 export const ELF_MAGIC = 0x464c457f;
 
@@ -20,7 +22,7 @@ export const EM_RISCV = 243;
 
 export const PT_LOAD = 1;
 export const PT_NOTE = 4;
-/** e_phnum of a file with more program headers than 16 bits count; sh_info of section 0 has the number. */
+/** e_phnum of a file whose number of program headers exceeds 16 bits; sh_info of section 0 has the number. */
 export const PN_XNUM = 0xffff;
 
 export const SHT_SYMTAB = 2;
@@ -50,7 +52,7 @@ export const STB_WEAK = 2;
 
 export const NT_GNU_BUILD_ID = 3;
 
-/** Whether a flag below 2^32 is set in a number that may have up to 64 bits. */
+/** True if a flag below 2^32 is set in a number of up to 64 bits. */
 export function hasFlag(flags: number, flag: number): boolean {
   return ((flags % 2 ** 32) & flag) !== 0;
 }

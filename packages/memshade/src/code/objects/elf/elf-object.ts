@@ -40,10 +40,10 @@ import { readNotes } from "./notes.ts";
 import { canRelocate, type Relocated, relocate } from "./relocations.ts";
 import { type ElfSymbolSections, findElfSymbol, readElfSymbols, readString } from "./symbols.ts";
 
-/** For how many addresses the symbol is looked for; for more, a table is made. */
+/** Number of lookups that search the symbols; from the next one on, a table is used. */
 const FEW_LOOKUPS = 3;
 
-/** An ELF file. Headers are read when it is opened, everything else when asked for, sections once. */
+/** ELF file. Headers are read when it is opened, everything else on demand, each section once. */
 export class ElfObject implements ObjectFile {
   readonly kind = "elf";
   readonly architecture: Architecture;
@@ -90,7 +90,7 @@ export class ElfObject implements ObjectFile {
     }
   }
 
-  /** The compiler's files with split debug information are relocatable, but without relocations. */
+  /** Files with split debug information are relocatable, but have no relocations. */
   #needsUnknownRelocations(): boolean {
     const hasAny = this.#sectionHeaders.some(({ type }) => type === SHT_REL || type === SHT_RELA);
     return hasAny && !canRelocate(this.#header.machine);
@@ -134,11 +134,13 @@ export class ElfObject implements ObjectFile {
     return section && this.contentOf(section);
   }
 
-  /** The first section of that name with content; for `.debug_*` also the old compressed one. */
+  /** First section of that name with content; for `.debug_*` also the old compressed one. */
   #named(name: string): ObjectSection | undefined {
     const old = name.startsWith(".debug_") ? `.z${name.slice(1)}` : name;
     for (const wanted of [name, old]) {
-      const section = this.sections.find((one) => one.name === wanted && one.type !== SHT_NOBITS);
+      const section = this.sections.find(
+        (candidate) => candidate.name === wanted && candidate.type !== SHT_NOBITS,
+      );
       if (section !== undefined) return section;
     }
     return undefined;
@@ -277,7 +279,7 @@ export class ElfObject implements ObjectFile {
     const content = this.section(".gnu_debuglink");
     const name = content && readString(content, 0);
     if (!content || !name) return undefined;
-    // The CRC stands at the next multiple of four behind the closing NUL.
+    // The CRC is at the next multiple of four after the closing NUL.
     const at = Math.ceil((content.indexOf(0) + 1) / 4) * 4;
     return at + 4 > content.length ? undefined : { name, crc32: viewOf(content).getUint32(at, true) };
   }
@@ -298,7 +300,7 @@ function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** The tables of a relocatable object. Both lists are in the order of the section header table. */
+/** Tables of a relocatable object. Both lists are in the order of the section header table. */
 interface RelocatableTables {
   readonly sections: readonly ObjectSection[];
   readonly headers: readonly ElfSectionHeader[];
@@ -307,13 +309,12 @@ interface RelocatableTables {
 }
 
 /**
- * Sections of debug information of a relocatable object, with relocations applied. Sections of one name, as compilers
- * make them for types that several objects may have, are joined into one.
+ * Debug sections of a relocatable object, with relocations applied. Sections with the same name, which compilers
+ * create for types shared by several objects, are joined.
  */
 class RelocatedSections {
   readonly #tables: RelocatableTables;
   readonly #contentOf: (section: ObjectSection) => Uint8Array | undefined;
-  /** By index of a relocated section: that of the section with its relocations. */
   readonly #relocations = new Map<number, number>();
   readonly #joined = new Map<string, Relocated | undefined>();
   #bases: ReadonlyMap<number, number> | undefined;
@@ -375,7 +376,6 @@ class RelocatedSections {
     });
   }
 
-  /** Where a section starts in the one that all of its name were joined into. */
   #baseOf(index: number): number {
     this.#bases ??= this.#findBases();
     return this.#bases.get(index) ?? 0;
@@ -394,19 +394,16 @@ class RelocatedSections {
   }
 }
 
-/** What stands in front of compressed bytes. */
 interface CompressionHeader {
   readonly method: "zlib" | "zstd";
-  /** Bytes that come out. */
   readonly size: number;
-  /** Where the compressed bytes start in the section. */
   readonly start: number;
 }
 
-/** How many bytes one compressed byte can stand for: deflate by its format, zstd by its shortest block. */
+/** Largest number of bytes per compressed byte: for deflate by its format, for zstd by its shortest block. */
 const LARGEST_RATIO = { zlib: 1040, zstd: 2 ** 17 };
 
-/** The header of a section with `SHF_COMPRESSED` (`Elf32_Chdr`, `Elf64_Chdr`); undefined if it is none known. */
+/** Header of a section with `SHF_COMPRESSED` (`Elf32_Chdr`, `Elf64_Chdr`); undefined for an unknown method. */
 function readCompressionHeader(section: Uint8Array, is64: boolean): CompressionHeader | undefined {
   const start = is64 ? 24 : 12;
   if (section.length < start) return undefined;
@@ -417,7 +414,7 @@ function readCompressionHeader(section: Uint8Array, is64: boolean): CompressionH
   return { method, size: is64 ? getU64(view, 8) : view.getUint32(4, true), start };
 }
 
-/** The header of an old `.zdebug_*` section: "ZLIB" and the size as a big-endian 64-bit number. */
+/** Header of an old `.zdebug_*` section: "ZLIB" and the size as a big-endian 64-bit number. */
 function readOldCompressionHeader(section: Uint8Array): CompressionHeader | undefined {
   if (section.length < 12) return undefined;
   const view = viewOf(section);
@@ -428,7 +425,7 @@ function readOldCompressionHeader(section: Uint8Array): CompressionHeader | unde
 /**
  * Decompresses a section's content; undefined without a decompressor for its method.
  *
- * @throws FormatError if the bytes are damaged or claim a size that they cannot have
+ * @throws FormatError if the bytes are damaged or claim an impossible size
  */
 function decompressSection(
   section: Uint8Array,

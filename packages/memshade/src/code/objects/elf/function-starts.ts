@@ -2,12 +2,18 @@ import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
 import type { ObjectFile } from "../types.ts";
 
 const PT_GNU_EH_FRAME = 0x6474e550;
-/** Version, and encodings as all linkers write them: 4 bytes relative to where they stand, a count, a table relative to the header. */
+/**
+ * Version, and encodings as all linkers write them: 4 bytes relative to the field, a count, a table relative to the
+ * header.
+ */
 const USUAL = [1, 0x1b, 0x03, 0x3b];
 const TABLE_AT = 12;
 const ROW_BYTES = 8;
 
-/** Where functions begin, whether or not they have names: by the search table of `.eh_frame_hdr`. Addresses are the object's own. */
+/**
+ * Starts of functions, with or without names, from the search table of `.eh_frame_hdr`. Addresses are the object's
+ * own.
+ */
 export class FunctionStarts {
   readonly #view: DataView;
   readonly #address: number;
@@ -19,8 +25,7 @@ export class FunctionStarts {
     this.#count = count;
   }
 
-  /** Undefined for an object without such a table. */
-  static of(object: ObjectFile): FunctionStarts | undefined {
+  static fromObject(object: ObjectFile): FunctionStarts | undefined {
     const header = object.programHeaders.find(({ type }) => type === PT_GNU_EH_FRAME);
     if (header === undefined) return undefined;
     const bytes = object.bytesAt(header.address, header.fileSize);
@@ -30,7 +35,6 @@ export class FunctionStarts {
     return new FunctionStarts(view, header.address, Math.min(view.getUint32(8, true), room));
   }
 
-  /** The last start at or before an address; undefined: there is none. */
   startOf(address: number): number | undefined {
     const startAt = (index: number): number =>
       this.#address + this.#view.getInt32(TABLE_AT + ROW_BYTES * index, true);

@@ -17,17 +17,15 @@ import {
   SHN_XINDEX,
 } from "./constants.ts";
 
-/** Where the tables of an ELF file are, with the counts that overflow their 16 bits resolved. */
+/** Tables of an ELF file. Counts that overflow their 16 bits are resolved. */
 export interface ElfHeader {
   readonly is64: boolean;
   readonly architecture: Architecture;
-  /** `EM_*` */
   readonly machine: number;
   readonly type: ObjectFile["type"];
   readonly entry: number;
   readonly programHeaders: ElfTable;
   readonly sectionHeaders: ElfTable;
-  /** Index of the section with the names of sections. */
   readonly sectionNames: number;
 }
 
@@ -37,7 +35,6 @@ export interface ElfTable {
   readonly count: number;
 }
 
-/** A section header as it stands in the file. */
 export interface ElfSectionHeader {
   readonly nameOffset: number;
   readonly type: number;
@@ -66,7 +63,7 @@ export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** An unsigned 64-bit value as a number: exact up to 2^53, which no place of a file or of user memory exceeds. */
+/** Reads an unsigned 64-bit value as a number: exact up to 2^53, which covers file offsets and user memory. */
 export function getU64(view: DataView, offset: number): number {
   return view.getUint32(offset + 4, true) * 2 ** 32 + view.getUint32(offset, true);
 }
@@ -76,11 +73,6 @@ export function isElf(source: ByteSource): boolean {
   return start.length === 4 && viewOf(start).getUint32(0, true) === ELF_MAGIC;
 }
 
-/**
- * Reads the file header.
- *
- * @throws FormatError if the file is not little-endian ELF
- */
 export function readElfHeader(source: ByteSource): ElfHeader {
   const bytes = source.read(0, 64);
   if (!isElf(source)) throw new FormatError("bad-magic", 0, "ELF header", "the file is not an ELF object");
@@ -111,7 +103,7 @@ export function readElfHeader(source: ByteSource): ElfHeader {
   });
 }
 
-/** Counts above 16 bits stand in the otherwise unused section 0. */
+/** Reads counts above 16 bits from the otherwise unused section 0. */
 function withOverflowedCounts(source: ByteSource, header: ElfHeader): ElfHeader {
   const { programHeaders, sectionHeaders, sectionNames } = header;
   const sectionsOverflow = sectionHeaders.count === 0 && sectionHeaders.offset !== 0;
@@ -127,7 +119,6 @@ function withOverflowedCounts(source: ByteSource, header: ElfHeader): ElfHeader 
   };
 }
 
-/** The section headers that lie inside the file. */
 export function readSectionHeaders(
   source: ByteSource,
   { is64, sectionHeaders }: ElfHeader,
@@ -148,7 +139,6 @@ export function readSectionHeaders(
   });
 }
 
-/** The program headers that lie inside the file. */
 export function readProgramHeaders(source: ByteSource, { is64, programHeaders }: ElfHeader): ObjectSegment[] {
   return readTable(source, programHeaders, is64 ? 56 : 32, (view, at) => {
     const word = (at64: number, at32: number) =>
@@ -174,7 +164,7 @@ function readTable<T>(
   const wanted = Math.min(count, Math.floor((source.size - offset) / entrySize));
   const bytes = source.read(offset, wanted * entrySize);
   const view = viewOf(bytes);
-  // A source may know less than its size says, such as the first page of a file in a dump.
+  // A source may have fewer bytes than its size, such as the first page of a file in a dump.
   const present = Math.floor(bytes.length / entrySize);
   return Array.from({ length: present }, (_, index) => readEntry(view, index * entrySize));
 }

@@ -1,21 +1,19 @@
 import { viewOf } from "./header.ts";
 
-/** A note of a `PT_NOTE` segment or `SHT_NOTE` section. */
 export interface ElfNote {
   /** Owner without the closing NUL: `GNU`, `CORE`, `LINUX`, … */
   readonly owner: string;
   readonly type: number;
-  /** The descriptor: a view. */
   readonly content: Uint8Array;
-  /** Offset of the descriptor in the bytes that were given. */
+  /** Offset of the descriptor in the input. */
   readonly offset: number;
 }
 
 const HEADER_BYTES = 12;
 
 /**
- * The notes in a piece of the file, up to the first that does not fit. Name and descriptor are padded to four bytes,
- * in 64-bit files too (but for some notes about properties, which nobody here reads).
+ * Yields the notes in a piece of the file, up to the first that does not fit. Name and descriptor are padded to
+ * four bytes, in 64-bit files too. Property notes may be padded differently, but have no reader here.
  */
 export function* readNotes(bytes: Uint8Array): Generator<ElfNote> {
   const view = viewOf(bytes);

@@ -4,7 +4,7 @@ import { readString } from "./symbols.ts";
 
 const RELA_BYTES = 24;
 const SYMBOL_BYTES = 24;
-/** `call` and `jmp` to what lies so many bytes ahead. */
+/** Opcodes of `call` and `jmp` with a relative target. */
 const CALL = 0xe8;
 const JUMP = 0xe9;
 
@@ -14,17 +14,15 @@ const SLOT_RELOCATIONS: Readonly<Record<string, readonly number[]>> = {
   aarch64: [1025, 1026],
 };
 
-/** A stub of the procedure linkage table. */
 export interface PltStub {
-  /** Name of the function that it jumps to. */
   readonly target: string;
-  /** Where it begins (SVMA). */
+  /** Start of the stub (SVMA). */
   readonly address: number;
 }
 
 /**
- * The stubs through which an ELF object (x86-64, AArch64) calls functions of others. No symbols name them; their code says
- * from which slot they take the function's address, and a relocation which function the linker puts there.
+ * Stubs through which an ELF object (x86-64, AArch64) calls functions of other objects. Stubs have no symbols. The
+ * code of a stub gives the slot with the function's address, and a relocation of the slot names the function.
  */
 export class PltStubs {
   readonly #object: ObjectFile;
@@ -34,10 +32,12 @@ export class PltStubs {
     this.#object = object;
   }
 
-  /** The stub that an address (SVMA) lies in. */
   at(address: number): PltStub | undefined {
     const section = this.#object.sections.find(
-      (one) => one.name.startsWith(".plt") && address >= one.address && address - one.address < one.size,
+      (candidate) =>
+        candidate.name.startsWith(".plt") &&
+        address >= candidate.address &&
+        address - candidate.address < candidate.size,
     );
     if (section === undefined) return undefined;
     const found = this.#object.architecture === "x86_64" ? this.#x86(section, address) : this.#arm(address);
@@ -45,14 +45,14 @@ export class PltStubs {
     return target === undefined ? undefined : { target, address: found!.start };
   }
 
-  /** `jmp *slot(%rip)`, behind `endbr64` and `bnd` where there are such; else `mov slot(%rip), %r11`. */
+  /** Stub with `jmp *slot(%rip)`, possibly after `endbr64` and `bnd`, or with `mov slot(%rip), %r11`. */
   #x86(section: ObjectSection, address: number): { start: number; slot: number } | undefined {
-    // Stubs that are bound from the start are half as long, unless they begin with `endbr64`.
+    // Stubs bound at load time are half as long, unless they begin with `endbr64`.
     const first = this.#object.bytesAt(section.address, 1);
     const stubBytes = section.name === ".plt.got" && first[0] === 0xff ? 8 : 16;
     const start = address - ((address - section.address) % stubBytes);
     const code = this.#object.bytesAt(start, stubBytes);
-    // The stub of the table's head pushes before it jumps.
+    // The stub at the head of the table pushes before it jumps.
     if (code[0] === 0xff && code[1] === 0x35) return undefined;
     for (let at = 0; at + 6 <= code.length; at++) {
       if (code[at] !== 0xff || code[at + 1] !== 0x25) continue;
@@ -61,14 +61,14 @@ export class PltStubs {
     return this.#retpoline(start, JUMP) ?? this.#retpoline(start, CALL) ?? this.#retpoline(start - 16, CALL);
   }
 
-  /** `-z retpolineplt`: an entry that jumps, or one twice as long that calls. */
+  /** Stub of `-z retpolineplt`: an entry that jumps, or one twice as long that calls. */
   #retpoline(start: number, leaves: number): { start: number; slot: number } | undefined {
     const code = this.#object.bytesAt(start, 8);
     const isEntry = code[0] === 0x4c && code[1] === 0x8b && code[2] === 0x1d && code[7] === leaves;
     return isEntry ? { start, slot: start + 7 + viewOf(code).getInt32(3, true) } : undefined;
   }
 
-  /** `adrp x16, page; ldr x17, [x16, #offset]`, with a landing pad in front where branches need one. */
+  /** Stub with `adrp x16, page; ldr x17, [x16, #offset]`, possibly after a landing pad. */
   #arm(address: number): { start: number; slot: number } | undefined {
     const aligned = address - (address % 4);
     for (let start = aligned; start >= 0 && aligned - start <= 20; start -= 4) {
@@ -92,7 +92,6 @@ export class PltStubs {
     return this.#targets.get(slot);
   }
 
-  /** Names of the functions by the slots that the linker writes their addresses to. */
   #readTargets(): Map<number, string> {
     const targets = new Map<number, string>();
     const object = this.#object;

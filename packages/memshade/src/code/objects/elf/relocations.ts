@@ -1,32 +1,28 @@
 import { EM_386, EM_AARCH64, EM_ARM, EM_PPC64, EM_RISCV, EM_X86_64, SHN_LORESERVE } from "./constants.ts";
 import { getU64, viewOf } from "./header.ts";
 
-/** What the relocations of one section need: their entries, and the symbols that they name. */
 export interface RelocationInput {
   readonly entries: Uint8Array;
-  /** Whether the entries have addends of their own (`SHT_RELA`); else they stand in the section. */
+  /** True if the entries have addends (`SHT_RELA`); otherwise the addends are in the section. */
   readonly hasAddends: boolean;
   readonly symbols: Uint8Array;
   readonly is64: boolean;
   readonly machine: number;
-  /** What is added for a symbol of a section: 0 for all but those that several of one name were joined into. */
+  /** Offset added for a section's symbol: 0 unless the section was joined with others of its name. */
   readonly baseOf: (sectionIndex: number) => number;
 }
 
-/** A section with its relocations applied. */
 export interface Relocated {
   readonly content: Uint8Array;
-  /** By offset: the index of the section that the address written there lies in. */
+  /** Section index of each address in the content, by its offset. */
   readonly targets: ReadonlyMap<number, number>;
 }
 
-/** How a relocation is computed and written. */
 interface Rule {
   /** Width of the number; 0 for LEB128, which keeps its length. */
   readonly bytes: 0 | 1 | 2 | 4 | 8;
-  /** Where the value is an address, or its distance from the place; or what is added to what the place has. */
+  /** The value is an address, or its distance from the offset, or is added to or subtracted from the content. */
   readonly kind: "absolute" | "relative" | "add" | "subtract";
-  /** Bits of the number; those above them stay. */
   readonly bits?: number;
 }
 
@@ -35,7 +31,7 @@ const ABSOLUTE_8: Rule = { bytes: 8, kind: "absolute" };
 const RELATIVE_4: Rule = { bytes: 4, kind: "relative" };
 const RELATIVE_8: Rule = { bytes: 8, kind: "relative" };
 
-/** A difference of two places that a linker may move apart: a pair of relocations for one place. */
+/** Difference of two addresses that a linker may change: a pair of relocations at one offset. */
 const DIFFERENCES_OF_RISCV: readonly (readonly [number, Rule])[] = [
   ...([1, 2, 4, 8] as const).flatMap((bytes, index): (readonly [number, Rule])[] => [
     [33 + index, { bytes, kind: "add" }], // R_RISCV_ADD8 to ADD64
@@ -48,7 +44,7 @@ const DIFFERENCES_OF_RISCV: readonly (readonly [number, Rule])[] = [
   [61, { bytes: 0, kind: "subtract" }], // R_RISCV_SUB_ULEB128
 ];
 
-/** Those that occur in debug information, by machine and number in its psABI. */
+/** Relocations that occur in debug information, by machine and psABI number. */
 const RULES: ReadonlyMap<number, ReadonlyMap<number, Rule>> = new Map([
   [
     EM_X86_64,
@@ -110,14 +106,13 @@ const RULES: ReadonlyMap<number, ReadonlyMap<number, Rule>> = new Map([
   ],
 ]);
 
-/** Whether the relocations are known that object files for a machine have in their debug information. */
 export function canRelocate(machine: number): boolean {
   return RULES.has(machine);
 }
 
 /**
- * Applies the relocations of a section of a relocatable object, in which every section starts at address 0. Those of
- * unknown kinds, or with places or symbols that are not there, are passed over.
+ * Applies the relocations of a section of a relocatable object, in which every section starts at address 0.
+ * Relocations of unknown kinds, or with absent places or symbols, are skipped.
  */
 export function relocate(section: Uint8Array, input: RelocationInput): Relocated {
   const { entries, hasAddends, symbols, is64, machine, baseOf } = input;
@@ -171,7 +166,6 @@ function resultOf({ kind }: Rule, address: bigint, before: bigint, offset: numbe
   }
 }
 
-/** Bytes of the LEB128 number at an offset. */
 function lebBytes(content: Uint8Array, offset: number): number {
   let end = offset;
   while (end < content.length && (content[end] & 0x80) !== 0) end++;

@@ -28,7 +28,7 @@ export interface ElfSymbolSections {
   readonly strings: Uint8Array;
   readonly is64: boolean;
   readonly machine: number;
-  /** Decide which symbols name places of the program; empty if the file has no sections. */
+  /** Sections that decide which symbols belong to the loaded program; empty if the file has no sections. */
   readonly sections: readonly ElfSectionHeader[];
 }
 
@@ -37,7 +37,6 @@ const DOT = 0x2e;
 
 const NO_KIND = 255;
 
-/** Indices into `SYMBOL_KINDS` by ELF's type. */
 const KIND_OF_TYPE = new Uint8Array(16).fill(NO_KIND);
 KIND_OF_TYPE[STT_FUNC] = 0;
 KIND_OF_TYPE[STT_GNU_IFUNC] = 0;
@@ -45,8 +44,8 @@ KIND_OF_TYPE[STT_OBJECT] = 1;
 KIND_OF_TYPE[STT_NOTYPE] = 2;
 
 /**
- * What toolchains mark switches between code and data with, and what RISC-V's need for differences that a linker may change:
- * no names of anything.
+ * Mapping symbols between code and data, and RISC-V's labels for differences; neither names anything in the
+ * program.
  */
 const MARKS: ReadonlyMap<number, RegExp> = new Map([
   [EM_ARM, /^\$[adt](?:\..*)?$/],
@@ -54,7 +53,10 @@ const MARKS: ReadonlyMap<number, RegExp> = new Map([
   [EM_RISCV, /^\$(?:d(?:\..*)?|x.*)$|^\.L0 $/],
 ]);
 
-/** Is told of a symbol: its place, `traits` as `SymbolColumns` has them, and where its names start (0 for no file). */
+/**
+ * Receives a symbol: its address and size, `traits` as in `SymbolColumns`, and the offsets of its names (0 for no
+ * file).
+ */
 type VisitSymbol = (
   address: number,
   size: number,
@@ -64,8 +66,8 @@ type VisitSymbol = (
 ) => void;
 
 /**
- * Goes over the named functions, data and untyped symbols that are defined in a loaded section. These are the ones that
- * llvm-symbolizer considers.
+ * Visits named functions, data and untyped symbols that are defined in a loaded section. llvm-symbolizer considers
+ * the same symbols.
  */
 function visitElfSymbols(input: ElfSymbolSections, visit: VisitSymbol): void {
   const { symbols, strings, is64, machine, sections } = input;
@@ -76,7 +78,7 @@ function visitElfSymbols(input: ElfSymbolSections, visit: VisitSymbol): void {
   let fileNameOffset = 0;
   for (let at = 0; at + entrySize <= symbols.length; at += entrySize) {
     const info = symbols[at + (is64 ? 4 : 12)];
-    // Local symbols stand behind the one that names their file.
+    // Local symbols follow the symbol that names their file.
     if ((info & 15) === STT_FILE) fileNameOffset = view.getUint32(at, true);
     const kind = KIND_OF_TYPE[info & 15];
     const sectionIndex = view.getUint16(at + (is64 ? 6 : 14), true);
@@ -98,7 +100,6 @@ function visitElfSymbols(input: ElfSymbolSections, visit: VisitSymbol): void {
   }
 }
 
-/** Reads `.symtab` or `.dynsym`. */
 export function readElfSymbols(input: ElfSymbolSections): SymbolTable {
   const { symbols, strings, is64 } = input;
   const count = Math.floor(symbols.length / (is64 ? 24 : 16));
@@ -107,26 +108,26 @@ export function readElfSymbols(input: ElfSymbolSections): SymbolTable {
   const traits = new Uint8Array(count);
   const nameOffsets = new Uint32Array(count);
   const fileNameOffsets = new Uint32Array(count);
-  let kept = 0;
+  let filled = 0;
   visitElfSymbols(input, (address, size, trait, nameOffset, fileNameOffset) => {
-    addresses[kept] = address;
-    sizes[kept] = size;
-    traits[kept] = trait;
-    nameOffsets[kept] = nameOffset;
-    fileNameOffsets[kept] = fileNameOffset;
-    kept++;
+    addresses[filled] = address;
+    sizes[filled] = size;
+    traits[filled] = trait;
+    nameOffsets[filled] = nameOffset;
+    fileNameOffsets[filled] = fileNameOffset;
+    filled++;
   });
   const columns: SymbolColumns = {
-    addresses: addresses.subarray(0, kept),
-    sizes: sizes.subarray(0, kept),
-    traits: traits.subarray(0, kept),
+    addresses: addresses.subarray(0, filled),
+    sizes: sizes.subarray(0, filled),
+    traits: traits.subarray(0, filled),
     nameOf: (row) => readString(strings, nameOffsets[row]),
     fileOf: (row) => (fileNameOffsets[row] === 0 ? undefined : readString(strings, fileNameOffsets[row])),
   };
   return new SymbolTable(columns);
 }
 
-/** What the table would find at an address, without making it. */
+/** Finds the symbol that the table would find at an address, without building the table. */
 export function findElfSymbol(input: ElfSymbolSections, wanted: number): ObjectSymbol | undefined {
   let found = -1;
   let foundSize = 0;
@@ -152,9 +153,9 @@ export function findElfSymbol(input: ElfSymbolSections, wanted: number): ObjectS
   };
 }
 
-/** By section index, 1 where symbols name places of the loaded program. */
 function namedSections(sections: readonly ElfSectionHeader[]): Uint8Array {
-  // Special indices and those above the table pass: files with very many sections keep some in a table of their own.
+  // Special indices and those above the table pass, since files with very many sections keep some indices in a
+  // separate table.
   const isNamed = new Uint8Array(2 ** 16).fill(1);
   isNamed[SHN_ABS] = 0;
   sections.forEach(({ flags }, index) => {
@@ -164,14 +165,13 @@ function namedSections(sections: readonly ElfSectionHeader[]): Uint8Array {
   return isNamed;
 }
 
-/** Index into `SYMBOL_BINDINGS`. */
 function bindingOf(binding: number): number {
   return binding === STB_LOCAL ? 0 : binding === STB_WEAK ? 2 : 1;
 }
 
 const lenientUtf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** The NUL-terminated string at an offset of a string table; empty outside of it. */
+/** Returns the NUL-terminated string at an offset of a string table; empty if the offset is outside. */
 export function readString(strings: Uint8Array, offset: number): string {
   if (offset >= strings.length) return "";
   const end = strings.indexOf(0, offset);

@@ -2,7 +2,7 @@ import { FormatError } from "../../../ground/bytes/errors.ts";
 import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
 import { decodeModule, functionName, printInstruction, readNames } from "../../wasm/index.ts";
 
-/** An instruction; `address` counts from the start of the code section, as addresses of symbols do. */
+/** Instruction; `address` counts from the start of the code section, as addresses of symbols do. */
 export interface CodeInstruction {
   readonly address: number;
   readonly text: string;
@@ -11,9 +11,10 @@ export interface CodeInstruction {
 /**
  * Reads the instructions of a module's functions.
  *
- * @param nameOf makes a name for people out of the linker's
- * @returns the instructions of the function around an address, in order; none where no function is, or it is damaged
- * @throws FormatError for what is no module
+ * @param nameOf makes the linker's name readable
+ * @returns a function that returns the instructions of the function around an address, in order; empty if no
+ * function is there or the function is damaged
+ * @throws FormatError if the bytes are no module
  */
 export function instructionReader(
   bytes: Uint8Array,

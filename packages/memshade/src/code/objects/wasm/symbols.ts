@@ -16,11 +16,11 @@ const EXTERNAL_TAG = 4;
 const utf8 = new TextDecoder();
 
 /**
- * The functions of the code section that have a name: exported ones, under the name of their export, are global, others
- * local. Their address is that of their entry, of its length, as in
- * llvm-symbolizer; the low address of DWARF is the one behind the length.
+ * Symbols of the code section's functions that have a name. Exported functions are global, under their export name;
+ * others are local. As in llvm-symbolizer, the address is that of the entry's size field; DWARF's low address
+ * follows the size field.
  *
- * No function is decoded: of modules of fifty megabytes this reads a few.
+ * No function is decoded, so only a small part of a large module is read.
  */
 export function readWasmSymbols(
   sectionOf: (id: number) => Uint8Array | undefined,
@@ -75,7 +75,6 @@ export function readWasmSymbols(
   });
 }
 
-/** An entry of the code section: its number, and where in the section it is. */
 export interface FunctionBody {
   readonly index: number;
   readonly address: number;
@@ -83,10 +82,10 @@ export interface FunctionBody {
 }
 
 /**
- * What the table that `readWasmSymbols` makes has for a function, without making it.
+ * Finds the symbol that the table of `readWasmSymbols` has for a function, without building the table.
  *
- * @param nameSection undefined where only exported functions are looked for
- * @throws FormatError where it meets damage: the table knows what can be known then
+ * @param nameSection undefined if only exported functions are searched
+ * @throws FormatError if the module is damaged; the table then has the symbols that can be read
  */
 export function findWasmSymbol(
   { index: defined, ...place }: FunctionBody,
@@ -109,12 +108,11 @@ export function findWasmSymbol(
   return name === undefined ? undefined : { ...place, name, kind: "function", binding: "local" };
 }
 
-/** Where the names of functions stand in a section, by the functions' indices. */
 class NamePlaces {
   #starts = new Uint32Array(256);
   #sizes = new Uint32Array(256);
 
-  /** A place is never at the start of a section. */
+  /** A name is never at offset 0 of a section. */
   has(index: number): boolean {
     return index < this.#starts.length && this.#starts[index] !== 0;
   }
@@ -136,7 +134,7 @@ class NamePlaces {
   }
 }
 
-/** Engines take fewer; a damaged index must not ask for gigabytes. */
+/** Engines accept fewer functions; the limit keeps a damaged index from allocating gigabytes. */
 const MOST_FUNCTIONS = 1 << 22;
 
 function enlarged(column: Uint32Array, index: number): Uint32Array<ArrayBuffer> {
@@ -147,7 +145,7 @@ function enlarged(column: Uint32Array, index: number): Uint32Array<ArrayBuffer> 
 
 function countImportedFunctions(reader: ByteReader): number {
   let functions = 0;
-  for (let left = reader.u32Leb(); left > 0; left--) {
+  for (let remaining = reader.u32Leb(); remaining > 0; remaining--) {
     reader.skip(reader.u32Leb());
     reader.skip(reader.u32Leb());
     switch (reader.u8()) {
@@ -177,7 +175,7 @@ function countImportedFunctions(reader: ByteReader): number {
   return functions;
 }
 
-/** `(ref …)` and `(ref null …)` have the heap type behind them. */
+/** `(ref …)` and `(ref null …)` are followed by the heap type. */
 function skipValueType(reader: ByteReader): void {
   const type = reader.u8();
   if (type === 0x63 || type === 0x64) reader.s33Leb();
@@ -193,11 +191,10 @@ function skipLimits(reader: ByteReader): void {
   if (flags & LIMITS_PAGE_SIZE) reader.u32Leb();
 }
 
-/** Is told the index of a function, and where its name starts and how long it is. */
 type VisitName = (index: number, start: number, size: number) => void;
 
 function visitExportedFunctions(reader: ByteReader, visit: VisitName): void {
-  for (let left = reader.u32Leb(); left > 0; left--) {
+  for (let remaining = reader.u32Leb(); remaining > 0; remaining--) {
     const size = reader.u32Leb();
     const start = reader.skip(size, "name");
     const kind = reader.u8();
@@ -209,14 +206,14 @@ function visitExportedFunctions(reader: ByteReader, visit: VisitName): void {
 function visitFunctionNames(reader: ByteReader, visit: VisitName): void {
   const subsection = functionNamesOf(reader);
   if (subsection === undefined) return;
-  for (let left = subsection.u32Leb(); left > 0; left--) {
+  for (let remaining = subsection.u32Leb(); remaining > 0; remaining--) {
     const index = subsection.u32Leb();
     const length = subsection.u32Leb();
     visit(index, subsection.skip(length, "name"), length);
   }
 }
 
-/** The last name of a function: as `visitFunctionNames`, without a call for each of thousands of names. */
+/** Finds the last name of a function like `visitFunctionNames`, but without a call for each of thousands of names. */
 function placeOfFunctionName(
   reader: ByteReader,
   wanted: number,
@@ -225,7 +222,7 @@ function placeOfFunctionName(
   if (subsection === undefined) return undefined;
   const { bytes } = subsection;
   let found: { start: number; end: number } | undefined;
-  for (let left = subsection.u32Leb(); left > 0; left--) {
+  for (let remaining = subsection.u32Leb(); remaining > 0; remaining--) {
     let at = subsection.position;
     let index = bytes[at++];
     if (index >= 0x80) {
@@ -248,7 +245,7 @@ function placeOfFunctionName(
   return found;
 }
 
-/** In place of an index of four bytes or more. */
+/** Placeholder for an index of four bytes or more. */
 const UNUSUAL = -1;
 
 function functionNamesOf(reader: ByteReader): ByteReader | undefined {

@@ -12,12 +12,11 @@ import { type FunctionBody, findWasmSymbol, readWasmSymbols } from "./symbols.ts
 /** Bytes of the code section that are in memory at a time. */
 const WINDOW_BYTES = 1 << 16;
 const LONGEST_LEB = 5;
-/** Length and content. */
+/** Shortest entry: its length and its content. */
 const SHORTEST_ENTRY = 2;
 
-/** Where the entries of a code section are, by their offsets in it. */
 class FunctionBodies {
-  /** Of the first entry, and behind each. */
+  /** Start of the first entry, and the end of each. */
   readonly #first: number;
   readonly #ends: Uint32Array;
   readonly #damage: FormatError | undefined;
@@ -28,8 +27,12 @@ class FunctionBodies {
     this.#damage = damage;
   }
 
-  /** The entry around an offset. @throws FormatError where those before it could not be read */
-  around(offset: number): FunctionBody | undefined {
+  /**
+   * Entry around an offset.
+   *
+   * @throws FormatError if the entries before it could not be read
+   */
+  bodyAround(offset: number): FunctionBody | undefined {
     const ends = this.#ends;
     const index = partitionPoint(0, ends.length, (before) => ends[before] <= offset);
     if (index === ends.length && this.#damage !== undefined) throw this.#damage;
@@ -38,7 +41,11 @@ class FunctionBodies {
     return { index, address, size: ends[index] - address };
   }
 
-  /** All entries. @throws FormatError after those that could be read, if there should be more */
+  /**
+   * Visits all entries.
+   *
+   * @throws FormatError after the readable entries, if others should follow
+   */
   visit(visit: (index: number, start: number, size: number) => void): void {
     let start = this.#first;
     for (let index = 0; index < this.#ends.length; index++) {
@@ -53,7 +60,7 @@ class FunctionBodies {
 /**
  * Reads the lengths of a code section's entries, and little more of it.
  *
- * @param last the offset that is asked for, if what is behind its entry does not matter
+ * @param last offset of interest; entries after the one around it are not read
  */
 function readFunctionBodies(
   source: ByteSource,
@@ -82,9 +89,8 @@ function readFunctionBodies(
   }
 }
 
-/** LEB128 numbers of the code section, read through a window that moves forward. */
+/** Reader of LEB128 numbers in the code section, with a window that moves forward. */
 class Lengths {
-  /** Behind what was read last. */
   position = 0;
   readonly #source: ByteSource;
   readonly #code: ObjectSection;
@@ -112,7 +118,6 @@ class Lengths {
       return byte;
     }
     const second = bytes[inWindow + 1];
-    // As most are.
     if (second < 0x80) {
       this.position = at + 2;
       return (byte & 0x7f) | (second << 7);
@@ -140,8 +145,8 @@ export function isWasm(source: ByteSource): boolean {
 }
 
 /**
- * A wasm module. Sections are found when it is opened; what is inside of them matters only when asked for, so that
- * modules of which a tool left nothing but the custom sections can be read too.
+ * Wasm module. Its sections are found when it is opened, and their content is read on demand. A module of which a
+ * tool kept only the custom sections can therefore be read too.
  */
 export class WasmObject implements ObjectFile {
   readonly kind = "wasm";
@@ -161,12 +166,11 @@ export class WasmObject implements ObjectFile {
   readonly #contents = new Map<number, Uint8Array>();
   readonly #pieces = new Map<number, PiecewiseBytes>();
   #symbols: SymbolTable | undefined;
-  /** Exported functions alone, where nobody asked for others. */
+  /** Exported functions, as long as no others were requested. */
   #globalSymbols: SymbolTable | undefined;
   #bodies: FunctionBodies | undefined;
   #lookups = 0;
 
-  /** @throws FormatError if it is not a core module of version 1 */
   constructor(source: ByteSource) {
     this.#source = source;
     this.size = source.size;
@@ -261,13 +265,16 @@ export class WasmObject implements ObjectFile {
     );
   }
 
-  /** The entry of the code section around an offset in it. The first time others are not looked for: many ask only once. */
+  /**
+   * Entry of the code section around an offset. The first lookup reads no further entries, since many callers look
+   * up only one.
+   */
   #bodyAround(address: number): FunctionBody | undefined {
     const code = this.#code;
     if (code === undefined) return undefined;
     const bodies =
       this.#lookups === 1 ? readFunctionBodies(this.#source, code, address) : this.#allBodies(code);
-    return bodies.around(address);
+    return bodies.bodyAround(address);
   }
 
   #allBodies(code: ObjectSection): FunctionBodies {
@@ -307,7 +314,6 @@ export class WasmObject implements ObjectFile {
     return this.sections.find(({ type }) => type === SectionId.Code);
   }
 
-  /** Content of a custom section that is nothing but a byte string with its length. */
   #prefixed(name: string): Uint8Array | undefined {
     const content = this.section(name);
     if (content === undefined) return undefined;
@@ -338,13 +344,12 @@ function checkHeader(bytes: Uint8Array): void {
   }
 }
 
-/** For how many addresses the symbol is looked for; for more, a table is made. */
+/** Number of lookups that search the symbols; from the next one on, a table is built. */
 const FEW_LOOKUPS = 20;
 
-/** Bytes in front of a section's content, with the name of most custom sections. */
+/** Bytes read at a section's start: its header and the name of most custom sections. */
 const LOOK_BYTES = 128;
 
-/** The section that starts at an offset of the file, of which little more than the header is read. */
 function readSection(source: ByteSource, at: number): { section: ObjectSection; end: number } {
   const reader = new ByteReader(source.read(at, LOOK_BYTES));
   const type = reader.u8("section");

@@ -1,6 +1,5 @@
-// Reads FDEs as nearly all are: of CIEs that are known, in the 32-bit format, with the instructions that compilers use
-// most. What is rare, or wrong, ends the run in front of the FDE that it is in: nothing is reported from here, and
-// nothing is guessed.
+// Fast path for common FDEs: of known CIEs, in the 32-bit format, with the instructions that compilers use most. A
+// rare or malformed FDE ends the run before it. Nothing is reported from here, and nothing is guessed.
 import {
   CIES,
   CIE_SLOTS,
@@ -20,26 +19,24 @@ import {
 import { addRows, beginFde } from "./table";
 
 const LAST_LOCATION: u32 = 0x7fff_ffff;
-/** Larger steps of a location could pass 2^32, as code alignments are at most 255 here. */
+/** A larger step could move a location past 2^32, as code alignments are at most 255 here. */
 const LARGEST_STEP: u32 = 1 << 23;
 
-/** The rule set that an instruction makes of another, in FDEs of the CIE in a slot. */
+/** Returns the rule set that an instruction makes of another, in FDEs of the CIE in a slot. */
 @external("host", "nextSet")
 declare function nextSet(slot: u32, set: u32, code: u32): u32;
 
-/** Whether the section is `.debug_frame`, with absolute addresses of 64 bits; else `.eh_frame` with relative ones of 32. */
+/** True for `.debug_frame`, with absolute addresses of 64 bits; false for `.eh_frame` with relative ones of 32. */
 let isDebugFrame: bool = false;
-/** What is added to the address of code (relative to its place in the section, in `.eh_frame`) to get its start. */
+/** Value added to an FDE's code address (in `.eh_frame`: relative to its place in the section) to get the start. */
 let origin: i64 = 0;
-/** Code begins and ends here, minus 2^31. */
+/** Range of the code, minus 2^31. */
 let codeStart: i64 = 0;
 let codeEnd: i64 = 0;
-/** Offset in the section of the window's first byte. */
 let windowOffset: u32 = 0;
-/** Whether rows go straight into the table; else they are left in a batch. */
+/** True if rows are written directly to the table; otherwise they stay in a batch. */
 let intoTable: bool = false;
 
-/** FDEs that the last run read. */
 export let fdeCount: u32 = 0;
 
 export function setSection(debugFrame: bool, base: f64, start: f64, end: f64, table: bool): void {
@@ -54,15 +51,14 @@ export function setWindow(offset: u32): void {
   windowOffset = offset;
 }
 
-/** Places of the table of transitions that a key may stand at, one behind the other. */
+/** Number of successive slots of the transition table in which a key may be. */
 const PROBES: u32 = 16;
 
-/** A transition that is not at its first place, from the table or computed and kept. */
 function otherTransition(transitions: u32, entry: u32, slot: u32, set: u32, code: u32): u32 {
   if (set >= KEYED_SETS) return nextSet(slot, set, code);
   const key = (set << 16) | code;
   for (let probe: u32 = 0; probe < PROBES; probe++) {
-    // No key is 0: that would be DW_CFA_nop.
+    // A key is never 0, since that would be DW_CFA_nop.
     const found = load<u32>(transitions + entry);
     if (found === key) return load<u32>(transitions + entry, 4);
     if (found === 0) break;
@@ -75,7 +71,7 @@ function otherTransition(transitions: u32, entry: u32, slot: u32, set: u32, code
 }
 
 /**
- * Reads FDEs from a position in the window up to `end`, one behind the other.
+ * Reads consecutive FDEs from a position in the window up to `end`.
  *
  * @returns position of the first entry that was not read
  */
@@ -122,10 +118,10 @@ export function readFdes(from: u32, end: u32): u32 {
     }
     if (at > next || size <= 0 || start < codeStart || start >= codeEnd) break;
 
-    // A damaged size must not make tables of gigabytes of code that is not there.
+    // The limit keeps a damaged size from making gigabytes of tables for code that does not exist.
     size = min(size, codeEnd - start);
     const firstRow = row;
-    // Padding takes no time: behind the last byte that is not 0 there can be operands, but no instructions.
+    // Padding is skipped: after the last byte that is not 0, operands may follow, but no instructions.
     let last = next;
     while (last > at && load<u8>(last, WINDOW - 1) === 0) last--;
     let set = initialSet;

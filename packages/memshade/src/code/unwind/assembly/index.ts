@@ -1,4 +1,4 @@
-// The inner loops of reading call frame information, and of making tables of it.
+// Inner loops for reading call frame information, and for building tables of it.
 import {
   allocate,
   BLOCK_BITS,
@@ -29,18 +29,18 @@ export { addRows, beginFde, beginTable, endTable, resolveOverlaps } from "./tabl
 export { entries, entryCount, markCount, marks, rowCount, segmentCount, segments } from "./table";
 export { fdeCount, readFdes, setSection, setWindow } from "./fast-fdes";
 
-// The index of a table by blocks of code: where the entries of each stand, and what holds in front of the first of them.
+// Index of a table by blocks of code: the entries of each block, and the rule set in force before the first of
+// them.
 
-/** Per block: its first entry; how many begin in it (u16); the rule set that holds at its start. */
+/** Columns per block: first entry, number of entries that begin in the block (u16), rule set at its start. */
 export let firsts: u32 = 0;
 export let counts: u32 = 0;
 export let before: u32 = 0;
-/** First block that is not filled yet. */
 let nextBlock: u32 = 0;
-/** What holds at the end of the last entry that was indexed. */
+/** Rule set in force after the last indexed entry. */
 let set: u32 = 0;
 
-/** Number of the block of code at offset 0, among those from -2^31 on. */
+/** Number of the block at code offset 0, counted from offset -2^31 on. */
 const MIDDLE_BLOCK: i32 = 1 << (31 - BLOCK_BITS);
 
 export function beginIndex(blockCount: u32): void {
@@ -52,25 +52,23 @@ export function beginIndex(blockCount: u32): void {
   set = 0;
 }
 
-/** Blocks without entries, up to one. */
 export function skipBlocks(upTo: u32): void {
   for (; nextBlock < upTo; nextBlock++) store<u32>(before + (nextBlock << 2), set);
 }
 
-/** Two runs meet inside of a block: their entries are put together at the end. */
+/** Joins the entries of two runs that meet inside of a block, at the end of the entries. */
 function joinBlock(block: u32, first: u32, last: u32): void {
-  const known = <u32>load<u16>(counts + (block << 1));
-  reserve(known + last - first);
+  const presentCount = <u32>load<u16>(counts + (block << 1));
+  reserve(presentCount + last - first);
   const start = load<u32>(firsts + (block << 2));
-  if (start + known !== entryCount) {
+  if (start + presentCount !== entryCount) {
     store<u32>(firsts + (block << 2), entryCount);
-    copyEntries(start, known);
+    copyEntries(start, presentCount);
   }
   copyEntries(first, last - first);
-  store<u16>(counts + (block << 1), <u16>(known + last - first));
+  store<u16>(counts + (block << 1), <u16>(presentCount + last - first));
 }
 
-/** Last mark at or in front of an entry. */
 export function markOf(entry: u32): u32 {
   let low: u32 = 0;
   let high = markCount;
@@ -82,7 +80,7 @@ export function markOf(entry: u32): u32 {
   return low - 1;
 }
 
-/** Adds the blocks of the entries `[first, last)`, which lie behind those that were added before. */
+/** Indexes the entries `[first, last)`, which follow those indexed before. */
 export function indexEntries(first: u32, last: u32): void {
   if (first === last) return;
   for (let mark = markOf(first); mark < markCount; mark++) {

@@ -1,26 +1,26 @@
-// The memory, whose first part has fixed places:
+// Layout of the memory, whose first part has fixed addresses:
 //
 //   REMEMBERED   u32 per nested DW_CFA_remember_state: the rule set
 //   CIES         by (offset >> 2) % CIE_SLOTS: {u32 offset + 1, or 0; u32 code alignment; u32 rule set that FDEs
 //                begin with; u32 address of its transitions}
 //   FDE_*        per FDE of a batch: i32 start of its code; u32 bytes of its code; u32 index of its first row
-//   ROW_*        i32 per row: bytes behind the start of the code; rule set
+//   ROW_*        i32 per row: bytes from the start of the code; rule set
 //   WINDOW       bytes of the section
-//   REDUCED      u32 per rule set: what a table keeps of it, plus 1; 0 where that was not asked yet
+//   REDUCED      u32 per rule set: index of its reduced set, plus 1; 0 if unknown so far
 //   TRANSITIONS  tables of {u32 key, u32 rule set}; a key is a set << 16 | the code of an instruction
-//   REGIONS      what a table consists of, see table.ts
+//   REGIONS      arrays of a table, see table.ts
 //
 // Offsets of code count from the base of the object, minus 2^31, so that all of them are signed integers of 32 bits.
 
 export const WINDOW_BYTES: u32 = 1 << 16;
 export const CIE_SLOTS: u32 = 256;
 export const MOST_FDES: u32 = 4096;
-/** Rows have a byte of instructions each, but for the first of an FDE. */
+/** Every row except the first of an FDE takes at least one byte of instructions. */
 export const MOST_ROWS: u32 = WINDOW_BYTES;
 export const MOST_REMEMBERED: u32 = 64;
 export const TRANSITION_BITS: u32 = 15;
 export const TRANSITION_TABLES: u32 = 8;
-/** Sets from here on are not looked up in `TRANSITIONS` and `REDUCED`. */
+/** Sets from this index on are not kept in `TRANSITIONS` and `REDUCED`. */
 export const KEYED_SETS: u32 = 1 << 16;
 
 export const REMEMBERED: u32 = 1024;

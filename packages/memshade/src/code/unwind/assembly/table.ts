@@ -1,5 +1,5 @@
-// A table while it is made: entries are written in the order in which FDEs are read, and in the end put in order
-// (compact-table.ts). Four arrays, which move to the end of the memory when they are full:
+// Table under construction. Entries are written in the order in which FDEs are read, and sorted at the end
+// (compact-table.ts). It has four arrays, which move to the end of the memory when they are full:
 //
 //   entries   u32: rule set << 12 | low bits of the offset at which it begins to hold
 //   marks     {i32 block, u32 entry}: entries from this one on begin in that block of 4 KiB
@@ -15,7 +15,7 @@ export const MARK_BYTES: u32 = 8;
 const SEGMENT_BYTES: u32 = 12;
 const FDE_BYTES: u32 = 12;
 
-/** What a table keeps of a rule set. */
+/** Returns the part of a rule set that the table keeps. */
 @external("host", "reduced")
 declare function reduced(set: u32): u32;
 
@@ -31,11 +31,10 @@ let segmentCapacity: u32 = 0;
 let fdes: u32 = 0;
 let fdeCount: u32 = 0;
 let fdeCapacity: u32 = 0;
-/** Rows of all FDEs. */
 export let rowCount: u32 = 0;
 
 let top: u32 = REGIONS;
-/** Gaps between functions shorter than this are taken for padding: they keep the rule in front of them. */
+/** Shorter gaps between functions count as padding: the rule before them stays in force. */
 let minGap: u32 = 0;
 let lastBlock: i32 = NO_BLOCK;
 let lastSet: u32 = 0;
@@ -59,7 +58,6 @@ function moved(from: u32, bytes: u32, newBytes: u32): u32 {
   return to;
 }
 
-/** Makes room for the table of about so many rows and FDEs. */
 export function beginTable(rows: u32, expectedFdes: u32, shortestGap: u32): void {
   minGap = shortestGap;
   entryCapacity = rows + 16;
@@ -73,7 +71,6 @@ export function beginTable(rows: u32, expectedFdes: u32, shortestGap: u32): void
   fdes = allocate(fdeCapacity * FDE_BYTES);
 }
 
-/** Makes room for what one FDE can need. */
 export function reserve(rows: u32): void {
   if (entryCount + rows + 2 > entryCapacity) {
     entryCapacity = entryCapacity + (entryCapacity >>> 1) + rows + 2;
@@ -93,7 +90,7 @@ export function reserve(rows: u32): void {
   }
 }
 
-/** Copies entries to the end. There must be room. */
+/** Appends copies of entries. There must be room. */
 export function copyEntries(first: u32, count: u32): void {
   memory.copy(entries + (entryCount << 2), entries + (first << 2), count << 2);
   entryCount += count;
@@ -113,7 +110,6 @@ function add(offset: i32, set: u32): void {
   lastSet = set;
 }
 
-/** Ends the last segment. */
 export function endTable(): void {
   if (segmentCount === 0) return;
   if (lastSet !== 0) add(lastEnd, 0);
@@ -131,10 +127,9 @@ function beginSegment(start: i32): void {
   lastSet = 0;
 }
 
-/** Begins a stretch of code that one FDE describes. */
 function beginStretch(start: i32, end: i32, rows: u32): void {
   reserve(rows);
-  // Behind the last FDE, unless others may lie between: an earlier one reaches further.
+  // The FDE continues the segment if it starts after the last one, and no earlier FDE reaches further.
   const isInOrder =
     start >= lastEnd && segmentCount > 0 && (lastEnd === highestEnd || <u32>(start - lastEnd) < minGap);
   if (!isInOrder) beginSegment(start);
@@ -143,7 +138,6 @@ function beginStretch(start: i32, end: i32, rows: u32): void {
   if (end > highestEnd) highestEnd = end;
 }
 
-/** Begins an FDE with that many rows. */
 export function beginFde(start: i32, end: i32, rows: u32): void {
   beginStretch(start, end, rows);
   const fde = fdes + fdeCount * FDE_BYTES;
@@ -153,7 +147,7 @@ export function beginFde(start: i32, end: i32, rows: u32): void {
   fdeCount++;
 }
 
-/** Adds the rows `[first, last)` of `ROW_*` to the FDE that was begun last. */
+/** Adds the rows `[first, last)` of `ROW_*` to the current FDE. */
 export function addRows(start: i32, end: i32, first: u32, last: u32): void {
   const codeBytes = <u32>(end - start);
   let row = first;
@@ -176,9 +170,7 @@ export function addRows(start: i32, end: i32, first: u32, last: u32): void {
   rowCount += row - first;
 }
 
-// Where FDEs overlap: their entries in another order.
-
-/** What is known of the FDEs while they are put in order: the next entry of each, the mark behind it, and the set in front. */
+/** Cursors of the FDEs while they are sorted: the next entry of each, the mark after it, and the set before it. */
 let cursors: u32 = 0;
 let cursorMarks: u32 = 0;
 let cursorSets: u32 = 0;
@@ -186,12 +178,12 @@ let oldEntries: u32 = 0;
 let oldEntryCount: u32 = 0;
 let oldMarks: u32 = 0;
 let oldMarkCount: u32 = 0;
-/** FDEs that began and may go on when those inside of them end, the innermost last. */
+/** FDEs that began and may continue after the FDEs inside of them, the innermost last. */
 let open: u32 = 0;
 let openCount: u32 = 0;
 let position: i32 = i32.MIN_VALUE;
 
-/** FDE numbers by ascending start; those with equal starts in the order in which they were read. */
+/** FDE numbers by ascending start; FDEs with equal starts keep the order in which they were read. */
 function sortedFdes(): u32 {
   let from = allocate(fdeCount << 2);
   let to = allocate(fdeCount << 2);
@@ -238,13 +230,11 @@ function fdeEnd(fde: u32): i32 {
   return load<i32>(fdes + fde * FDE_BYTES, 4);
 }
 
-/** Entry behind the last one of an FDE. */
 @inline
 function lastEntry(fde: u32): u32 {
   return fde + 1 < fdeCount ? load<u32>(fdes + (fde + 1) * FDE_BYTES, 8) : oldEntryCount;
 }
 
-/** Offset of the entry that the cursor of an FDE stands at. */
 function cursorOffset(fde: u32, entry: u32): i32 {
   let mark = load<u32>(cursorMarks + (fde << 2));
   while (mark < oldMarkCount && load<u32>(oldMarks + mark * MARK_BYTES, 4) <= entry) mark++;
@@ -253,7 +243,6 @@ function cursorOffset(fde: u32, entry: u32): i32 {
   return (block << BLOCK_BITS) + <i32>(load<u32>(oldEntries + (entry << 2)) & LOW_MASK);
 }
 
-/** Adds the stretch of an FDE up to an offset. */
 function addStretch(fde: u32, end: i32): void {
   const last = lastEntry(fde);
   let entry = load<u32>(cursors + (fde << 2));
@@ -275,7 +264,6 @@ function addStretch(fde: u32, end: i32): void {
   store<u32>(cursorSets + (fde << 2), set);
 }
 
-/** Adds the stretches of open FDEs up to an offset. */
 function addStretchesUpTo(limit: i32): void {
   while (openCount > 0 && position < limit) {
     const fde = load<u32>(open + ((openCount - 1) << 2));
@@ -289,9 +277,12 @@ function addStretchesUpTo(limit: i32): void {
   }
 }
 
-/** Opens the FDEs with one start, the first of them at `from` in the order. Returns where the next ones are. */
+/**
+ * Opens the FDEs that share a start; the first of them is at `from` in the order. Returns the index of the next
+ * ones.
+ */
 function openThoseAt(start: i32, order: u32, from: u32): u32 {
-  // Each counts only behind the end of those that were read before it: the first is the innermost.
+  // Each FDE counts only after the end of those read before it: the first one is the innermost.
   const outermost = openCount;
   let end = start;
   let next = from;
@@ -313,8 +304,8 @@ function openThoseAt(start: i32, order: u32, from: u32): u32 {
 }
 
 /**
- * Makes the table of FDEs that overlap, from the entries that were written. Where several describe an address, the one
- * that starts last counts; of those with equal starts the first that was read.
+ * Builds the table of overlapping FDEs from the written entries. If several FDEs describe an address, the one that
+ * starts last counts; of those with equal starts the first that was read.
  */
 export function resolveOverlaps(): void {
   const order = sortedFdes();
@@ -332,7 +323,7 @@ export function resolveOverlaps(): void {
     store<u32>(cursors + (fde << 2), entry);
     while (mark < oldMarkCount && load<u32>(oldMarks + mark * MARK_BYTES, 4) <= entry) mark++;
     store<u32>(cursorMarks + (fde << 2), mark);
-    // What held in front of it goes on, unless it begins with an entry of its own.
+    // An FDE whose first entry starts later continues the set before it.
     const before = entry > 0 ? load<u32>(oldEntries + ((entry - 1) << 2)) >>> BLOCK_BITS : 0;
     store<u32>(cursorSets + (fde << 2), before);
   }

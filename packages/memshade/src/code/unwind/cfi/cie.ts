@@ -2,21 +2,19 @@ import { DW_EH_PE } from "./constants.ts";
 import type { CfiCursor } from "./cursor.ts";
 import { ROW_FLAG } from "./rule-sets.ts";
 
-/** Longer strings cannot be known ones. */
+/** Longer augmentation strings are unknown anyway. */
 const MAX_AUGMENTATION = 32;
 
-/** A common information entry. */
 export interface Cie {
   readonly version: number;
   /** Encoding (`DW_EH_PE`) of the start of FDEs and of `DW_CFA_set_loc`. */
   readonly pointerEncoding: number;
-  /** Encoding of the pointer to a function's table of exceptions; `omit`: functions have none. */
+  /** Encoding of the pointer to a function's exception table; `omit` if functions have none. */
   readonly lsdaEncoding: number;
-  /** Encoding of the pointer to the function that unwinds these frames, and where it stands, counted from behind the CIE's id. */
+  /** Encoding of the pointer to the personality routine, and its offset from the end of the CIE's id. */
   readonly personality: { readonly encoding: number; readonly offset: number } | undefined;
-  /** The augmentation string begins with `z`: FDEs have augmentation data with its size in front. */
+  /** True if the augmentation string begins with `z`: FDEs then have augmentation data, preceded by its size. */
   readonly hasAugmentationData: boolean;
-  /** Bytes of the segment selector in front of the addresses of FDEs. */
   readonly segmentSize: number;
   readonly addressSize: number;
   readonly codeAlignment: number;
@@ -24,16 +22,14 @@ export interface Cie {
   readonly returnAddress: number;
   /** `ROW_FLAG`s of all rows. */
   readonly flags: number;
-  /** Range of the initial instructions in the section. */
   readonly programStart: number;
   readonly programEnd: number;
-  /** Rule set after the initial instructions. */
   initialSet: number;
 }
 
 /**
- * Reads a CIE from the byte behind its id to the end of the cursor. A string says what is wrong with it.
- * (DWARF 5, 6.4.1; Linux Standard Base Core 5.0, 10.6.1.1.1)
+ * Reads a CIE from the byte after its id to the end of the cursor. A returned string describes a problem. (DWARF 5,
+ * 6.4.1; Linux Standard Base Core 5.0, 10.6.1.1.1)
  */
 export function readCie(cursor: CfiCursor): Cie | string {
   const { section, bytes } = cursor;
@@ -54,7 +50,7 @@ export function readCie(cursor: CfiCursor): Cie | string {
   const dataAlignment = cursor.sleb();
   const returnAddress = version === 1 ? cursor.unsigned(1) : cursor.uleb();
   const readable = segmentSize <= 8 && codeAlignment < 2 ** 32 && Math.abs(dataAlignment) < 2 ** 31;
-  // The column of the return address has 24 bits in a rule set.
+  // A rule set stores the return address column in 24 bits.
   if (!readable || !(returnAddress < 2 ** 23)) return "the header is damaged";
 
   let rest = augmentation.startsWith("eh") ? augmentation.slice(2) : augmentation;
@@ -72,7 +68,7 @@ export function readCie(cursor: CfiCursor): Cie | string {
     cursor.position = data;
     const end = cursor.end;
     cursor.end = programStart;
-    let known = true;
+    let isKnown = true;
     let encodingSeen = false;
     for (const letter of rest.slice(1)) {
       if (letter === "R") {
@@ -84,13 +80,14 @@ export function readCie(cursor: CfiCursor): Cie | string {
         skipPersonality(cursor, personality.encoding);
       } else if (letter === "S") flags |= ROW_FLAG.signalFrame;
       else if (letter === "B") flags |= ROW_FLAG.signedWithKeyB;
-      else if (letter !== "G") known = false;
-      // Without a known letter the data of those behind it cannot be found; its size leads to the instructions anyway.
-      if (!known) break;
+      else if (letter !== "G") isKnown = false;
+      // After an unknown letter, the data of further letters cannot be found. The instructions are still found by
+      // the data's size.
+      if (!isKnown) break;
     }
     cursor.end = end;
     if (Number.isNaN(pointerEncoding)) return "the augmentation data is too short";
-    if (!known && !encodingSeen) return "an unknown augmentation may hide the encoding of pointers";
+    if (!isKnown && !encodingSeen) return "an unknown augmentation may hide the encoding of pointers";
     rest = "";
   }
   if (rest !== "") return `unknown augmentation "${rest.replaceAll(/[^ -~]/g, "?")}"`;
@@ -113,6 +110,6 @@ export function readCie(cursor: CfiCursor): Cie | string {
 }
 
 function skipPersonality(cursor: CfiCursor, encoding: number): void {
-  // Not followed: only its size matters here.
+  // Only the size of the pointer matters here.
   if (encoding !== DW_EH_PE.omit) cursor.encodedPointer(encoding & ~DW_EH_PE.indirect);
 }

@@ -1,7 +1,7 @@
 /**
- * Call frame instructions: DWARF 5, 6.4.2 and table 7.29; the GNU ones: Linux Standard Base Core 5.0, 10.5.1; those of
- * AArch64: DWARF for the Arm 64-bit Architecture, "Call frame instructions". The first three have their operand, or
- * their first one, in the low six bits.
+ * Call frame instructions: DWARF 5, 6.4.2 and table 7.29. GNU's: Linux Standard Base Core 5.0, 10.5.1. AArch64's:
+ * DWARF for the Arm 64-bit Architecture, "Call frame instructions". The first three have their first operand in the
+ * low six bits.
  */
 export const DW_CFA = {
   advance_loc: 0x40,
@@ -50,7 +50,7 @@ export const DW_EH_PE = {
   sdata2: 0x0a,
   sdata4: 0x0b,
   sdata8: 0x0c,
-  // What the value is relative to, in bits 4 to 6.
+  // Base of a relative value, in bits 4 to 6.
   pcrel: 0x10,
   textrel: 0x20,
   datarel: 0x30,
@@ -61,7 +61,7 @@ export const DW_EH_PE = {
   omit: 0xff,
 } as const;
 
-/** Operations of DWARF expressions that may stand in call frame information: DWARF 5, table 7.9. */
+/** Operations of DWARF expressions that may occur in call frame information: DWARF 5, table 7.9. */
 export const DW_OP = {
   addr: 0x03,
   deref: 0x06,

@@ -4,9 +4,9 @@ import type { CfiSection } from "./section.ts";
 const MAX_LEB_BYTES = 10;
 
 /**
- * A position in a section. Nothing here throws: a value that does not lie wholly before `end`, or that no number holds
- * exactly, is NaN, and NaN fails every check of a range that follows. After a failure the position lies behind `end`,
- * where everything fails.
+ * Read position in a section. No method throws. A value that does not end before `end`, or that a number cannot
+ * hold exactly, is NaN, and NaN fails every later range check. After a failure the position is behind `end`, so
+ * that further reads fail too.
  */
 export class CfiCursor {
   readonly section: CfiSection;
@@ -21,7 +21,7 @@ export class CfiCursor {
     this.view = new DataView(section.bytes.buffer, section.bytes.byteOffset, section.bytes.length);
   }
 
-  /** Unsigned little-endian integer of 1, 2, 4 or 8 bytes. */
+  /** Reads an unsigned little-endian integer of 1, 2, 4 or 8 bytes. */
   unsigned(size: number): number {
     const at = this.position;
     this.position += size;
@@ -38,7 +38,6 @@ export class CfiCursor {
     }
   }
 
-  /** Two's complement little-endian integer of 1, 2, 4 or 8 bytes. */
   signed(size: number): number {
     const at = this.position;
     this.position += size;
@@ -90,10 +89,10 @@ export class CfiCursor {
     return Number.NaN;
   }
 
-  /** Moves over `count` bytes and returns where they start; NaN if they are not all there. */
+  /** Skips `count` bytes and returns their start; NaN if there are fewer. */
   skip(count: number): number {
     const at = this.position;
-    // Written so that a NaN count fails too.
+    // The condition also fails for a NaN count.
     if (!(count <= this.end - at)) {
       this.position = this.end + 1;
       return Number.NaN;
@@ -102,7 +101,7 @@ export class CfiCursor {
     return at;
   }
 
-  /** The value of an encoded pointer in its low four bits' format, relative to nothing. */
+  /** Reads an encoded pointer in the format of its low four bits, without a base. */
   encodedValue(encoding: number): number {
     switch (encoding & 0x0f) {
       case DW_EH_PE.absptr:
@@ -131,8 +130,8 @@ export class CfiCursor {
   }
 
   /**
-   * An encoded pointer: an address (SVMA), or NaN where it cannot be known. `functionStart` is what function-relative
-   * ones are relative to.
+   * Reads an encoded pointer: an address (SVMA), or NaN if it is unknown. `functionStart` is the base of
+   * function-relative pointers.
    */
   encodedPointer(encoding: number, functionStart = Number.NaN): number {
     if (encoding === DW_EH_PE.omit) return Number.NaN;
@@ -144,7 +143,7 @@ export class CfiCursor {
     }
     const place = section.address + this.position;
     const isWide = (encoding & 0x0f) === DW_EH_PE.udata8 || (encoding & 0x0f) === DW_EH_PE.absptr;
-    // An unsigned word that is relative means the same as a signed one, as sums wrap, and stays exact.
+    // Sums wrap, so a relative unsigned word equals a signed one, and the signed one stays exact.
     const relative = (encoding & 0x70) !== 0;
     const format = relative && isWide && section.addressSize === 8 ? DW_EH_PE.sdata8 : encoding;
     const value = this.encodedValue(format) + this.#baseOf(encoding, place, functionStart);

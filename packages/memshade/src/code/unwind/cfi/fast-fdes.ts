@@ -6,10 +6,11 @@ import type { RuleSets } from "./rule-sets.ts";
 import type { CfiSection } from "./section.ts";
 import { setAfter } from "./set-changes.ts";
 
-/** Larger ones do not occur, and advances could leave 32 bits with them. */
+/**
+ * Largest code alignment of the fast path. Larger ones do not occur, and with them an advance could exceed 32 bits.
+ */
 const MAX_CODE_ALIGNMENT = 255;
 
-/** Rows of a batch of FDEs; those of one at a time are handed on. */
 class BatchRows implements FdeRows {
   first = 0;
   count = 0;
@@ -22,7 +23,6 @@ class BatchRows implements FdeRows {
   }
 }
 
-/** The fixed part of the memory: `assembly/layout.ts`. */
 class Views {
   readonly window: Uint8Array;
   readonly windowView: DataView;
@@ -48,18 +48,19 @@ class Views {
 }
 
 /**
- * Runs FDEs as nearly all are, in WebAssembly: it needs no time to warm up, and reads bytes several times as fast as
- * JavaScript that was not optimised yet. It remembers where an instruction leads from a rule set: instructions are few and
- * repeat, so almost every one of a large library is a look into a table. What an instruction means depends on its CIE's
- * data alignment and initial rules; CIEs that differ in one have tables of their own.
+ * Fast path for common FDEs, in WebAssembly. It needs no warm-up, and reads bytes several times as fast as
+ * unoptimised JavaScript.
+ *
+ * Tables of transitions record the rule set that an instruction makes of another one. Instructions are few and
+ * repeat, so almost every instruction of a large library is one table lookup. The effect of an instruction depends
+ * on its CIE's data alignment and initial rules. CIEs that differ in these have separate tables.
  */
 export class FastFdes implements FastReader {
   count = 0;
   readonly wasm: UnwindWasm;
   readonly #intoTable: boolean;
-  /** The CIEs that stand in the slots of the memory. */
   readonly #inSlots: (Cie | undefined)[];
-  /** Tables of transitions, by what they depend on. */
+  /** Tables of transitions, by CIE properties that they depend on. */
   readonly #tables = new Map<string, number>();
   #views: Views;
 
@@ -68,7 +69,8 @@ export class FastFdes implements FastReader {
   #windowEnd = 0;
 
   /**
-   * @param reduced what a table keeps of a rule set; with it, the rows go into a table instead of a sink
+   * @param reduced returns the part of a rule set that a table keeps; with it, rows go into a table instead of a
+   * sink
    */
   constructor(rules: RuleSets, reduced?: (set: number) => number) {
     this.#intoTable = reduced !== undefined;
@@ -79,7 +81,7 @@ export class FastFdes implements FastReader {
     this.#views = new Views(this.wasm);
   }
 
-  /** Views of the memory as it is now: it moves when it grows. */
+  /** Views of the current memory, which moves when it grows. */
   get views(): Views {
     if (this.#views.window.length === 0) this.#views = new Views(this.wasm);
     return this.#views;
@@ -133,11 +135,10 @@ export class FastFdes implements FastReader {
     }
   }
 
-  /** Whether the window has all of the entry at a position. */
   #isWhole(position: number): boolean {
     const at = position - this.#windowStart;
-    const left = this.#windowEnd - position - 4;
-    return left >= 0 && this.views.windowView.getUint32(at, true) <= left;
+    const available = this.#windowEnd - position - 4;
+    return available >= 0 && this.views.windowView.getUint32(at, true) <= available;
   }
 
   #moveWindow(position: number, end: number): void {
@@ -162,7 +163,7 @@ export class FastFdes implements FastReader {
   }
 }
 
-/** Whether FDEs of a CIE begin as nearly all do. */
+/** True if the FDEs of a CIE have the common header that the fast path reads. */
 function isForFastPath(
   { pointerEncoding, addressSize, segmentSize, hasAugmentationData, codeAlignment }: Cie,
   kind: CfiSection["kind"] | undefined,

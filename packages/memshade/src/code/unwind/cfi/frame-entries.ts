@@ -5,24 +5,21 @@ import { CfiCursor } from "./cursor.ts";
 import { cfiOfObject } from "./reader.ts";
 import { ROW_FLAG } from "./rule-sets.ts";
 
-/** What `.eh_frame` says of one function, its call frame instructions as they stand there. */
+/** Function's entry in `.eh_frame`, with its call frame instructions as stored. */
 export interface FrameEntry {
-  /** Address (SVMA) of the function's first byte. */
   readonly start: number;
-  /** Its bytes. */
   readonly size: number;
   readonly cie: Cie;
-  /** Address (SVMA) of the CIE. */
   readonly cieAddress: number;
-  /** Address (SVMA) of the table of exceptions, if there is one. */
+  /** Address (SVMA) of the exception table, if there is one. */
   readonly lsda: number | undefined;
   readonly instructions: Uint8Array;
 }
 
-/** Entries whose length takes more than 32 bits. */
+/** Length that marks entries of more than 32 bits. */
 const LONG_LENGTH = 0xffff_ffff;
 
-/** The functions of an object by its `.eh_frame`, in its order. What is damaged is left out. */
+/** Functions of an object's `.eh_frame`, in its order. Damaged entries are left out. */
 export function frameEntries(object: ObjectFile): FrameEntry[] {
   const section = cfiOfObject(object).sections.find(({ kind }) => kind === "eh_frame");
   if (section === undefined) return [];
@@ -31,8 +28,8 @@ export function frameEntries(object: ObjectFile): FrameEntry[] {
   const cies = new Map<number, Cie | string>();
   const entries: FrameEntry[] = [];
   const cieAt = (offset: number): Cie | string => {
-    const known = cies.get(offset);
-    if (known !== undefined) return known;
+    const cachedCie = cies.get(offset);
+    if (cachedCie !== undefined) return cachedCie;
     if (offset < 0 || offset + 8 > bytes.length) return "it lies outside of the section";
     cursor.position = offset + 8;
     cursor.end = Math.min(offset + 4 + view.getUint32(offset, true), bytes.length);
@@ -45,7 +42,7 @@ export function frameEntries(object: ObjectFile): FrameEntry[] {
     if (length === LONG_LENGTH || at + 4 + length > bytes.length) break;
     const next = at + 4 + length;
     const distance = view.getUint32(at + 4, true);
-    // Length 0 ends a piece of the section, or pads it; distance 0 is a CIE.
+    // Length 0 ends or pads a piece of the section; distance 0 marks a CIE.
     if (length >= 4 && distance !== 0) {
       const cieOffset = at + 4 - distance;
       const cie = cieAt(cieOffset);
@@ -70,7 +67,7 @@ function readEntry(cursor: CfiCursor, cie: Cie, cieAddress: number): FrameEntry 
     const end = cursor.position + bytes;
     if (cie.lsdaEncoding !== DW_EH_PE.omit && bytes > 0) {
       const at = cursor.position;
-      // A pointer of 0 is none, whatever it would be relative to.
+      // A pointer of 0 is null, whatever its base would be.
       const isNull = cursor.encodedValue(cie.lsdaEncoding) === 0;
       cursor.position = at;
       if (!isNull) lsda = cursor.encodedPointer(cie.lsdaEncoding);
@@ -83,7 +80,7 @@ function readEntry(cursor: CfiCursor, cie: Cie, cieAddress: number): FrameEntry 
   return { start, size, cie, cieAddress, lsda, instructions };
 }
 
-/** Whether a CIE is one of code that the system returns to from signal handlers. */
+/** True if a CIE describes code to which signal handlers return. */
 export function isSignalFrame({ flags }: Cie): boolean {
   return (flags & ROW_FLAG.signalFrame) !== 0;
 }

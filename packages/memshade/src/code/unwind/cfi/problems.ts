@@ -2,7 +2,7 @@ import { FormatError, type FormatErrorKind } from "../../../ground/bytes/errors.
 
 const KEPT = 20;
 
-/** What was wrong with a section: the first few errors, and how many there were. Damaged input does not grow it. */
+/** Problems of a section: the first few errors, and their total number. Damaged input cannot make the list long. */
 export class CfiProblems {
   readonly errors: FormatError[] = [];
   count = 0;

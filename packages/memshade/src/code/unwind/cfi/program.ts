@@ -15,19 +15,18 @@ import {
   withValOffset,
 } from "./set-changes.ts";
 
-/** The DWARF expressions of an object, each distinct one once. */
+/** DWARF expressions of an object, each distinct one once. */
 export class Expressions {
   readonly programs: Uint8Array[] = [];
   readonly #indices = new Map<string, number>();
 
-  /** Number of the expression with these bytes. */
   add(bytes: Uint8Array): number {
     let key = "";
     for (const byte of bytes) key += String.fromCharCode(byte);
-    const known = this.#indices.get(key);
-    if (known !== undefined) return known;
+    const knownIndex = this.#indices.get(key);
+    if (knownIndex !== undefined) return knownIndex;
     const index = this.programs.length;
-    // A copy, so that the section's bytes need not stay in memory for a few expressions.
+    // The copy allows the section's bytes to be released.
     this.programs.push(bytes.slice());
     this.#indices.set(key, index);
     return index;
@@ -38,18 +37,15 @@ const MAX_REMEMBERED = 64;
 /** No function is longer than 2 GiB. */
 const LAST_LOCATION = 2 ** 31 - 1;
 
-/** Runs call frame instructions and makes rows of them. */
 export class CfiProgram {
   readonly cursor: CfiCursor;
   readonly rules: RuleSets;
-  /** The rows of the last run. */
   readonly rows = new ProgramRows();
   readonly expressions: Expressions;
   readonly problems: CfiProblems;
 
-  // What an instruction outside of the fast path did.
+  // Result of an instruction outside of the fast path.
   #set = 0;
-  /** Bytes that the location moved. */
   #advance = 0;
   readonly #remembered = new Uint32Array(MAX_REMEMBERED);
   #depth = 0;
@@ -57,7 +53,6 @@ export class CfiProgram {
   /** Address (SVMA) that counts as 0 in the starts of functions. */
   readonly #origin: number;
 
-  /** @param base address (SVMA) of the object */
   constructor(
     section: CfiSection,
     base: number,
@@ -73,8 +68,8 @@ export class CfiProgram {
   }
 
   /**
-   * Runs the instructions `[position, end)` of the section for a function, leaves the rows in `rows`, and returns the last
-   * rule set.
+   * Runs the instructions `[position, end)` of the section for a function. The rows are in `rows` afterwards; the
+   * last rule set is returned.
    *
    * @param start offset of the function from the base of the object, minus `OFFSET_BIAS`
    */
@@ -87,7 +82,7 @@ export class CfiProgram {
     let location = 0;
     let count = 0;
     let set = cie.initialSet;
-    // Padding takes no time: behind the last byte that is not 0 there can be operands, but no instructions.
+    // Padding is skipped: after the last byte that is not 0, operands may follow, but no instructions.
     let last = end;
     while (last > position && bytes[last - 1] === DW_CFA.nop) last--;
     while (position < last) {
@@ -117,9 +112,9 @@ export class CfiProgram {
   }
 
   /**
-   * Runs one instruction whose opcode was read, with its operands from `position` on, at an offset of the code (minus
-   * `OFFSET_BIAS`), and returns the position behind it, or the end where the program cannot go on. What it does is in `#set` and
-   * `#advance`.
+   * Runs an instruction whose opcode was read, with operands from `position` on, at a code offset (minus
+   * `OFFSET_BIAS`). Returns the position after it, or the end if the program cannot continue. The result is in
+   * `#set` and `#advance`.
    */
   #runOther(cie: Cie, op: number, position: number, end: number, set: number, offset: number): number {
     const { cursor, rules } = this;
@@ -247,7 +242,6 @@ export class CfiProgram {
     return cursor.position;
   }
 
-  /** What holds from here on cannot be known. */
   #giveUp(end: number): number {
     this.#set = 0;
     this.#advance = 0;
@@ -257,7 +251,7 @@ export class CfiProgram {
   #expression(): number {
     const { cursor } = this;
     const start = cursor.skip(cursor.uleb());
-    // An expression without operations gives no value, which is what a damaged one gives too.
+    // An expression without operations gives no value, like a damaged one.
     if (Number.isNaN(start)) return this.expressions.add(new Uint8Array());
     return this.expressions.add(cursor.bytes.subarray(start, cursor.position));
   }

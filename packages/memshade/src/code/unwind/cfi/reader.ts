@@ -11,43 +11,38 @@ import { type FastReader, type FdeSink, OFFSET_BIAS } from "./rows.ts";
 import { RuleSets } from "./rule-sets.ts";
 import type { CfiSection } from "./section.ts";
 
-/** What the sections of one object have in common: its rule sets, expressions and the tables of transitions. */
+/** Data shared by the sections of one object: rule sets, expressions and transition tables. */
 export class CfiDictionary {
   readonly rules: RuleSets;
   readonly expressions = new Expressions();
   readonly problems = new CfiProblems();
   #fast: FastFdes | undefined;
 
-  /** @param inputBytes size of all sections; bounds what damaged ones can make of it */
+  /** @param inputBytes size of all sections; limits the dictionary's size for damaged ones */
   constructor(inputBytes: number) {
     this.rules = new RuleSets((1 << 18) + 4 * inputBytes);
   }
 
-  /** What reads FDEs as nearly all are for sinks that have no such reader of their own; made when it is needed. */
   get fast(): FastFdes {
     this.#fast ??= new FastFdes(this.rules);
     return this.#fast;
   }
 }
 
-/** Offsets from the base of the rows that code can have. FDEs that start outside describe no code of this object. */
+/** Offsets from the base that code can have. FDEs that start outside describe no code of this object. */
 export interface CodeRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** Where the code of an object lies. */
 interface CodeLayout {
   /** Lowest address of a loaded segment (SVMA). */
   readonly base: number;
-  /** Offsets from the base between which its code lies. */
   readonly code: CodeRange;
 }
 
-/** Counts of what a walk over sections met. */
 export interface CfiCounts {
   cies: number;
-  /** FDEs that describe code. */
   fdes: number;
   /** FDEs without any code, which linkers leave behind. */
   emptyFdes: number;
@@ -56,8 +51,8 @@ export interface CfiCounts {
 }
 
 /**
- * Reads one section of call frame information: walks over all its entries, or reads the FDE at an offset. Whatever the
- * bytes are, nothing is thrown, and the work is proportional to their number.
+ * Reads one section of call frame information: all its entries, or the FDE at an offset. No method throws, whatever
+ * the bytes are, and the work is proportional to their number.
  */
 export class CfiReader {
   readonly counts: CfiCounts = { cies: 0, fdes: 0, emptyFdes: 0, outsideFdes: 0 };
@@ -70,10 +65,12 @@ export class CfiReader {
   readonly #cies = new Map<number, Cie | undefined>();
   #lastCieOffset = -1;
   #lastCie: Cie | undefined;
-  /** Bytes of initial instructions that may still be run: damaged CIEs can overlap, so their sum is not bounded. */
+  /**
+   * Remaining bytes of initial instructions that may be run. Damaged CIEs can overlap, so their sum has no other
+   * limit.
+   */
   #cieBudget: number;
 
-  // The header of the entry that `#readHeader` read.
   #contentStart = 0;
   #entryEnd = 0;
   #is64Bit = false;
@@ -94,7 +91,6 @@ export class CfiReader {
     this.#cieBudget = 2 * section.bytes.length + 4096;
   }
 
-  /** Reads all FDEs in the order of the section. */
   readAll(): void {
     const size = this.#section.bytes.length;
     const lastTerminator = this.#section.terminatedAfter ?? size;
@@ -103,16 +99,16 @@ export class CfiReader {
       position = this.#readFast(position, size);
       if (position >= size || !this.#readHeader(position)) break;
       const next = this.#entryEnd;
-      // Length 0 ends a piece of the section, or pads it; others may follow.
+      // Length 0 ends or pads a piece of the section; further entries may follow.
       if (next > this.#contentStart) this.#readEntry(position);
       else if (position >= lastTerminator) break;
       position = next;
     }
   }
 
-  /** Reads FDEs that are as nearly all are, and returns where the first entry stands that is something else. */
+  /** Reads FDEs on the fast path, and returns the position of the first entry of another kind. */
   #readFast(position: number, end: number): number {
-    // Without a CIE there can be none.
+    // An FDE needs a CIE before it.
     if (this.#lastCie === undefined) return position;
     const fast = this.#fast;
     if (fast.enter(this.#section, this.#base, this.#code))
@@ -126,7 +122,7 @@ export class CfiReader {
   /**
    * Reads the FDE that starts at an offset of the section.
    *
-   * @returns false if there is none that describes code
+   * @returns false if no FDE that describes code is there
    */
   readFde(offset: number): boolean {
     const before = this.counts.fdes;
@@ -137,7 +133,6 @@ export class CfiReader {
     return this.counts.fdes > before;
   }
 
-  /** What reads FDEs as nearly all are. */
   get #fast(): FastReader {
     return this.#sink.fast ?? this.#dictionary.fast;
   }
@@ -151,7 +146,6 @@ export class CfiReader {
     this.#dictionary.problems.add(kind, offset, `${this.#section.kind} ${construct}`, detail);
   }
 
-  /** Reads the length in front of an entry; false where the rest of the section cannot be read. */
   #readHeader(offset: number): boolean {
     const { view } = this.#program.cursor;
     const size = view.byteLength;
@@ -239,7 +233,7 @@ export class CfiReader {
       return;
     }
     start -= this.#base;
-    // Written so that NaN fails too: an address that was cut off, or that cannot be known.
+    // The condition also fails for NaN: an address that is cut off or unknown.
     if (!(size > 0 && position <= end)) {
       this.#problem("malformed", offset, "FDE", "its addresses or its augmentation data cannot be read");
       return;
@@ -250,12 +244,12 @@ export class CfiReader {
     }
     this.counts.fdes++;
     this.#program.run(cie, position, end, start - OFFSET_BIAS);
-    // A damaged size must not make tables of gigabytes of code that is not there.
+    // The limit keeps a damaged size from making gigabytes of tables for code that does not exist.
     const codeBytes = Math.min(size, this.#code.end - start);
     this.#sink.addFde(start - OFFSET_BIAS, codeBytes, this.#program.rows);
   }
 
-  /** Position behind the augmentation data of an FDE; behind `end` if that is cut off. */
+  /** Position after the augmentation data of an FDE; behind `end` if the data is cut off. */
   #skipAugmentationData(position: number, end: number): number {
     const { cursor } = this.#program;
     cursor.position = position;
@@ -264,7 +258,7 @@ export class CfiReader {
     return cursor.position;
   }
 
-  /** The CIE at an offset, read once; undefined if it cannot be used. */
+  /** CIE at an offset, read once; undefined if it is unusable. */
   #cieAt(offset: number): Cie | undefined {
     if (this.#cies.has(offset)) return this.#cies.get(offset);
     const { contentStart, entryEnd, is64Bit } = {
@@ -307,18 +301,17 @@ export class CfiReader {
   }
 }
 
-/** Encoding of the table that all linkers write: pairs of signed 32-bit numbers relative to the header. */
+/** Encoding of the search table, as all linkers write it: pairs of signed 32-bit numbers relative to the header. */
 const TABLE_ENCODING = DW_EH_PE.datarel | DW_EH_PE.sdata4;
 
 /**
- * `.eh_frame_hdr`: the search table that a linker makes for `.eh_frame` (Linux Standard Base Core 5.0, 10.6.2). It knows
- * where functions start, not where they end, and of two FDEs with the same start some linkers keep the empty one: what
- * a search finds must be checked against the FDE itself.
+ * `.eh_frame_hdr`: the linker's search table for `.eh_frame` (Linux Standard Base Core 5.0, 10.6.2). The table has
+ * the starts of functions, but not their ends. Of two FDEs with the same start, some linkers keep the empty one.
+ * The result of a search must therefore be checked against the FDE itself.
  */
 export class FrameHeader {
   /** Address (SVMA) of `.eh_frame`. */
   readonly frameAddress: number;
-  /** Number of entries of the table. */
   readonly count: number;
   readonly #view: DataView;
   /** Address (SVMA) of the header itself. */
@@ -339,7 +332,7 @@ export class FrameHeader {
     this.count = count;
   }
 
-  /** Reads the header; undefined if it is damaged or has no table in the usual form. */
+  /** Reads the header; returns undefined if it is damaged or has no table in the usual form. */
   static open(
     bytes: Uint8Array,
     address: number,
@@ -366,17 +359,15 @@ export class FrameHeader {
     return partitionPoint(0, this.count, (index) => this.startAt(index) <= address) - 1;
   }
 
-  /** Start (SVMA) of the function of an entry. */
   startAt(index: number): number {
     return this.#address + this.#view.getInt32(this.#tableStart + 8 * index, true);
   }
 
-  /** Offset in `.eh_frame` of the FDE of an entry. */
   fdeAt(index: number): number {
     return this.#address + this.#view.getInt32(this.#tableStart + 8 * index + 4, true) - this.frameAddress;
   }
 
-  /** Highest address of an FDE in the table; that of the section where there is no table. */
+  /** Highest address of an FDE in the table; that of the section if there is no table. */
   lastFdeAddress(): number {
     let last = 0;
     for (let index = 0; index < this.count; index++) last = Math.max(last, this.fdeAt(index));
@@ -389,14 +380,14 @@ const SHT_X86_64_UNWIND = 0x7000_0001;
 const PT_GNU_EH_FRAME = 0x6474_e550;
 const PF_X = 1;
 
-/** What a reader needs of an object: its sections with call frame information, those to be preferred first. */
+/** Call frame information of an object: its sections, in order of preference. */
 export interface ObjectCfi extends CodeLayout {
   readonly sections: readonly CfiSection[];
-  /** `.eh_frame_hdr`, if there is one that can be searched. It covers `sections[0]`. */
+  /** Search table `.eh_frame_hdr`, if it is readable. It covers `sections[0]`. */
   readonly header: FrameHeader | undefined;
 }
 
-/** Finds the sections with call frame information, in files without section headers too. */
+/** Finds the sections with call frame information, even in files without section headers. */
 export function cfiOfObject(object: ObjectFile): ObjectCfi {
   const layout = codeLayout(object);
   const addressSize = object.addressSize;
@@ -432,7 +423,7 @@ export function cfiOfObject(object: ObjectFile): ObjectCfi {
   const frames = sections.filter(({ kind }) => kind === "eh_frame");
   const isIn = ({ address, bytes }: CfiSection, at: number): boolean =>
     at >= address && at - address < bytes.length;
-  // No section, or a file with more frames than its sections know of.
+  // The file has no section headers, or more frames than its sections list.
   if (header !== undefined && !frames.some((section) => isIn(section, header.frameAddress))) {
     const found = sectionBehindHeader(object, header, common);
     if (found !== undefined) sections.unshift(found);
@@ -442,7 +433,7 @@ export function cfiOfObject(object: ObjectFile): ObjectCfi {
   return { ...layout, sections, header: covered ? header : undefined };
 }
 
-/** `.eh_frame` of a file without section headers: all that follows in its segment, up to its terminator. */
+/** Returns `.eh_frame` of a file without section headers: the rest of its segment, up to the terminator. */
 function sectionBehindHeader(
   object: ObjectFile,
   header: FrameHeader,
@@ -454,7 +445,7 @@ function sectionBehindHeader(
   );
   if (segment === undefined) return undefined;
   const bytes = object.bytesAt(address, segment.address + segment.fileSize - address);
-  // A terminator in front of an entry that the header knows ends only one linked piece.
+  // A terminator before an entry of the header's table ends only one linked piece.
   const lastKnown = header.lastFdeAddress() - address;
   return { ...common, kind: "eh_frame", bytes, address, terminatedAfter: lastKnown };
 }
@@ -462,7 +453,6 @@ function sectionBehindHeader(
 function codeLayout({ segments }: ObjectFile): CodeLayout {
   let base = Number.POSITIVE_INFINITY;
   for (const { address } of segments) base = Math.min(base, address);
-  // Object files have no segments yet.
   if (segments.length === 0) base = 0;
   let start = Number.POSITIVE_INFINITY;
   let end = 0;

@@ -2,15 +2,14 @@ import type { Cie } from "./cie.ts";
 import type { CfiSection } from "./section.ts";
 
 /**
- * Offsets of code from the base of an object lie between 0 and 2^32. Moved down by this they are signed 32-bit integers,
- * which keep their order and which engines handle several times as fast as numbers that may be larger.
+ * Offsets of code from the base of an object are between 0 and 2^32. Minus this bias, they are signed 32-bit
+ * integers, which keep their order. Engines handle these several times as fast as larger numbers.
  */
 export const OFFSET_BIAS = 2 ** 31;
 
-/** The highest such integer; what ends at 2^32 ends here. */
+/** Highest biased offset; code that ends at 2^32 ends here. */
 export const LAST_OFFSET = 2 ** 31 - 1;
 
-/** The rows of one run of instructions. */
 export class ProgramRows implements FdeRows {
   readonly first = 0;
   count = 0;
@@ -29,25 +28,24 @@ export class ProgramRows implements FdeRows {
 /**
  * All rows of an object in columns, in the order of its sections. Addresses are offsets from the object's base.
  *
- * Row i holds from `starts[i]` to the start of the next row of the same FDE, or to that FDE's end. No row is empty, and
- * those of an FDE ascend.
+ * Row i holds from `starts[i]` to the start of the next row of the same FDE, or to that FDE's end. Rows are never
+ * empty, and those of an FDE ascend.
  */
 export class CfiRows implements FdeSink {
-  /** Number of rows. */
   count = 0;
   starts: Uint32Array;
-  /** Index of each row's rule set. */
   sets: Uint32Array;
 
   fdeCount = 0;
   fdeStarts: Uint32Array;
-  /** First offset behind each FDE; 2^32 itself is stored as 2^32 − 1. */
+  /** End of each FDE; 2^32 itself is stored as 2^32 − 1. */
   fdeEnds: Uint32Array;
   /** First row of each FDE; `fdeRows[fdeCount]` is the number of rows. */
   fdeRows: Uint32Array;
 
   constructor(sectionBytes: number) {
-    // Large libraries take about 5.5 bytes per row and 50 per FDE. What is too much is never touched and costs nothing.
+    // Large libraries have about 5.5 bytes per row and 50 per FDE. Unused capacity is never touched and costs
+    // nothing.
     this.starts = new Uint32Array(Math.ceil(sectionBytes / 5) + 64);
     this.sets = new Uint32Array(this.starts.length);
     this.fdeStarts = new Uint32Array(Math.ceil(sectionBytes / 40) + 16);
@@ -71,7 +69,6 @@ export class CfiRows implements FdeSink {
     this.fdeRows[fde + 1] = count;
   }
 
-  /** Makes room for one more FDE with that many rows. */
   #reserve(rowCount: number): void {
     if (this.count + rowCount > this.starts.length) {
       const capacity = Math.max(this.count + rowCount, Math.ceil(this.starts.length * 1.5));
@@ -93,48 +90,43 @@ function withCapacity(array: Uint32Array, capacity: number): Uint32Array {
   return larger;
 }
 
-/** The rows of an FDE: each begins `deltas[i]` bytes behind the start of its code. Deltas ascend from 0. */
+/** Rows of an FDE: each begins `deltas[i]` bytes after the start of its code. Deltas ascend from 0. */
 export interface FdeRows {
-  /** Index of the first row in the arrays. */
   readonly first: number;
   readonly count: number;
   readonly deltas: Int32Array;
-  /** Index of each row's rule set. */
   readonly sets: Int32Array;
 }
 
-/** The fast path through the entries of a section. */
 export interface FastReader {
-  /** FDEs that were read so far. */
   readonly count: number;
   /**
-   * Begins with a section.
+   * Enters a section.
    *
    * @param base address (SVMA) that offsets count from
    * @param code range of offsets in which FDEs may start
-   * @returns whether there was another before, whose CIEs are forgotten now
+   * @returns true if another section was entered before, whose CIEs are forgotten now
    */
   enter(section: CfiSection, base: number, code: { readonly start: number; readonly end: number }): boolean;
-  /** Takes FDEs of a CIE of the section on the fast path, if it can read them. */
+  /** Enables the fast path for FDEs of a CIE, if it can read them. */
   addCie(offset: number, cie: Cie): void;
   /**
-   * Reads FDEs one behind the other and hands them on.
+   * Reads consecutive FDEs and passes them to the sink.
    *
-   * @param end where the last of them ends at most
-   * @returns position of the first entry that is left to the whole reader, or does not end before `end`
+   * @param end upper limit for the end of the last one
+   * @returns position of the first entry that needs the full reader, or that does not end before `end`
    */
   read(from: number, end: number, sink: FdeSink): number;
 }
 
-/** Takes the rows of FDEs in the order in which they are read. */
 export interface FdeSink {
-  /** Reads FDEs as nearly all are straight into what this makes of them; the others come through `addFde`. */
+  /** Fast path that writes common FDEs directly into the sink's own table; other FDEs come through `addFde`. */
   readonly fast?: FastReader;
 
   /**
    * @param start offset of the function from the base of the object, minus `OFFSET_BIAS`
    * @param size its bytes; they may reach beyond 2^32
-   * @param rows its rows, valid during the call; those at or behind the end do not count
+   * @param rows its rows, valid during the call; rows at or after the end do not count
    */
   addFde(start: number, size: number, rows: FdeRows): void;
 }

@@ -1,20 +1,19 @@
 import { RA_SIGN_STATE } from "../architecture.ts";
 
-/** How the CFA is computed. */
 export const CFA_RULE = { unknown: 0, register: 1, expression: 2 } as const;
 
 /**
- * How a register of the caller is recovered. A register without a rule is unspecified.
+ * Kinds of rules by which a register of the caller is recovered. A register without a rule is unspecified.
  *
  * | rule | value of the register | operand |
  * |---|---|---|
- * | undefined | lost; for the return address: nobody called this | – |
- * | same | what it is here | – |
+ * | undefined | lost; for the return address: the frame is the outermost | – |
+ * | same | same as in this frame | – |
  * | offset | saved at CFA + operand | bytes |
  * | valOffset | CFA + operand | bytes |
- * | register | what another register is here | its number |
+ * | register | value of another register in this frame | its number |
  * | expression | saved at the address that an expression gives | its number |
- * | valExpression | what an expression gives | its number |
+ * | valExpression | result of an expression | its number |
  * | unknown | there is a rule, but it cannot be represented | – |
  * | constant | operand itself; only for the pseudo register RA_SIGN_STATE | value |
  */
@@ -33,45 +32,43 @@ export const RULE = {
 /** Properties of a row that come from the augmentation of its CIE. */
 export const ROW_FLAG = { signalFrame: 1, signedWithKeyB: 2 } as const;
 
-/** Registers from this number on are not followed; those of vectors on AArch64 end at 127. */
+/** Registers from this number on have no rules; the vector registers of AArch64 end at 127. */
 export const MAX_REGISTERS = 128;
 
 /**
- * A dictionary of rule sets, each stored once and named by its index. A set is a run of words in `words`:
+ * Dictionary of rule sets, each stored once and referred to by its index. A set is a run of words in `words`:
  *
  *     flags | return address column << 8
  *     kind of the CFA's rule | register << 8
  *     offset of the CFA, or the number of its expression
  *     then per register with a rule, by ascending number:  register << 8 | rule,  operand
  *
- * Set 0 is the one that says nothing ("no rule here"). New sets come from old ones by changing one rule; equal sets
- * get equal indices in whatever order their rules were made.
+ * Set 0 is empty ("no rule here"). A new set differs from an old one in one rule. Equal sets get equal indices, in
+ * whatever order their rules were added.
  */
 export class RuleSets {
-  /** The sets, one behind the other. */
+  /** Words of all sets, one set after the other. */
   words = new Int32Array(1024);
   /** `starts[i]`: index of set i's first word; `starts[count]` is the end of the last set. */
   starts = new Uint32Array(256);
-  /** Number of sets. */
   count = 1;
-  /** Times a set was refused because the dictionary was full; set 0 stands in for those. */
+  /** Number of sets refused because the dictionary was full; set 0 replaces them. */
   refused = 0;
 
   readonly #maxWords: number;
   /** Open addressing: hash of a set → its index + 1. */
   #slots = new Int32Array(1024);
-  /** The set under construction. */
   #scratch = new Int32Array(3 + 2 * MAX_REGISTERS);
   #scratchLength = 0;
 
-  /** @param maxWords bound on the size of all sets together, so that damaged input cannot fill the memory */
+  /** @param maxWords limit for the size of all sets together, so that damaged input cannot fill the memory */
   constructor(maxWords = 1 << 22) {
     this.#maxWords = maxWords;
     this.starts[1] = 3;
     this.#slots[this.#slotOf(0, 0, 3)] = 1;
   }
 
-  /** A set without rules, with the properties that a CIE gives to all rows of its FDEs. */
+  /** Returns a set without rules, with the properties that a CIE gives to all rows of its FDEs. */
   ofCie(flags: number, returnAddress: number): number {
     this.#scratch.fill(0, 0, 3);
     this.#scratch[0] = flags | (returnAddress << 8);
@@ -87,22 +84,23 @@ export class RuleSets {
     return this.words[this.starts[set]] >>> 8;
   }
 
-  /** `CFA_RULE` of a set. */
   cfaRule(set: number): number {
     return this.words[this.starts[set] + 1] & 0xff;
   }
 
-  /** Base register of the CFA, where its rule is `CFA_RULE.register`; of an expression, the offset that waits for a register. */
+  /**
+   * Base register of the CFA if its rule is `CFA_RULE.register`; for an expression, the offset kept for a later
+   * register rule.
+   */
   cfaRegister(set: number): number {
     return this.words[this.starts[set] + 1] >>> 8;
   }
 
-  /** Offset in bytes from the base register, or the number of the CFA's expression. */
   cfaOperand(set: number): number {
     return this.words[this.starts[set] + 2];
   }
 
-  /** Where the rule of a register stands in `words`, or -1: `words[i] & 0xff` is the rule, `words[i + 1]` its operand. */
+  /** Index in `words` of a register's rule, or -1: `words[i] & 0xff` is the rule, `words[i + 1]` its operand. */
   find(set: number, register: number): number {
     const { words } = this;
     const end = this.starts[set + 1];
@@ -120,9 +118,8 @@ export class RuleSets {
     return this.#intern();
   }
 
-  /** Replaces or adds the rule of a register. */
   withRule(set: number, register: number, rule: number, operand: number): number {
-    // Written so that NaN counts as too large.
+    // The condition treats NaN as too large.
     if (!(register < MAX_REGISTERS)) return set;
     const at = this.#open(set, register);
     this.#scratch[at] = rule | (register << 8);
@@ -130,7 +127,6 @@ export class RuleSets {
     return this.#intern();
   }
 
-  /** Makes a register unspecified. */
   withoutRule(set: number, register: number): number {
     if (this.find(set, register) < 0) return set;
     this.#load(set);
@@ -142,14 +138,14 @@ export class RuleSets {
     return this.#intern();
   }
 
-  /** Gives a register the rule that it has in another set: what `DW_CFA_restore` does. */
+  /** Gives a register the rule that it has in another set, like `DW_CFA_restore`. */
   withRuleOf(set: number, register: number, other: number): number {
     const at = this.find(other, register);
     if (at < 0) return this.withoutRule(set, register);
     return this.withRule(set, register, this.words[at] & 0xff, this.words[at + 1]);
   }
 
-  /** Flips bits of the pseudo register that says how the return address is signed. */
+  /** Flips bits of the pseudo register with the signing state of the return address. */
   withSignStateFlipped(set: number, bits: number): number {
     const at = this.find(set, RA_SIGN_STATE);
     const value = (at < 0 ? 0 : this.words[at + 1]) ^ bits;
@@ -157,7 +153,7 @@ export class RuleSets {
     return this.withRule(set, RA_SIGN_STATE, RULE.constant, value);
   }
 
-  /** Adds a set of another dictionary to this one, with only the rules of the registers that are asked for. */
+  /** Adds a set of another dictionary, with the rules of the registers that `keep` accepts. */
   addReduced(from: RuleSets, set: number, keep: (register: number) => boolean): number {
     const { words } = from;
     const start = from.starts[set];
@@ -179,12 +175,11 @@ export class RuleSets {
     const scratch = this.#scratch;
     const start = this.starts[set];
     const length = this.starts[set + 1] - start;
-    // Sets have about ten words: a loop is faster than a call that copies.
+    // Sets have about ten words: a loop is faster than a copying call.
     for (let i = 0; i < length; i++) scratch[i] = words[start + i];
     this.#scratchLength = length;
   }
 
-  /** Loads a set with room for the rule of a register, and returns where that is. */
   #open(set: number, register: number): number {
     this.#load(set);
     const scratch = this.#scratch;
@@ -202,7 +197,7 @@ export class RuleSets {
     return hash ^ (hash >>> 16);
   }
 
-  /** First free slot for the set of `words[start, end)` with that index. */
+  /** Finds the slot for the set `words[start, end)` with that index. */
   #slotOf(index: number, start: number, end: number): number {
     const mask = this.#slots.length - 1;
     let slot = this.#hash(this.words, start, end) & mask;

@@ -1,4 +1,4 @@
-/** A section with call frame information, and what its pointers are relative to. */
+/** Section with call frame information, and the bases of its pointers. */
 export interface CfiSection {
   readonly kind: "eh_frame" | "debug_frame";
   readonly bytes: Uint8Array;
@@ -9,7 +9,7 @@ export interface CfiSection {
   readonly textAddress?: number | undefined;
   /** Start of `.got` (SVMA), for pointers relative to data; in `.eh_frame_hdr`, its own start. */
   readonly dataAddress?: number | undefined;
-  /** Where the end is not known: the first terminator at or behind this offset ends the section. */
+  /** Offset after which the first terminator ends the section, if its size is unknown. */
   readonly terminatedAfter?: number | undefined;
   /** Reads the address-sized word at an address of the object, for indirect pointers. */
   readonly readPointer?: ((address: number) => number | undefined) | undefined;

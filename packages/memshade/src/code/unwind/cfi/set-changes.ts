@@ -1,12 +1,12 @@
 import { DW_CFA } from "./constants.ts";
 import { CFA_RULE, RULE, type RuleSets } from "./rule-sets.ts";
 
-/** Operands of rules are below this, and not below its negative. */
+/** Limit of the absolute value of rule operands. */
 export const INT32_LIMIT = 2 ** 31;
 
-/** Saves a register at the CFA plus an offset; what cannot be represented becomes unknown. */
+/** Saves a register at the CFA plus an offset; an offset that cannot be represented makes the rule unknown. */
 export function withOffset(rules: RuleSets, set: number, register: number, offset: number): number {
-  // Written so that NaN counts as too large.
+  // The condition treats NaN as too large.
   if (!(Math.abs(offset) < INT32_LIMIT)) return rules.withRule(set, register, RULE.unknown, 0);
   return rules.withRule(set, register, RULE.offset, offset);
 }
@@ -22,12 +22,12 @@ export function withCfa(rules: RuleSets, set: number, register: number, offset: 
   return rules.withCfa(set, CFA_RULE.register, register, offset);
 }
 
-/** Makes the CFA what an expression says; the offset of before stays known. */
+/** Makes the CFA the result of an expression; its previous offset is kept. */
 export function withCfaExpression(rules: RuleSets, set: number, expression: number): number {
   return rules.withCfa(set, CFA_RULE.expression, lastOffset(rules, set), expression);
 }
 
-/** A CFA that an expression computes stays; the offset then waits for a register, as with GDB and libgcc. */
+/** A CFA computed by an expression stays. The offset is kept for a later register rule, as in GDB and libgcc. */
 export function withCfaOffset(rules: RuleSets, set: number, offset: number): number {
   switch (rules.cfaRule(set)) {
     case CFA_RULE.register:
@@ -46,15 +46,14 @@ export function withCfaRegister(rules: RuleSets, set: number, register: number):
   return withCfa(rules, set, register, offset);
 }
 
-/** Stands for an offset that is not known beside an expression. It is the largest that there is room for. */
+/** Marks an unknown offset beside an expression: the largest value that fits. */
 const NO_OFFSET = 2 ** 24 - 1;
 
-/** What an expression has in place of a register: offsets that are negative or larger are not kept. */
+/** Value in an expression's register field; negative or larger offsets are not kept. */
 function asLastOffset(offset: number): number {
   return offset >= 0 && offset < NO_OFFSET ? offset : NO_OFFSET;
 }
 
-/** Offset from a register that the CFA has, or had before it became an expression. */
 function lastOffset(rules: RuleSets, set: number): number {
   switch (rules.cfaRule(set)) {
     case CFA_RULE.register:
@@ -67,7 +66,7 @@ function lastOffset(rules: RuleSets, set: number): number {
 }
 
 /**
- * The rule set that a usual instruction makes of another. Its code:
+ * Returns the rule set that a common instruction makes of another one. Codes of instructions:
  *
  *     opcode << 8 | operand        one operand below 128, or none
  *     0x4000 | offset              DW_CFA_def_cfa_offset of up to 14 bits

@@ -6,13 +6,13 @@ import type { RuleSets } from "../cfi/rule-sets.ts";
 import type { UnwindWasm } from "../wasm-module.ts";
 import type { ReducedRules } from "./reduce.ts";
 
-/** Length of an extent at most; longer rows are cut into pieces. */
+/** Maximum length of an extent; longer rows are cut into pieces. */
 export const MAX_EXTENT_BYTES = 0xffff;
 
 /**
- * Which rule set holds where, in the form of Mozilla's LUL: sorted extents of 8 bytes each, an offset from the object's
- * base (u32), a length (u16) and the index of a rule set in the dictionary (u16, in this table u32 where there are
- * more than 65,536 sets). Every row is an extent of its own, equal neighbours too; what no extent covers has no rule.
+ * Map from code to rule sets in the form of Mozilla's LUL: sorted extents of 8 bytes each. An extent has an offset
+ * from the object's base (u32), a length (u16) and the index of a rule set (u16, here u32 with more than 65,536
+ * sets). Every row is an extent of its own, even if its neighbour is equal. Code without an extent has no rule.
  *
  * Extents are added in any order; `prepare` sorts them and cuts those that reach into the next one.
  */
@@ -23,29 +23,26 @@ export class ExtentTable {
   #sets: Uint16Array | Uint32Array;
   #prepared = false;
 
-  /** @param capacity number of extents that room is made for */
   constructor(capacity: number, setCount: number) {
     this.#offsets = new Uint32Array(capacity);
     this.#lengths = new Uint16Array(capacity);
     this.#sets = setCount > 0x1_0000 ? new Uint32Array(capacity) : new Uint16Array(capacity);
   }
 
-  /** The table of an object's rows. */
   static ofRows(rows: CfiRows, reduced: ReducedRules): ExtentTable {
-    for (let row = 0; row < rows.count; row++) reduced.of(rows.sets[row]);
+    for (let row = 0; row < rows.count; row++) reduced.indexOf(rows.sets[row]);
     const table = new ExtentTable(rows.count + 64, reduced.rules.count);
     for (let fde = 0; fde < rows.fdeCount; fde++) {
       const last = rows.fdeRows[fde + 1] - 1;
       for (let row = rows.fdeRows[fde]; row <= last; row++) {
         const end = row < last ? rows.starts[row + 1] : rows.fdeEnds[fde];
-        table.add(rows.starts[row], end - rows.starts[row], reduced.of(rows.sets[row]));
+        table.add(rows.starts[row], end - rows.starts[row], reduced.indexOf(rows.sets[row]));
       }
     }
     table.prepare();
     return table;
   }
 
-  /** Bytes that the extents take. */
   get byteLength(): number {
     return this.count * (4 + 2 + this.#sets.BYTES_PER_ELEMENT);
   }
@@ -62,27 +59,27 @@ export class ExtentTable {
   }
 
   /**
-   * Sorts the extents and cuts those that reach into the next one, so that of overlapping ones the later start counts.
-   * Of extents with equal starts the one that was added first stays.
+   * Sorts the extents and cuts those that reach into the next one, so that of overlapping ones the later start
+   * counts. Of extents with equal starts, the one added first stays.
    */
   prepare(): void {
     if (!this.#isSorted()) this.#sort();
     const offsets = this.#offsets;
     const lengths = this.#lengths;
     const sets = this.#sets;
-    let kept = 0;
+    let filled = 0;
     for (let i = 0; i < this.count; i++) {
       const room = i + 1 < this.count ? offsets[i + 1] - offsets[i] : MAX_EXTENT_BYTES;
       if (room === 0 || lengths[i] === 0) continue;
-      offsets[kept] = offsets[i];
-      lengths[kept] = Math.min(lengths[i], room);
-      sets[kept++] = sets[i];
+      offsets[filled] = offsets[i];
+      lengths[filled] = Math.min(lengths[i], room);
+      sets[filled++] = sets[i];
     }
-    this.count = kept;
+    this.count = filled;
     this.#prepared = true;
   }
 
-  /** Rule set that holds at an offset from the object's base; 0 if none does. */
+  /** Rule set for an offset from the object's base; 0 if there is none. */
   find(offset: number): number {
     if (!this.#prepared) this.prepare();
     const offsets = this.#offsets;
@@ -95,11 +92,11 @@ export class ExtentTable {
     return true;
   }
 
-  /** By offset; of equal ones the one that was added first comes last, as the last of them stays. */
+  /** Sorts by offset. Of equal offsets, the extent added first comes last, as the last one stays. */
   #sort(): void {
     const { count } = this;
     const offsets = this.#offsets;
-    // Offset and position in one exact number: sorting plain numbers needs no calls.
+    // A key combines offset and position in one exact number, since numbers sort without calls.
     const keys = new Float64Array(count);
     for (let i = 0; i < count; i++) keys[i] = offsets[i] * 2 ** 21 + (2 ** 21 - 1 - (i % 2 ** 21));
     const order = count <= 2 ** 21 ? orderOfKeys(keys) : orderOf(offsets.subarray(0, count));
@@ -137,43 +134,41 @@ function permuted<T extends Uint16Array | Uint32Array>(array: T, order: Uint32Ar
   return result;
 }
 
-/** Code is indexed in blocks of this many bytes, so that a search begins among a few dozen entries. */
+/** Block size of the code index. A search starts among a few dozen entries. */
 const BLOCK_BYTES = 4096;
 const BLOCK_BITS = 12;
-/** Rule sets that entries can name: all of an object, unless it is damaged. */
+/** Number of rule sets that entries can refer to: enough for all of an object, unless it is damaged. */
 const MOST_SETS = 2 ** (32 - BLOCK_BITS);
 
-/** The arrays of a table. That of entries may have room at its end. */
 interface CompactArrays {
-  /** Per block: its first entry. */
   readonly firsts: Uint32Array;
-  /** Per block: how many entries begin in it. */
   readonly counts: Uint16Array;
-  /** Per block: the rule set that holds at its start, up to its first entry. */
+  /** Rule set at the start of each block, up to its first entry. */
   readonly before: Uint32Array;
-  /** Per entry: the low 12 bits of the offset where it begins, and above them the rule set that holds from there on. */
+  /** Low 12 bits of the offset where each entry begins; above them the rule set from there on. */
   readonly entries: Uint32Array;
-  /** Number of entries. */
   readonly count: number;
 }
 
 /**
- * Which rule set holds where, in 4 bytes per entry: the low bits of the offset where it begins, and the set's index in a
- * dictionary. An entry holds up to the next one; where no function is, set 0
- * holds. The entries of a block of 4 KiB of code stand together, in ascending order; the blocks stand in any order.
+ * Map from code to rule sets, with 4 bytes per entry: the low bits of the offset where the entry begins, and the
+ * set's index in a dictionary. An entry holds up to the next one; outside of functions, set 0 holds. The entries of
+ * a 4 KiB block of code are consecutive and ascending; the blocks are in any order.
  *
- *     firsts   [0, 2, 2, …]                    counts [2, 0, 3, …]       before [0, 2, 2, …]
+ *     firsts   [0, 2, 2, …]
+ *     counts   [2, 0, 3, …]
+ *     before   [0, 2, 2, …]
  *     entries  [1 << 12 | 0x040, 2 << 12 | 0x044, 1 << 12 | 0x010, …]
  */
 export class CompactTable {
-  /** Not to be changed. */
+  /** Read-only. */
   readonly arrays: CompactArrays;
 
   constructor(arrays: CompactArrays) {
     this.arrays = arrays;
   }
 
-  /** Rule set that holds at an offset from the object's base; 0 if none does. */
+  /** Rule set for an offset from the object's base; 0 if there is none. */
   find(offset: number): number {
     const { firsts, counts, before, entries } = this.arrays;
     const block = Math.floor(offset / BLOCK_BYTES);
@@ -190,31 +185,27 @@ export class CompactTable {
     return low === first ? before[block] : entries[low - 1] >>> BLOCK_BITS;
   }
 
-  /** Number of entries, those for gaps included. */
   get count(): number {
     return this.arrays.count;
   }
 
-  /** Bytes of all entries and of the index of blocks. */
   get byteLength(): number {
     const { firsts, counts, before, entries, count } = this.arrays;
     return firsts.byteLength + counts.byteLength + before.byteLength + count * entries.BYTES_PER_ELEMENT;
   }
 }
 
-/** Entries that may be left behind unused where blocks were joined, as a share; beyond that all are copied. */
+/** Largest share of entries that may stay unused after blocks were joined; beyond it, all entries are copied. */
 const MOST_LEFTOVERS = 1 / 64;
 
 /** Bytes of call frame information per row and per FDE in large libraries, or a little less. */
 const BYTES_PER_ROW = 5;
 const BYTES_PER_FDE = 40;
 
-/** Number of the block that an offset, minus `OFFSET_BIAS`, lies in. */
 function blockOf(offset: number): number {
   return (offset >> BLOCK_BITS) + OFFSET_BIAS / BLOCK_BYTES;
 }
 
-/** A run of FDEs in ascending order: its range of code, and its entries. */
 interface Segment {
   start: number;
   end: number;
@@ -223,27 +214,27 @@ interface Segment {
 }
 
 /**
- * Makes a table while FDEs are read. Linkers leave nearly all of them in the order of the code: entries are written as
- * they come, a new segment begins where the order breaks (`assembly/table.ts`), and in the end an index of blocks puts the
- * segments in order. Offsets are those of the code from the base of the object minus `OFFSET_BIAS`.
+ * Builds a table while FDEs are read. Linkers keep nearly all FDEs in the order of the code, so entries are written
+ * as they come. A new segment begins where the order breaks (`assembly/table.ts`). At the end an index of blocks
+ * puts the segments in order. Offsets are those of the code from the base of the object minus `OFFSET_BIAS`.
  */
 class CompactTableBuilder implements FdeSink {
   readonly fast: FastFdes;
 
   /**
-   * @param sectionBytes size of all sections, for which room is made
-   * @param shortestGap bytes from which on a gap between functions has no rule; shorter ones keep that in front of them
+   * @param sectionBytes size of all sections, for the initial capacity
+   * @param shortestGap bytes from which on a gap between functions has no rule; in a shorter gap the rule before it
+   * holds
    */
   constructor(rules: RuleSets, reduced: ReducedRules, sectionBytes: number, shortestGap: number) {
     this.fast = new FastFdes(rules, (set) => {
-      const kept = reduced.of(set >>> 0);
-      return kept < MOST_SETS ? kept : 0;
+      const reducedSet = reduced.indexOf(set >>> 0);
+      return reducedSet < MOST_SETS ? reducedSet : 0;
     });
     const rows = Math.ceil(sectionBytes / BYTES_PER_ROW);
     this.fast.wasm.beginTable(rows, Math.ceil(sectionBytes / BYTES_PER_FDE), shortestGap);
   }
 
-  /** Number of rows that were added. */
   get rowCount(): number {
     return this.fast.wasm.rowCount.value;
   }
@@ -262,7 +253,6 @@ class CompactTableBuilder implements FdeSink {
     }
   }
 
-  /** The table of all FDEs. */
   build(): CompactTable {
     const { wasm } = this.fast;
     wasm.endTable();
@@ -274,7 +264,6 @@ class CompactTableBuilder implements FdeSink {
   }
 }
 
-/** What was written while FDEs were read. */
 class TableParts {
   readonly #wasm: UnwindWasm;
   readonly #segments: readonly Segment[];
@@ -297,7 +286,6 @@ class TableParts {
     }));
   }
 
-  /** The table; undefined if FDEs overlap. */
   inOrder(): CompactTable | undefined {
     const parts = this.#partsInOrder();
     if (parts === undefined) return undefined;
@@ -319,10 +307,12 @@ class TableParts {
     return new CompactTable(count - entryCount > entryCount * MOST_LEFTOVERS ? packed(arrays) : arrays);
   }
 
-  /** The segments by address, cut where another lies in a gap between their functions; undefined if functions overlap. */
+  /**
+   * Segments by address, cut where another one is in a gap between their functions; undefined if functions overlap.
+   */
   #partsInOrder(): Segment[] | undefined {
     const waiting = this.#segments.toSorted((a, b) => b.start - a.start);
-    /** What is left of segments behind a cut, the one with the lowest start last. */
+    /** Rests of segments after a cut, the one with the lowest start last. */
     const rests: Segment[] = [];
     const takeNext = () =>
       (rests.at(-1)?.start ?? Number.POSITIVE_INFINITY) < (waiting.at(-1)?.start ?? Number.POSITIVE_INFINITY)
@@ -335,7 +325,7 @@ class TableParts {
       const next = waiting.at(-1)?.start ?? Number.POSITIVE_INFINITY;
       if (part.end > next) {
         const cut = this.#entryBehind(part, next);
-        // Something other than a gap: a function reaches into the next segment.
+        // The segments overlap outside of a gap: a function reaches into the next segment.
         if (cut === part.firstEntry || this.#entries[cut - 1] >>> BLOCK_BITS !== 0) return undefined;
         rests.push({ ...part, start: this.#startOf(cut), firstEntry: cut });
         part = { ...part, end: next, lastEntry: cut };
@@ -346,19 +336,17 @@ class TableParts {
     return parts;
   }
 
-  /** First entry of a segment that begins behind an offset. */
   #entryBehind({ firstEntry, lastEntry }: Segment, offset: number): number {
     return partitionPoint(firstEntry, lastEntry, (entry) => this.#startOf(entry) <= offset);
   }
 
-  /** Offset at which an entry begins. */
   #startOf(entry: number): number {
     const block = this.#marks[2 * this.#wasm.markOf(entry)];
     return block * BLOCK_BYTES + (this.#entries[entry] & (BLOCK_BYTES - 1));
   }
 }
 
-/** The same table with its blocks one behind the other. */
+/** Copies the table so that its blocks are in order, without unused entries. */
 function packed({ firsts, counts, before, entries }: CompactArrays): CompactArrays {
   let total = 0;
   for (const count of counts) total += count;
@@ -373,10 +361,10 @@ function packed({ firsts, counts, before, entries }: CompactArrays): CompactArra
   return { firsts, counts, before, entries: packedEntries, count };
 }
 
-/** Gaps between functions that are shorter are alignment as a rule, in which nothing stops. */
+/** Longest gap between functions that counts as alignment, in which no pc is expected. */
 export const LONGEST_PADDING = 16;
 
-/** Reads all FDEs of an object straight into a table, in which gaps of `shortestGap` bytes and more have no rule. */
+/** Reads all FDEs of an object directly into a table, in which gaps of `shortestGap` bytes and more have no rule. */
 export function readTable(
   cfi: ObjectCfi,
   dictionary: CfiDictionary,
@@ -388,12 +376,10 @@ export function readTable(
   return { table: builder.build(), counts, rowCount: builder.rowCount };
 }
 
-/** Bytes of all sections with call frame information. */
 export function cfiBytes({ sections }: ObjectCfi): number {
   return sections.reduce((sum, { bytes }) => sum + bytes.length, 0);
 }
 
-/** Reads all FDEs of all sections of an object, in their order there. */
 export function readFdes(cfi: ObjectCfi, dictionary: CfiDictionary, sink: FdeSink): CfiCounts {
   const counts: CfiCounts = { cies: 0, fdes: 0, emptyFdes: 0, outsideFdes: 0 };
   for (const section of cfi.sections) {

@@ -2,25 +2,25 @@ import { RA_SIGN_STATE, type UnwindTarget } from "../architecture.ts";
 import { ROW_FLAG, RuleSets } from "../cfi/rule-sets.ts";
 
 /**
- * Which registers a table keeps rules for.
+ * Registers whose rules a table keeps.
  *
- * - `"callee-saved"`: all that functions give back; what a debugger shows. The default.
- * - `"three"`: program counter, stack pointer and frame pointer (on AArch64 the link register too), which is what it
- *   takes to walk a stack. Equal neighbours become more, the dictionary smaller.
+ * - `"callee-saved"`: all that functions preserve; a debugger shows these. The default.
+ * - `"three"`: program counter, stack pointer and frame pointer (on AArch64 the link register too), which is enough
+ *   to walk a stack. More neighbouring entries become equal, and the dictionary smaller.
  */
 export type KeptRegisters = "callee-saved" | "three";
 
 const UNKNOWN = -1;
 
-/** A dictionary with the rules of some registers only, filled as sets of the full one are met. */
+/** Dictionary with the rules of some registers only, filled as sets of the full dictionary are used. */
 export class ReducedRules {
   readonly rules = new RuleSets();
   readonly #full: RuleSets;
   readonly #registers: KeptRegisters;
   readonly #target: UnwindTarget;
   readonly #walked: ReadonlySet<number | undefined>;
-  /** Index in `rules` of each set of the full dictionary; negative for those that were not met yet. */
-  known = new Int32Array(1 << 14).fill(UNKNOWN);
+  /** Index in `rules` of each set of the full dictionary; negative for a set that was not used yet. */
+  indices = new Int32Array(1 << 14).fill(UNKNOWN);
 
   constructor(full: RuleSets, target: UnwindTarget, registers: KeptRegisters) {
     this.#full = full;
@@ -30,21 +30,20 @@ export class ReducedRules {
     this.#walked = new Set([framePointer, stackPointer, linkRegister, returnAddress, pc, RA_SIGN_STATE]);
   }
 
-  /** Index in `rules` of what is kept of a set of the full dictionary. */
-  of(set: number): number {
-    if (set >= this.known.length) {
+  indexOf(set: number): number {
+    if (set >= this.indices.length) {
       const larger = new Int32Array(2 * set).fill(UNKNOWN);
-      larger.set(this.known);
-      this.known = larger;
+      larger.set(this.indices);
+      this.indices = larger;
     }
-    if (this.known[set] === UNKNOWN) this.known[set] = this.#reduce(set);
-    return this.known[set];
+    if (this.indices[set] === UNKNOWN) this.indices[set] = this.#reduce(set);
+    return this.indices[set];
   }
 
   #reduce(set: number): number {
     const column = this.#full.returnAddress(set);
     const { pc } = this.#target;
-    // The caller of a signal handler's trampoline was interrupted: all of its registers matter.
+    // The caller of a signal handler's trampoline was interrupted, so all of its registers matter.
     const keepsAll =
       this.#registers === "callee-saved" || (this.#full.flags(set) & ROW_FLAG.signalFrame) !== 0;
     const keeps = keepsAll

@@ -7,18 +7,15 @@ import { CFA_RULE, RULE, type RuleSets } from "../cfi/rule-sets.ts";
 import { cfiBytes, LONGEST_PADDING, MAX_EXTENT_BYTES, readFdes, readTable } from "./compact-table.ts";
 import { type KeptRegisters, ReducedRules } from "./reduce.ts";
 
-/** Counts what FDEs consist of while they are read. */
 class CfiTally implements FdeSink {
   rows = 0;
-  /** Extents of 16-bit lengths that the rows take: one each, more for long ones. */
+  /** Extents with 16-bit lengths that the rows need: one each, more for long ones. */
   extents = 0;
-  /** Rows per rule set. */
   uses = new Uint32Array(4096);
   #fdes = 0;
   #starts: Int32Array;
   #ends: Int32Array;
 
-  /** @param sectionBytes size of all sections, for which room is made */
   constructor(sectionBytes: number) {
     this.#starts = new Int32Array(16 + Math.ceil(sectionBytes / 40));
     this.#ends = new Int32Array(this.#starts.length);
@@ -35,17 +32,16 @@ class CfiTally implements FdeSink {
     }
     this.rows += row - first;
     this.extents += row - first;
-    // Most functions are too short to have a row that is too long.
+    // Most functions are too short for a row that needs several extents.
     if (size > MAX_EXTENT_BYTES) this.extents += piecesBehindFirst(deltas.subarray(first, row), size);
     this.#addRange(start, Math.min(start + size, LAST_OFFSET));
   }
 
-  /** Stretches between functions that no FDE covers. */
   gaps(): number {
     const starts = this.#starts.subarray(0, this.#fdes).sort();
     const ends = this.#ends.subarray(0, this.#fdes).sort();
     let gaps = 0;
-    // Where as many functions have ended as began before, none covers the code up to the next start.
+    // If as many functions have ended as began before, no function covers the code up to the next start.
     for (let i = 1; i < this.#fdes; i++) if (ends[i - 1] < starts[i]) gaps++;
     return gaps;
   }
@@ -66,7 +62,6 @@ class CfiTally implements FdeSink {
   }
 }
 
-/** How many extents more than one per row the rows of a function take. */
 function piecesBehindFirst(deltas: Int32Array, size: number): number {
   let pieces = 0;
   for (let row = 0; row < deltas.length; row++) {
@@ -76,48 +71,43 @@ function piecesBehindFirst(deltas: Int32Array, size: number): number {
   return pieces;
 }
 
-/** Words of a rule set of LUL: CFA, pc, stack pointer and frame pointer, 8 bytes each. */
+/** Size of a rule set of LUL: CFA, pc, stack pointer and frame pointer, 8 bytes each. */
 const LUL_RULE_SET_BYTES = 32;
 const LUL_EXTENT_BYTES = 8;
 
-/** What one form of table takes for an object. */
+/** Size of one form of an object's table. */
 export interface FormStatistics {
-  /** Distinct rule sets that occur. */
   readonly ruleSets: number;
-  /** Entries of the search table. */
   readonly entries: number;
-  /** Bytes of the search table. */
   readonly tableBytes: number;
-  /** Bytes of the dictionary of rule sets. */
   readonly dictionaryBytes: number;
 }
 
-/** What the call frame information of an object consists of. */
+/** Statistics of an object's call frame information. */
 export interface CfiStatistics extends CfiCounts {
   readonly architecture: Architecture;
-  /** Sections that were read, with their sizes in bytes. */
   readonly sections: readonly { readonly name: string; readonly bytes: number }[];
   readonly rows: number;
-  /** Stretches between functions that no FDE covers; adjoining functions have none. */
+  /** Number of ranges between functions that no FDE covers; adjoining functions have none. */
   readonly gaps: number;
   /**
-   * Rows whose CFA is the stack or frame pointer plus a constant, with the return address at its usual place (below
-   * the CFA, or still in the link register) and the frame pointer unchanged or saved below the CFA.
+   * Rows whose CFA is the stack or frame pointer plus a constant. Their return address is at its usual place (below
+   * the CFA, or still in the link register), and the frame pointer is unchanged or saved below the CFA.
    */
   readonly simpleRows: number;
   /** Rows whose CFA or registers need an expression. */
   readonly expressionRows: number;
-  /** An extent of 8 bytes per row, three registers. */
+  /** Form with an extent of 8 bytes per row, three registers. */
   readonly lul: FormStatistics;
-  /** Entries of 4 bytes, three registers. */
+  /** Form with entries of 4 bytes, three registers. */
   readonly threeRegisters: FormStatistics;
-  /** Entries of 4 bytes, all callee-saved registers. */
+  /** Form with entries of 4 bytes, all callee-saved registers. */
   readonly calleeSaved: FormStatistics;
   readonly problemCount: number;
 }
 
 /**
- * Reads an object's call frame information and says what is in it; undefined for WebAssembly.
+ * Reads an object's call frame information and returns statistics of it; undefined for WebAssembly.
  *
  * @example
  * ```ts

@@ -24,10 +24,10 @@ import {
 import { type KeptRegisters, ReducedRules } from "./reduce.ts";
 
 /**
- * How the search table is laid out.
+ * Layout of the search table.
  *
  * - `"compact"`: 4 bytes per entry, equal neighbours merged. The default.
- * - `"lul"`: an extent of 8 bytes for every row, as Mozilla's LUL has it; for comparison.
+ * - `"lul"`: an extent of 8 bytes for every row, as in Mozilla's LUL; for comparison.
  */
 export type TableForm = "compact" | "lul";
 
@@ -35,20 +35,19 @@ export interface UnwindTableOptions {
   readonly form?: TableForm;
   readonly registers?: KeptRegisters;
   /**
-   * Reads nothing but `.eh_frame_hdr` and the FDEs that are looked up, for a few lookups in a large object. Where there
-   * is no `.eh_frame_hdr`, all is read, into a table that has no rules for padding either.
+   * Reads only `.eh_frame_hdr` and the FDEs that are looked up, for a few lookups in a large object. Without
+   * `.eh_frame_hdr`, everything is read, into a table that has no rules for padding either.
    */
   readonly lazy?: boolean;
 }
 
-/** Finds the rule set at an offset from the base of an object; 0 if there is none. */
 interface Lookup {
   find(offset: number): number;
 }
 
 /**
- * How to get from any address in the code of one object to the caller: its call frame information, summarised into a
- * dictionary of rule sets and a search table.
+ * Unwind rules for the code of one object, built from its call frame information: a dictionary of rule sets and a
+ * search table.
  *
  *     const table = UnwindTable.fromObject(openObject(bytes));
  *     const set = table.find(0x1139);          // address in the object, not in the process
@@ -56,20 +55,20 @@ interface Lookup {
  */
 export class UnwindTable {
   readonly target: UnwindTarget;
-  /** Lowest address of the object (SVMA); its load bias moves it. */
+  /** Lowest address of the object (SVMA), without its load bias. */
   readonly base: number;
-  /** The dictionary that `find` gives indices of. Set 0 means: no rule. */
+  /** Dictionary for the indices that `find` returns. Set 0 means: no rule. */
   readonly rules: RuleSets;
   /** DWARF expressions that rules refer to by number. */
   readonly expressions: readonly Uint8Array[];
   readonly counts: Readonly<CfiCounts>;
-  /** Rows of all FDEs, before equal neighbours became one; 0 in a lazy table. */
+  /** Rows of all FDEs, before equal neighbours were merged; 0 in a lazy table. */
   readonly rowCount: number;
-  /** Entries of the search table, gaps included; 0 in a lazy table. */
+  /** Entries of the search table, including gaps; 0 in a lazy table. */
   readonly entryCount: number;
   /** Bytes of the search table, without the dictionary; 0 in a lazy table. */
   readonly byteLength: number;
-  /** The search table, where it has the compact form. */
+  /** Search table in the compact form, if it was built. */
   readonly compact: CompactTable | undefined;
   readonly #lookup: Lookup;
   readonly #problems: CfiProblems;
@@ -89,14 +88,14 @@ export class UnwindTable {
   }
 
   /**
-   * Reads the call frame information of an object: `.eh_frame` and `.debug_frame`. Never throws: an object without any,
-   * or of an architecture without any, makes an empty table, and what is damaged is left out (see `problems`).
+   * Reads the call frame information of an object: `.eh_frame` and `.debug_frame`. Never throws. An object or
+   * architecture without call frame information makes an empty table. Damaged parts are left out (see `problems`).
    */
   static fromObject(object: ObjectFile, options: UnwindTableOptions = {}): UnwindTable {
     return UnwindTable.fromCfi(cfiOfObject(object), object.architecture, options);
   }
 
-  /** As `fromObject`, of sections that were found already. */
+  /** Builds the table like `fromObject`, from sections that were found before. */
   static fromCfi(cfi: ObjectCfi, architecture: Architecture, options: UnwindTableOptions = {}): UnwindTable {
     const target = unwindTarget(architecture) ?? unwindTarget("x86_64")!;
     const dictionary = new CfiDictionary(cfiBytes(cfi));
@@ -121,17 +120,16 @@ export class UnwindTable {
     return new UnwindTable({ ...parts, counts, rowCount, lookup: table, table });
   }
 
-  /** Index in `rules` of the rule set that holds at an address of the object (SVMA); 0 if none does. */
+  /** Index in `rules` of the rule set for an address of the object (SVMA); 0 if there is none. */
   find(address: number): number {
     return this.#lookup.find(address - this.base);
   }
 
-  /** What was found to be damaged or not supported: the first few. */
+  /** Damaged or unsupported parts: the first few. */
   get problems(): readonly FormatError[] {
     return this.#problems.errors;
   }
 
-  /** How many problems there were. */
   get problemCount(): number {
     return this.#problems.count;
   }
@@ -148,10 +146,11 @@ interface TableParts {
   table: CompactTable | ExtentTable | undefined;
 }
 
-/** Rows that are kept at most; beyond that all are dropped. Profiles of large programs hit a tenth of this. */
+/**
+ * Maximum number of cached rows; when it is reached, all are dropped. Profiles of large programs use a tenth of it.
+ */
 const MOST_ROWS = 1 << 20;
 
-/** A function that was looked up, with its rows. */
 class KeptFde {
   readonly start: number;
   readonly end: number;
@@ -169,7 +168,6 @@ class KeptFde {
     return this.#deltas.length;
   }
 
-  /** Rule set of the last row that begins at or before an offset. */
   find(offset: number): number {
     const delta = offset - this.start;
     const deltas = this.#deltas;
@@ -177,7 +175,6 @@ class KeptFde {
   }
 }
 
-/** Takes the FDE that is read. */
 class LastFde implements FdeSink {
   #fde: KeptFde | undefined;
 
@@ -186,7 +183,6 @@ class LastFde implements FdeSink {
     this.#fde = new KeptFde(start, start + size, rows);
   }
 
-  /** The FDE that was read since the last call. */
   take(): KeptFde | undefined {
     const fde = this.#fde;
     this.#fde = undefined;
@@ -195,8 +191,9 @@ class LastFde implements FdeSink {
 }
 
 /**
- * Finds rules through `.eh_frame_hdr`, reading only the FDEs that are asked for. Where the header leads astray (an
- * empty FDE can stand in for a real one with the same start) or ends, all sections are read once after all.
+ * Finds rules through `.eh_frame_hdr`, and reads only the FDEs that are looked up. The header can lead to an empty
+ * FDE instead of a real one with the same start. In that case, and beyond the header's end, all sections are read
+ * once.
  */
 class LazyLookup {
   readonly #cfi: ObjectCfi;
@@ -205,10 +202,10 @@ class LazyLookup {
   readonly #reduced: ReducedRules;
   readonly #read = new LastFde();
   readonly #reader: CfiReader;
-  /** FDEs by their index in the header; undefined where the header leads to none. */
-  readonly #kept = new Map<number, KeptFde | undefined>();
+  /** FDEs by their index in the header; undefined if the header leads to none. */
+  readonly #fdes = new Map<number, KeptFde | undefined>();
   #keptRows = 0;
-  #all: { find(offset: number): number } | undefined;
+  #fullTable: { find(offset: number): number } | undefined;
 
   constructor(cfi: ObjectCfi, header: FrameHeader, dictionary: CfiDictionary, reduced: ReducedRules) {
     this.#cfi = cfi;
@@ -218,39 +215,38 @@ class LazyLookup {
     this.#reader = new CfiReader(cfi.sections[0], dictionary, cfi, this.#read);
   }
 
-  /** What was met so far. */
   get counts(): CfiCounts {
     return this.#reader.counts;
   }
 
   find(offset: number): number {
-    if (this.#all !== undefined) return this.#all.find(offset);
+    if (this.#fullTable !== undefined) return this.#fullTable.find(offset);
     const index = this.#header.search(offset + this.#cfi.base);
     if (index >= 0) {
       const fde = this.#fdeAt(index);
-      // An empty FDE, a damaged one, or one that the header should not lead to: the header cannot be trusted here.
+      // The FDE is empty, damaged or not at this address: the header is unreliable here.
       if (fde === undefined || fde.start > offset) return this.#findInAll(offset);
-      if (offset < fde.end) return this.#reduced.of(fde.find(offset));
+      if (offset < fde.end) return this.#reduced.indexOf(fde.find(offset));
     }
-    // Between functions, unless there are sections that the header does not cover.
+    // The address is between functions, unless some sections are not covered by the header.
     return this.#cfi.sections.length > 1 ? this.#findInAll(offset) : 0;
   }
 
   #fdeAt(index: number): KeptFde | undefined {
-    if (this.#kept.has(index)) return this.#kept.get(index);
+    if (this.#fdes.has(index)) return this.#fdes.get(index);
     this.#reader.readFde(this.#header.fdeAt(index));
     const fde = this.#read.take();
     this.#keptRows += fde?.rowCount ?? 0;
     if (this.#keptRows > MOST_ROWS) {
-      this.#kept.clear();
+      this.#fdes.clear();
       this.#keptRows = fde?.rowCount ?? 0;
     }
-    this.#kept.set(index, fde);
+    this.#fdes.set(index, fde);
     return fde;
   }
 
   #findInAll(offset: number): number {
-    this.#all = readTable(this.#cfi, this.#dictionary, this.#reduced, 1).table;
-    return this.#all.find(offset);
+    this.#fullTable = readTable(this.#cfi, this.#dictionary, this.#reduced, 1).table;
+    return this.#fullTable.find(offset);
   }
 }

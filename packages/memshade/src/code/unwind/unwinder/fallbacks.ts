@@ -2,7 +2,7 @@ import type { Memory } from "./memory.ts";
 import type { ModuleMap } from "./modules.ts";
 import type { Registers } from "./registers.ts";
 
-/** Bytes of code at an address of the process: from the module's file, else from memory. */
+/** Reads code at an address of the process: from the module's file, else from memory. */
 export type ReadCode = (address: number, length: number) => Uint8Array;
 
 function matches(code: Uint8Array, at: number, bytes: readonly number[]): boolean {
@@ -13,26 +13,25 @@ function matches(code: Uint8Array, at: number, bytes: readonly number[]): boolea
 const X86_64_SIGRETURN = [0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05];
 /** `mov x8, #139; svc #0` */
 const AARCH64_SIGRETURN = [0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4];
-/** Where the kernel saved registers 0 to 16, from the stack pointer on return from the handler. */
+/** Offsets of the saved registers 0 to 16 from the stack pointer on return from the handler. */
 const X86_64_CONTEXT = [144, 136, 152, 128, 112, 104, 120, 160, 40, 48, 56, 64, 72, 80, 88, 96, 168];
-/** Where x0 is; the others, sp and pc follow. */
+/** Offset of x0; the other registers, sp and pc follow. */
 const AARCH64_CONTEXT = 312;
 
 /**
- * Whether an address at which there is call frame information is to be looked at all the same: what Go has for its
- * trampoline, and for what stands in front of that, is that of any function. It is aligned as functions are.
+ * True if an address must be checked although it has call frame information. Go's trampoline, and the code before
+ * it, have the same information as any function. The trampoline is aligned as functions are.
  */
 export function mayBeTrampoline(pc: number, isCaller: boolean): boolean {
   return isCaller && pc % 16 === 0;
 }
 
-/** Whether the code at an address is the trampoline that ends a signal handler. */
 export function isSignalTrampoline(architecture: string, pc: number, readCode: ReadCode): boolean {
   const code = architecture === "aarch64" ? AARCH64_SIGRETURN : X86_64_SIGRETURN;
   return matches(readCode(pc, code.length), 0, code);
 }
 
-/** Reads the registers that a signal interrupted out of the frame that the kernel made; false if they are not there. */
+/** Reads the interrupted registers from the kernel's signal frame; returns false if they are not readable. */
 export function restoreSignalContext(registers: Registers, memory: Memory, interrupted: Registers): boolean {
   const { target } = registers;
   const sp = registers.address(target.stackPointer);
@@ -47,8 +46,8 @@ export function restoreSignalContext(registers: Registers, memory: Memory, inter
 }
 
 /**
- * Takes the frame pointer for one: [fp] is the caller's, [fp + 8] the return address. Whether that can be is for
- * `continuesFrameChain` and `looksLikeReturnAddress` to say.
+ * Steps by the frame pointer: [fp] is the caller's frame pointer, [fp + 8] the return address.
+ * `continuesFrameChain` and `looksLikeReturnAddress` must check the result.
  *
  * @returns the CFA; NaN if the words cannot be read
  */
@@ -57,7 +56,7 @@ export function framePointerStep(registers: Registers, memory: Memory, caller: R
   const framePointer = registers.address(target.framePointer);
   const stackPointer = registers.address(target.stackPointer);
   const cfa = framePointer + 16;
-  // Behind a frame of AArch64 that was left so, nobody knows the stack pointer.
+  // After such a frame of AArch64 the stack pointer is unknown.
   if (framePointer % 8 !== 0 || framePointer < stackPointer) return Number.NaN;
   caller.known.fill(0);
   if (!memory.readWord(framePointer)) return Number.NaN;
@@ -69,17 +68,17 @@ export function framePointerStep(registers: Registers, memory: Memory, caller: R
   return cfa;
 }
 
-/** Whether the caller that the frame pointer gave has a frame pointer too, as all do in code that is compiled with them. */
+/** True if the caller has a plausible frame pointer too, as in all code compiled with frame pointers. */
 export function continuesFrameChain(registers: Registers, caller: Registers): boolean {
   const { framePointer } = registers.target;
   const next = caller.address(framePointer);
-  // The outermost frame of a chain has 0 in place of a frame pointer.
+  // The outermost frame of a chain has a frame pointer of 0.
   return next === 0 || (next > registers.address(framePointer) && next % 8 === 0);
 }
 
 /**
- * Whether an address can be one that a call on x86-64 returns to: code of a module, with a call in front of it where
- * its bytes can be read.
+ * True if an address can be a return address on x86-64: code of a module, preceded by a call if its bytes are
+ * readable.
  */
 export function looksLikeReturnAddress(address: number, modules: ModuleMap, readCode: ReadCode): boolean {
   const module = modules.find(address - 1);
@@ -88,7 +87,6 @@ export function looksLikeReturnAddress(address: number, modules: ModuleMap, read
   return code.length < 7 || endsWithCall(code);
 }
 
-/** Whether bytes of x86-64 code can end with `call rel32`, `call *reg` or `call *memory`. */
 export function endsWithCall(code: Uint8Array): boolean {
   const at = (back: number) => code[code.length - back];
   if (at(5) === 0xe8) return true;
@@ -100,7 +98,7 @@ export function endsWithCall(code: Uint8Array): boolean {
   return false;
 }
 
-/** Bytes of a ModRM operand: itself, a SIB byte, and a displacement. */
+/** Bytes of a ModRM operand: the ModRM byte, a SIB byte, and a displacement. */
 function modrmLength(modrm: number, sib: number): number {
   const mode = modrm >>> 6;
   const rm = modrm & 7;
@@ -110,18 +108,17 @@ function modrmLength(modrm: number, sib: number): number {
   return 1 + (hasSib ? 1 : 0) + (mode === 1 ? 1 : wide ? 4 : 0);
 }
 
-/** How to leave a stub: the return address lies just below the CFA. */
+/** Step out of a stub: the return address is just below the CFA. */
 export interface StubStep {
-  /** The CFA lies this far above the stack pointer. */
   readonly cfaOffset: number;
-  /** So far, if there is no return address below the first. */
+  /** Distance to use instead, if there is no return address below the first CFA. */
   readonly otherCfaOffset?: number;
 }
 
 interface Layout {
-  /** Bytes of the code as hexadecimal digits, dots for those that differ from stub to stub. */
+  /** Code as hexadecimal digits, with dots for bytes that differ from stub to stub. */
   readonly code: string;
-  /** From which offset on the CFA lies how far above the stack pointer. */
+  /** CFA's distance above the stack pointer, from each code offset on. */
   readonly steps: readonly (readonly [offset: number, cfaOffset: number, otherCfaOffset?: number])[];
 }
 
@@ -131,15 +128,15 @@ const PUSH_INDEX = "68........";
 const PUSH_SLOT = "ff35........";
 const ENDBR64 = "f30f1efa";
 const LOAD_SLOT = "4c8b1d........";
-/** `pause; lfence; jmp` back: where a processor that speculates waits. */
+/** Loop of `pause; lfence; jmp` in which a speculating processor waits. */
 const WAIT = "f3900faee8ebf9";
 
 /**
- * Stubs of procedure linkage tables, in pieces of 16 bytes. Linkers of the LLVM family write no call frame information for
- * them.
+ * Stubs of procedure linkage tables, in pieces of 16 bytes. Linkers of the LLVM family write no call frame
+ * information for them.
  */
 const LAYOUTS: readonly Layout[] = [
-  // The head of a table, which pushes a slot and goes where the next one says.
+  // Head of a table: it pushes one slot and jumps through the next one.
   ...["ff25", "f2ff25"].map(
     (jump): Layout => ({
       code: PUSH_SLOT + jump,
@@ -149,7 +146,6 @@ const LAYOUTS: readonly Layout[] = [
       ],
     }),
   ),
-  // An entry; the second half of it runs when the function is called the first time.
   {
     code: `ff25........${PUSH_INDEX}${JUMP}`,
     steps: [
@@ -157,7 +153,7 @@ const LAYOUTS: readonly Layout[] = [
       [11, 16],
     ],
   },
-  // The same in two, each with a landing pad.
+  // Entry in two halves, each with a landing pad.
   ...["e9", "f2"].map(
     (jump): Layout => ({
       code: ENDBR64 + PUSH_INDEX + jump,
@@ -168,7 +164,7 @@ const LAYOUTS: readonly Layout[] = [
     }),
   ),
   ...["ff25", "f2ff25"].map((jump): Layout => ({ code: ENDBR64 + jump, steps: [[0, 8]] })),
-  // `-z retpolineplt`: the address goes to r11, a call to where it takes the place of the call's own return address.
+  // Stub of `-z retpolineplt`: the target's address goes to r11, and then replaces the return address of a call.
   {
     code: `${PUSH_SLOT}${LOAD_SLOT}e8....`,
     steps: [
@@ -177,7 +173,8 @@ const LAYOUTS: readonly Layout[] = [
     ],
   },
   { code: `....${WAIT}`, steps: [[0, 24]] },
-  // Behind that, the stub that called is no frame any more: either an entry, or the head with two words on the stack.
+  // After that replacement, the calling stub has no frame any more: either an entry, or the head with two words on
+  // the stack.
   {
     code: "4c891c24c3",
     steps: [
@@ -193,32 +190,31 @@ const LAYOUTS: readonly Layout[] = [
       [6, 16],
     ],
   },
-  // With `-z now` too.
+  // Stub of `-z retpolineplt` with `-z now`.
   { code: CALL + WAIT, steps: [[0, 8]] },
   { code: `${LOAD_SLOT}${JUMP}cccccccc`, steps: [[0, 8]] },
 ];
 
 const PIECE_BYTES = 16;
 
-/** How to get out of a stub of a procedure linkage table for x86-64, by its code. */
 export function pltStep(pc: number, readCode: ReadCode): StubStep | undefined {
   const offset = pc % PIECE_BYTES;
   const code = readCode(pc - offset, PIECE_BYTES);
   if (code.length < PIECE_BYTES) return undefined;
-  const layout = LAYOUTS.find((one) => fits(code, one));
+  const layout = LAYOUTS.find((candidate) => fits(code, candidate));
   const step = layout?.steps.findLast(([from]) => from <= offset);
   if (step === undefined) return undefined;
   const [, cfaOffset, otherCfaOffset] = step;
   return otherCfaOffset === undefined ? { cfaOffset } : { cfaOffset, otherCfaOffset };
 }
 
-/** Bytes of the layouts' codes; NaN for any. */
+/** Bytes of the layouts' codes; NaN matches any byte. */
 const BYTES = new Map<Layout, readonly number[]>();
 
 function bytesOf(layout: Layout): readonly number[] {
-  const known = BYTES.get(layout) ?? layout.code.match(/../g)!.map((digits) => Number.parseInt(digits, 16));
-  BYTES.set(layout, known);
-  return known;
+  const bytes = BYTES.get(layout) ?? layout.code.match(/../g)!.map((digits) => Number.parseInt(digits, 16));
+  BYTES.set(layout, bytes);
+  return bytes;
 }
 
 function fits(code: Uint8Array, layout: Layout): boolean {

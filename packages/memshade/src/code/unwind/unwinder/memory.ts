@@ -1,27 +1,30 @@
 /**
- * Reads memory of the target: bytes from `address` on, at most `length` of them. What cannot be read is missing: fewer
- * bytes, none, or undefined. Must not throw.
+ * Reads up to `length` bytes of the target's memory from `address` on. Returns fewer bytes, none, or undefined if
+ * memory is unreadable. Must not throw.
  */
 export type ReadMemory = (address: number, length: number) => Uint8Array | undefined;
 
 /**
- * Memory that an unwinder reads word by word. The word that was read last stands in two halves in `low` and `high`, so
- * that reading makes no objects.
+ * Memory that an unwinder reads word by word. The last word read is in the halves `low` and `high`, so that reading
+ * allocates no objects.
  */
 export abstract class Memory {
   low = 0;
   high = 0;
 
-  /** Reads the 8 bytes at an address (the 4 of a 32-bit target, `high` being 0); false if they are not all there. */
+  /**
+   * Reads the 8 bytes at an address (for a 32-bit target 4 bytes, with `high` 0); returns false if some are
+   * missing.
+   */
   abstract readWord(address: number): boolean;
-  /** Up to `length` bytes from an address on; for looks at code. */
+  /** Reads up to `length` bytes from an address on, for inspection of code. */
   abstract readBytes(address: number, length: number): Uint8Array;
 }
 
 const NOTHING = new Uint8Array(0);
 
 /**
- * A copy of a part of the stack, as it comes with a sample of a profiler.
+ * Copy of a part of the stack, as it comes with a profiler's sample.
  *
  * @example
  * ```ts
@@ -77,7 +80,7 @@ export class StackImage extends Memory {
 const PAGE_BYTES = 4096;
 const KEPT_PAGES = 64;
 
-/** Memory behind a function, read in pages; the pages are kept as long as this object. */
+/** Memory behind a read function. Pages are read on demand and cached as long as this object exists. */
 export class PagedMemory extends Memory {
   readonly #read: ReadMemory;
   readonly #wordSize: number;
@@ -101,7 +104,7 @@ export class PagedMemory extends Memory {
       this.high = size === 8 ? this.#view.getUint32(offset + 4, true) : 0;
       return true;
     }
-    // Across the end of a page, or in one of which only a part can be read.
+    // The word crosses the end of a page, or its page is only partly readable.
     const bytes = this.#read(address, size);
     if (bytes === undefined || bytes.length < size) return false;
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

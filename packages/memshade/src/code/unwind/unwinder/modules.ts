@@ -1,20 +1,23 @@
 import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
 import type { UnwindTable } from "../tables/unwind-table.ts";
 
-/** An object in the address space of the target. */
+/** Object in the address space of the target. */
 export interface Module {
   /** Range of addresses in the process (AVMA) that belongs to it. */
   readonly start: number;
   readonly end: number;
   /** Address in the process minus address in the object. */
   readonly bias: number;
-  /** Rules of its code; undefined if the object is not at hand. */
+  /** Unwind rules of its code; undefined if the object is not available. */
   readonly table?: UnwindTable | undefined;
-  /** What to call it; a path as a rule. */
+  /** Name for display, usually a path. */
   readonly name?: string | undefined;
-  /** Bytes of the object's file at an address of the object (SVMA), for looks at code that memory does not hold. */
+  /** Reads bytes of the object's file at an address of the object (SVMA), for code that is not in memory. */
   readonly readCode?: ((address: number, length: number) => Uint8Array) | undefined;
-  /** The module with a smaller range, for modules that are more than their properties; a copy if not given. */
+  /**
+   * Returns the module with a smaller range, for modules with more properties than these; by default a copy is
+   * made.
+   */
   readonly part?: ((start: number, end: number) => Module) | undefined;
 }
 
@@ -23,7 +26,7 @@ function partOf<Kind extends Module>(module: Kind, start: number, end: number): 
 }
 
 /**
- * The modules of a process by address: sorted, without overlaps, of which there is one per object or mapping.
+ * Modules of a process by address: sorted, without overlaps, one per object or mapping.
  *
  * @example
  * ```ts
@@ -40,7 +43,7 @@ export class ModuleMap<Kind extends Module = Module> {
   readonly #modules: Kind[] = [];
   #version = 0;
 
-  /** Changes with every change of the map. */
+  /** Number that changes with every change of the map. */
   get version(): number {
     return this.#version;
   }
@@ -49,7 +52,10 @@ export class ModuleMap<Kind extends Module = Module> {
     return this.#modules;
   }
 
-  /** Adds a module. Whatever it covers of others is theirs no more, as with a new mapping over old ones. */
+  /**
+   * Adds a module. Ranges of other modules that it covers are removed from them, as when a new mapping replaces old
+   * ones.
+   */
   add(module: Kind): void {
     if (!(module.end > module.start)) return;
     this.remove(module.start, module.end);
@@ -57,29 +63,28 @@ export class ModuleMap<Kind extends Module = Module> {
     this.#version++;
   }
 
-  /** Takes a range of addresses away from all modules; what is left of them stays. */
+  /** Removes a range of addresses from all modules; their other parts stay. */
   remove(start: number, end: number): void {
     const modules = this.#modules;
     this.#version++;
     let first = this.#indexAfter(start);
     if (first > 0 && modules[first - 1].end > start) first--;
     let last = first;
-    const left: Kind[] = [];
+    const remainders: Kind[] = [];
     for (; last < modules.length && modules[last].start < end; last++) {
       const module = modules[last];
-      if (module.start < start) left.push(partOf(module, module.start, start));
-      if (module.end > end) left.push(partOf(module, end, module.end));
+      if (module.start < start) remainders.push(partOf(module, module.start, start));
+      if (module.end > end) remainders.push(partOf(module, end, module.end));
     }
-    if (last > first) modules.splice(first, last - first, ...left);
+    if (last > first) modules.splice(first, last - first, ...remainders);
   }
 
-  /** The module at an address (AVMA). */
+  /** Module at an address (AVMA). */
   find(address: number): Kind | undefined {
     const module = this.#modules[this.#indexAfter(address) - 1];
     return module !== undefined && address < module.end ? module : undefined;
   }
 
-  /** Number of modules that start at or before an address. */
   #indexAfter(address: number): number {
     const modules = this.#modules;
     return partitionPoint(0, modules.length, (index) => modules[index].start <= address);

@@ -1,11 +1,14 @@
 import type { UnwindTarget } from "../architecture.ts";
 
-/** Addresses have at most 53 bits here, which is more than any processor's user space. */
+/**
+ * High half from which on a value is no address: addresses have at most 53 bits here, more than any processor's
+ * user space.
+ */
 const HIGH_LIMIT = 1 << 21;
 
 /**
- * Values of a target's registers, by DWARF number, each known or not. Values are 64 bits in two halves: a register may
- * hold anything, and only what is used as an address has to be one.
+ * Values of a target's registers, by DWARF number, each known or unknown. A value has 64 bits in two halves, since
+ * a register may hold anything. Only values used as addresses must be valid addresses.
  *
  * @example
  * ```ts
@@ -32,7 +35,7 @@ export class Registers {
     this.known = new Uint8Array(count);
   }
 
-  /** Registers by name, such as `{ rip: 0x1139, rsp: 0x7ffe1000n }`; names that the target does not have are left out. */
+  /** Creates registers from names, such as `{ rip: 0x1139, rsp: 0x7ffe1000n }`; unknown names are ignored. */
   static of(target: UnwindTarget, values: Readonly<Record<string, number | bigint>>): Registers {
     const registers = new Registers(target);
     for (const [name, value] of Object.entries(values)) {
@@ -58,7 +61,6 @@ export class Registers {
     this.known[register] = 1;
   }
 
-  /** Sets a register to an address. */
   setAddress(register: number, address: number): void {
     this.setHalves(register, address % 2 ** 32, address / 2 ** 32);
   }
@@ -67,7 +69,7 @@ export class Registers {
     this.known[register] = 0;
   }
 
-  /** A register as an address; NaN if it is not known or too large for one. */
+  /** Register as an address; NaN if it is unknown or too large for an address. */
   address(register: number): number {
     if (!this.known[register] || this.high[register] >= HIGH_LIMIT) return Number.NaN;
     return this.high[register] * 2 ** 32 + this.low[register];
@@ -87,7 +89,7 @@ export class Registers {
     return copy;
   }
 
-  /** The known ones, by name. */
+  /** Returns the known registers, by name. */
   toObject(): Record<string, bigint> {
     const values: Record<string, bigint> = {};
     for (const [number, name] of this.target.registerNames.entries()) {

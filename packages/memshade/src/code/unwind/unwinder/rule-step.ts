@@ -5,39 +5,37 @@ import type { UnwindTable } from "../tables/unwind-table.ts";
 import type { Memory } from "./memory.ts";
 import type { Registers } from "./registers.ts";
 
-/** How an attempt to get to the caller ended. */
 export type StepResult =
-  /** The caller's registers are there. */
   | "stepped"
-  /** Nobody called this: the return address is marked as undefined. */
+  /** The frame has no caller: its return address is marked as undefined. */
   | "outermost"
-  /** What the rules ask for cannot be read from memory. */
+  /** Memory that the rules need cannot be read. */
   | "memory"
-  /** The rules need a register that is not known, or cannot be evaluated at all. */
+  /** The rules need an unknown register, or cannot be evaluated at all. */
   | "no-rule";
 
 /** Bits above the 48 of a user address, where AArch64 keeps the signature of a signed pointer. */
 export const DEFAULT_SIGNATURE_MASK = 0xffff_0000;
 
-/** One frame, as a step sees it. */
 interface StepFrame {
   registers: Registers;
-  /** The frame made a call and waits for it: what its callee may change is not known. False if it was interrupted. */
+  /**
+   * True if the frame made a call: registers that the callee may change are unknown then. False if it was
+   * interrupted.
+   */
   isCaller: boolean;
-  /** High half of the bits that a signed return address has more than an address. */
+  /** High half of the bits in which a signed return address differs from an address. */
   signatureMask: number;
 }
 
-/** Gets from a frame to its caller by the rules of call frame information. */
 export class RuleStep {
   /** CFA of the frame after a step; NaN before its rule was evaluated. */
   cfa = Number.NaN;
-  /** The return address had a signature that was removed. */
+  /** True if the return address had a signature, which was removed. */
   wasSigned = false;
   #low = 0;
   #high = 0;
 
-  /** Evaluates set number `set` of a table in a frame, and writes the registers of its caller to `caller`. */
   run(table: UnwindTable, set: number, frame: StepFrame, memory: Memory, caller: Registers): StepResult {
     const { rules, target } = table;
     const { registers } = frame;
@@ -86,7 +84,7 @@ export class RuleStep {
     return isAddress ? undefined : "no-rule";
   }
 
-  /** Value of a register's rule, left in the two halves; false if it cannot be had. */
+  /** Evaluates a register's rule into the two halves; returns false if its value is unavailable. */
   #evaluate(
     table: UnwindTable,
     rule: number,
@@ -142,8 +140,8 @@ export class RuleStep {
   }
 
   /**
-   * Behind a pop, compilers leave the rule of the slot in force. The slot then lies below the stack pointer, where copies
-   * of stacks have nothing; the register has its value back already.
+   * After a pop, compilers leave the rule of the slot in force. The slot is then below the stack pointer, where
+   * copies of stacks have no content. The register already has its old value again.
    */
   #keepsValue(rule: number, { registers, isCaller }: StepFrame): boolean {
     return rule === RULE.offset && !isCaller && this.cfa >= registers.address(registers.target.stackPointer);
@@ -162,8 +160,8 @@ export class RuleStep {
     const rule = at < 0 ? 0 : rules.words[at] & 0xff;
     if (rule === RULE.undefined) return "outermost";
     if (rule === 0 || rule === RULE.same) {
-      // Still in the link register, which only a frame that has not called anybody can say. Elsewhere it would name
-      // this frame's own place again, for ever.
+      // The return address is still in the link register, which holds only for a frame that has not made a call. In
+      // other frames the link register would lead to this frame again, endlessly.
       if (column !== target.linkRegister || isCaller) return "no-rule";
       if (!this.#take(registers, column)) return "no-rule";
     } else if (!this.#evaluate(table, rule, rules.words[at + 1], column, registers, memory)) {
@@ -183,7 +181,6 @@ export class RuleStep {
   }
 }
 
-/** Whether a rule set belongs to the trampoline behind a signal handler. */
 export function isSignalFrame({ rules }: UnwindTable, set: number): boolean {
   return (rules.flags(set) & ROW_FLAG.signalFrame) !== 0;
 }
@@ -194,27 +191,23 @@ function copyRegister(from: Registers, to: Registers, register: number): void {
 }
 
 /**
- * Kinds of rules that need nothing but the stack pointer (sp) and the frame pointer (fp). With c the offset of the CFA, r
- * that of the return address and f that of the saved frame pointer, and *(a) the word at an address, a rule finds the
- * caller's registers.
+ * Kinds of rules that need only the stack pointer (sp) and the frame pointer (fp). c is the offset of the CFA, r
+ * that of the return address, f that of the saved frame pointer, and *(a) the word at an address.
  */
 export const SMALL_RULE = {
-  /** Anything else: to be done the long way. */
+  /** Any other rule, which needs the general path. */
   other: 0,
-  /** There is no caller. */
   outermost: 1,
   /** (pc, sp, fp) = (*(sp + c + r), sp + c, *(sp + c + f)); fp stays if f is `UNCHANGED` */
   stackPointer: 2,
   /** (pc, sp, fp) = (*(fp + c + r), fp + c, *(fp + c + f)); fp stays if f is `UNCHANGED` */
   framePointer: 3,
-  /** No function is there. */
   uncovered: 4,
 } as const;
 
-/** In place of an offset: the frame pointer is unchanged. */
+/** Value in place of an offset if the frame pointer is unchanged. */
 export const UNCHANGED = 0x7fff_ffff;
 
-/** A rule in at most four numbers. */
 type SmallRule =
   | { readonly kind: typeof SMALL_RULE.other }
   | { readonly kind: typeof SMALL_RULE.outermost }
@@ -223,18 +216,18 @@ type SmallRule =
       readonly kind: typeof SMALL_RULE.stackPointer | typeof SMALL_RULE.framePointer;
       /** c: bytes from the base register to the CFA. */
       readonly cfaOffset: number;
-      /** r: where the return address is, from the CFA. */
+      /** r: offset of the return address from the CFA. */
       readonly returnOffset: number;
-      /** f: where the frame pointer was saved, from the CFA; or `UNCHANGED`. */
+      /** f: offset of the saved frame pointer from the CFA, or `UNCHANGED`. */
       readonly framePointerOffset: number;
     };
 
 const OTHER: SmallRule = { kind: SMALL_RULE.other };
 
 /**
- * The rule at an address of an object (SVMA).
+ * Rule at an address of an object (SVMA).
  *
- * @param isCaller the address lies in a call; the trampoline of a signal may begin one byte behind it
+ * @param isCaller true if the address is inside a call; a signal trampoline may begin one byte after it
  */
 export function smallRuleAt(table: UnwindTable, address: number, isCaller: boolean): SmallRule {
   const set = table.find(address);
@@ -256,7 +249,6 @@ function smallRuleOf({ rules: sets, target }: UnwindTable, set: number): SmallRu
   if (returnRule !== RULE.offset || sets.cfaRule(set) !== CFA_RULE.register) return OTHER;
   const base = sets.cfaRegister(set);
   if (base !== target.stackPointer && base !== target.framePointer) return OTHER;
-  // A rule of its own for the stack pointer is rare.
   if (sets.find(set, target.stackPointer) >= 0) return OTHER;
   const framePointer = sets.find(set, target.framePointer);
   const framePointerRule = framePointer < 0 ? RULE.same : words[framePointer] & 0xff;
@@ -273,10 +265,10 @@ const MAX_STEPS = 1000;
 const MAX_DEPTH = 64;
 
 /**
- * Evaluates a DWARF expression of call frame information (DWARF 5, 2.5 and 6.4.2): a stack machine on 64-bit words.
+ * Evaluates a DWARF expression of call frame information (DWARF 5, 2.5 and 6.4.2), a stack machine on 64-bit words.
  *
- * @param cfa pushed first, as rules of registers want it; undefined for the CFA's own expression
- * @returns the word on top of the stack; undefined if something it needs is not known or the program is damaged
+ * @param cfa pushed first, for rules of registers; undefined for the CFA's own expression
+ * @returns the word on top of the stack; undefined if a needed value is unknown or the program is damaged
  */
 function evaluateExpression(
   program: Uint8Array,
@@ -341,7 +333,10 @@ function signed(value: bigint): bigint {
   return BigInt.asIntN(64, value);
 }
 
-/** The topmost entry is the right operand. No result: the operation is not defined for these. */
+/**
+ * The topmost entry is the right operand. An undefined result means that the operation is undefined for these
+ * operands.
+ */
 function binary(calculate: (left: bigint, right: bigint) => bigint | undefined) {
   return (machine: ExpressionMachine): void => {
     const right = machine.pop();
@@ -401,21 +396,18 @@ class ExpressionMachine {
     return value ?? 0n;
   }
 
-  /** Copies the entry that lies `depth` below the top. */
   pick(depth: number): void {
     const value = this.#stack.at(-1 - depth);
     if (value === undefined) this.fail();
     else this.push(value);
   }
 
-  /** Moves the top of the stack below the `count - 1` entries under it. */
   rotate(count: number): void {
     const top = this.pop();
     if (this.#stack.length < count - 1) this.fail();
     else this.#stack.splice(this.#stack.length - (count - 1), 0, top);
   }
 
-  /** An integer of 1, 2, 4 or 8 bytes in the program. */
   constant(size: number, isSigned: boolean): bigint {
     const at = this.#position;
     this.#position += size;
@@ -448,7 +440,6 @@ class ExpressionMachine {
     else this.push(value + offset);
   }
 
-  /** Replaces the address on top by the `size` bytes that are there. */
   dereference(size: number): void {
     const address = this.pop();
     const isReadable = size >= 1 && size <= 8 && address < 2n ** 53n && !this.#failed;
@@ -460,7 +451,6 @@ class ExpressionMachine {
     this.push(BigInt.asUintN(8 * size, word));
   }
 
-  /** Reads a distance, and goes there if the branch is taken. */
   branch(taken: boolean): void {
     const distance = Number(this.constant(2, true));
     if (!taken) return;

@@ -25,20 +25,20 @@ import {
   UNCHANGED,
 } from "./rule-step.ts";
 
-/** Bits of a frame's mark; the lowest three are the index of how it was found in `FOUND_BY`. */
+/** Bits of a frame's mark; the lowest three are the index in `FOUND_BY`. */
 export const FRAME_MARK = { foundBy: 7, signal: 8, signed: 16, caller: 32 } as const;
 
 /**
- * A stack in columns, innermost frame first: for callers that unwind many stacks and want no objects. Can be used again
- * for the next one.
+ * Stack in columns, innermost frame first, for callers that unwind many stacks without creating objects. The
+ * columns can be reused for the next stack.
  */
 export class StackColumns {
   count = 0;
-  /** Program counters: for callers the return address. */
+  /** Program counters; of callers the return address. */
   pcs = new Float64Array(256);
-  /** Canonical frame addresses; NaN where there is none. */
+  /** Canonical frame addresses; NaN if there is none. */
   cfas = new Float64Array(256);
-  /** `FRAME_MARK`s. A frame marked as `caller` is to be looked up at `pc − 1`. */
+  /** Marks of the frames (`FRAME_MARK`). A frame marked as `caller` must be looked up at `pc − 1`. */
   marks = new Uint8Array(256);
 
   clear(): void {
@@ -67,13 +67,16 @@ export class StackColumns {
 const CACHE_BITS = 12;
 
 /**
- * Small rules of the addresses that were looked up last. Profiles come back to the same addresses over and over, so that
- * most frames need neither a search nor the rules themselves.
+ * Cache of small rules by address. Profiles repeat the same addresses, so that most frames need neither a search
+ * nor the full rules.
  */
 class RuleCache {
   readonly #modules: ModuleMap;
   readonly #addresses = new Float64Array(1 << CACHE_BITS).fill(Number.NaN);
-  /** Per slot: the kind, offset of the CFA, then from the CFA those of the return address and of the frame pointer. */
+  /**
+   * Four numbers per slot: the kind, the offset of the CFA, and from the CFA the offsets of the return address and
+   * the frame pointer.
+   */
   readonly rules = new Int32Array(4 << CACHE_BITS);
   #version = -1;
 
@@ -81,14 +84,12 @@ class RuleCache {
     this.#modules = modules;
   }
 
-  /** Forgets everything if modules came or went since the last stack. */
   refresh(): void {
     if (this.#version === this.#modules.version) return;
     this.#version = this.#modules.version;
     this.#addresses.fill(Number.NaN);
   }
 
-  /** Index in `rules` of the rule for a frame's pc. */
   find(pc: number, isCaller: boolean): number {
     const address = isCaller ? pc - 1 : pc;
     const slot = Math.imul(address | 0, 0x9e3779b1) >>> (32 - CACHE_BITS);
@@ -121,11 +122,10 @@ function isTrampoline({ table, readCode }: Module, address: number): boolean {
 }
 
 const DEFAULT_MAX_FRAMES = 100_000;
-/** Words that a scan looks at. */
 const SCANNED_WORDS = 1024;
-/** Scans in one stack, so that a stack full of garbage ends. */
+/** Maximum number of scans in one stack, so that a stack full of garbage ends. */
 const MAX_SCANS = 32;
-/** High half of what is no address any more, and of what is none of user space. */
+/** High halves from which on a value is no address, or no address of user space. */
 const HIGH_LIMIT = 1 << 21;
 const USER_HIGH_LIMIT = 1 << 16;
 const FOUND_BY_CONTEXT = FOUND_BY.indexOf("context");
@@ -133,35 +133,35 @@ const FOUND_BY_CFI = FOUND_BY.indexOf("cfi");
 
 const NO_MEMORY = new StackImage(0, new Uint8Array(0));
 
-/** Walks stacks, one at a time; what it holds is used again for the next one. */
+/** Walks stacks, one at a time; its buffers are reused for the next one. */
 class Walk {
   readonly #target: UnwindTarget;
   readonly #modules: ModuleMap;
   readonly #cache: RuleCache;
   readonly #step = new RuleStep();
-  // Of the stack that is being walked.
   #memory: Memory = NO_MEMORY;
   #options: UnwindOptions = {};
   #columns = new StackColumns();
   #registersOfFrames: Registers[] | undefined;
   #maxFrames = 0;
-  /** Registers of the frame that the walk is at, and those of its caller while they are being recovered. */
   #registers: Registers;
   #caller: Registers;
   #isCaller = false;
-  /** How the frame that the walk is at was found, as its mark says it. */
   #mark = FOUND_BY_CONTEXT;
   #lastCfa = Number.NaN;
   #lastKind: Frame["kind"] = "normal";
-  /** The frame being left: its CFA, how its caller was found, and whether it is a signal's trampoline. */
+  /** Properties of the frame being left: its CFA, how its caller was found, and whether it is a signal trampoline. */
   #cfa = Number.NaN;
   #foundCaller: FoundBy = "cfi";
   #kind: Frame["kind"] = "normal";
   #wasSigned = false;
-  /** Nobody called the frame being left: `makecontext` has put the address of its function on the stack, as the last. */
+  /**
+   * True if the frame being left has no caller: `makecontext` put the function's address on the stack, as the last
+   * word.
+   */
   #isPlaced = false;
   #scans = 0;
-  /** Places (pc and CFA) seen before the stack jumped. */
+  /** Pairs of pc and CFA seen before the stack jumped. */
   #seen: Set<string> | undefined;
 
   constructor(target: UnwindTarget, modules: ModuleMap, cache: RuleCache) {
@@ -172,7 +172,6 @@ class Walk {
     this.#caller = new Registers(target);
   }
 
-  /** Walks the stack that leads to `context`, into `columns`. */
   walk(
     context: Registers,
     memory: Memory,
@@ -229,8 +228,8 @@ class Walk {
   }
 
   /**
-   * Goes on as long as rules need nothing but the stack and the frame pointer, which is nearly always. Other registers
-   * are not recovered on the way: where it stops, the same steps are made once more, with all of them.
+   * Walks as long as rules need only the stack and frame pointers, which is nearly always. Other registers are not
+   * recovered on the way. When it stops, the same steps are repeated with all registers.
    */
   #runSmallRules(): EndReason | undefined {
     const target = this.#target;
@@ -263,7 +262,6 @@ class Walk {
       const cfa = base + rules[at + 1];
       if (cfa <= lastCfa || !memory.readWord(cfa + rules[at + 2])) break;
       const { low, high } = memory;
-      // More than an address has: signed, or not an address.
       if (high >= USER_HIGH_LIMIT) break;
       if (rules[at + 3] !== UNCHANGED) {
         if (!memory.readWord(cfa + rules[at + 3])) break;
@@ -282,7 +280,6 @@ class Walk {
     return undefined;
   }
 
-  /** Makes the steps from frame `first` to the last one with all registers. */
   #repeatSteps(first: number): void {
     const { count, pcs, marks, cfas } = this.#columns;
     for (let i = first; i < count; i++) {
@@ -307,7 +304,6 @@ class Walk {
     return this.#options.signatureMask ?? DEFAULT_SIGNATURE_MASK;
   }
 
-  /** Recovers the registers of a frame's caller, by whatever leads on. */
   #leave(
     registers: Registers,
     pc: number,
@@ -334,9 +330,9 @@ class Walk {
       if (isCovered) {
         if (isSignalFrame(table, set)) this.#kind = "signal";
         else if (mayBeTrampoline(pc, isCaller) && this.#leaveTrampoline(registers, pc)) return "stepped";
-        const known = this.#kind === "signal" && this.#target.linkRegister !== undefined;
-        // Rules with a link register cannot give both it and the pc back; the kernel's frame has both.
-        if (known && this.#leaveTrampoline(registers, pc)) return "stepped";
+        const isTrampolineWithLink = this.#kind === "signal" && this.#target.linkRegister !== undefined;
+        // Rules with a link register cannot recover both it and the pc; the kernel's frame has both.
+        if (isTrampolineWithLink && this.#leaveTrampoline(registers, pc)) return "stepped";
         const frame = { registers, isCaller, signatureMask: this.#signatureMask };
         found = this.#step.run(table, set, frame, this.#memory, this.#caller);
         this.#cfa = this.#step.cfa;
@@ -349,7 +345,7 @@ class Walk {
     return this.#guess(registers, pc, isCaller) ? "stepped" : found;
   }
 
-  /** Whether there are rules for a return address and none for the call in front of it, which then was none. */
+  /** True if there are rules for a return address but not for the address before it, so that no call precedes it. */
   #isFirstOfFunction(registers: Registers, pc: number): boolean {
     const module = this.#modules.find(pc);
     const table = module?.table;
@@ -362,7 +358,6 @@ class Walk {
     return true;
   }
 
-  /** Recognises the end of a signal handler by its code. */
   #leaveTrampoline(registers: Registers, pc: number): boolean {
     const { architecture } = this.#target;
     if (!isSignalTrampoline(architecture, pc, this.#readCode)) return false;
@@ -373,7 +368,6 @@ class Walk {
     return true;
   }
 
-  /** Goes on without call frame information. */
   #guess(registers: Registers, pc: number, isCaller: boolean): boolean {
     const target = this.#target;
     const isX86 = target.architecture === "x86_64";
@@ -406,11 +400,10 @@ class Walk {
     return this.#options.scan === true && isX86 && this.#scan(registers);
   }
 
-  /** Whether the caller that a frame pointer leads to can be one. */
   #isFrameOfCaller(registers: Registers, caller: Registers): boolean {
     const pc = caller.address(this.#target.pc);
     if (continuesFrameChain(registers, caller)) return this.#modules.find(pc - 1) !== undefined;
-    // A caller may use the register for anything else; then the return address must be beyond doubt.
+    // A caller may use the register for anything else; then the return address must be certain.
     return this.#target.architecture === "x86_64" && this.#isReturnAddress(pc);
   }
 
@@ -421,7 +414,10 @@ class Walk {
     return this.#leaveCalled(registers, otherCfaOffset);
   }
 
-  /** The return address lies just below the CFA, `cfaOffset` above the stack pointer; nothing else was touched. */
+  /**
+   * Recovers the caller of a function that was just called. The return address is just below the CFA, which is
+   * `cfaOffset` above the stack pointer.
+   */
   #leaveCalled(registers: Registers, cfaOffset: number): boolean {
     const target = this.#target;
     const cfa = registers.address(target.stackPointer) + cfaOffset;
@@ -471,12 +467,12 @@ class Walk {
   };
 
   /**
-   * Whether the step that was just made leads back. Inside one stack CFAs grow; over signals, which may have a stack of
-   * their own, and other jumps downwards they need not, but no place may come twice.
+   * True if the last step leads back. CFAs grow within one stack. Over signals, which may have a stack of their
+   * own, and other jumps downwards they need not grow, but no frame may repeat.
    */
   #repeats(pc: number, lastCfa: number, lastKind: Frame["kind"]): boolean {
     if (Number.isNaN(lastCfa) || this.#cfa > lastCfa) return false;
-    // The innermost function of a processor with a link register may have no frame of its own.
+    // The innermost function may have no frame of its own on a processor with a link register.
     if (this.#cfa === lastCfa && this.#columns.count === 2 && this.#target.linkRegister !== undefined)
       return false;
     const isJump = this.#kind === "signal" || lastKind === "signal" || this.#cfa < lastCfa;
@@ -494,17 +490,19 @@ class Walk {
 }
 
 /**
- * Walks stacks of one process. One unwinder serves many stacks; one table serves all processes that map its object.
+ * Unwinds stacks of one process. One unwinder serves many stacks; one table serves all processes that map its
+ * object.
  *
- * Nothing is thrown for a damaged stack, since the frames up to the damage are right. The `end` of a stack says how far
- * its caller can trust that no frames are missing:
+ * A damaged stack does not throw, since the frames up to the damage are right. The `end` of a stack shows whether
+ * frames may be missing:
  *
- * - `outermost` and `zero`: the stack is whole.
- * - `limit`: it goes on. Ask for more frames, or show it as cut.
- * - `memory`: it goes on where memory could not be read. With a copied stack, copy more bytes.
- * - `no-rule`: the last frame is in code without call frame information, such as that of a JIT compiler, or its object is
- *   not among the modules. The frames are right, and what called the last one is not known.
- * - `loop`: rules or memory are damaged. The last frame, and those found by `frame-pointer` or `scan`, are doubtful.
+ * - `outermost` and `zero`: the stack is complete.
+ * - `limit`: the stack continues. Raise the limit, or show the stack as cut.
+ * - `memory`: the stack continues where memory could not be read. With a copied stack, copy more bytes.
+ * - `no-rule`: the last frame is in code without call frame information, such as JIT-compiled code, or its object
+ *   is not among the modules. The frames are right, but the last frame's caller is unknown.
+ * - `loop`: rules or memory are damaged. The last frame, and those found by `frame-pointer` or `scan`, are
+ *   doubtful.
  *
  * @example
  * ```ts
@@ -523,7 +521,7 @@ class Walk {
  */
 export class Unwinder {
   readonly target: UnwindTarget;
-  /** What is mapped where. May change between stacks. */
+  /** Mapped modules; may change between stacks. */
   readonly modules: ModuleMap;
   readonly #options: UnwindOptions;
   readonly #cache: RuleCache;
@@ -542,9 +540,9 @@ export class Unwinder {
   }
 
   /**
-   * The stack that leads to these registers.
+   * Returns the stack that leads to these registers.
    *
-   * @param context registers of the innermost frame, the program counter and the stack pointer at least
+   * @param context registers of the innermost frame, at least the program counter and the stack pointer
    * @param memory the target's memory, or a copy of its stack
    */
   unwind(
@@ -575,9 +573,9 @@ export class Unwinder {
   }
 
   /**
-   * As `unwind`, into columns that can be used again: for many stacks in a row.
+   * Unwinds like `unwind`, into reusable columns: for many stacks in a row.
    *
-   * @param registersOfFrames takes the registers of each frame, if given
+   * @param registersOfFrames receives the registers of each frame, if given
    */
   unwindInto(
     columns: StackColumns,
@@ -595,17 +593,17 @@ export class Unwinder {
 }
 
 export interface UnwindOptions {
-  /** Frames of a stack at most; 100,000 if not given. */
+  /** Maximum number of frames of a stack; default 100,000. */
   readonly maxFrames?: number;
-  /** Gives each frame its registers. */
+  /** Records the registers of each frame. */
   readonly registers?: boolean;
-  /** Follows frame pointers where there is no call frame information; true if not given. */
+  /** Follows frame pointers if there is no call frame information; default true. */
   readonly framePointers?: boolean;
-  /** Where nothing else leads on, takes the next word on the stack that looks like a return address; x86-64 only. */
+  /** Takes, as the last resort, the next word on the stack that could be a return address; x86-64 only. */
   readonly scan?: boolean;
   /**
-   * Bits of a signed return address that are its signature, shifted right by 32 (AArch64; a core's `NT_ARM_PAC_MASK`).
-   * All above the 48 of a user address if not given.
+   * Signature bits of a signed return address, shifted right by 32 (AArch64; a core's `NT_ARM_PAC_MASK`). Default:
+   * all bits above the 48 of a user address.
    */
   readonly signatureMask?: number;
 }

@@ -11,8 +11,8 @@ import {
 import { writeGlobalType, writeMemoryType, writeTableType } from "./types.ts";
 
 /*
- * Bytes of single entries, to be put in sections with `encodeVectorPayload` or `appendToVectorSection`.
- * Constant expressions are given as bytes with their final `end`.
+ * Bytes of single entries, for `encodeVectorPayload` or `appendToVectorSection`. Constant expressions are given as
+ * bytes with their final `end`.
  */
 
 function encode(write: (writer: ByteWriter) => void): Uint8Array {
@@ -68,13 +68,12 @@ export function encodeExportEntry(entry: ExportEntry): Uint8Array {
   );
 }
 
-/** What a data segment holds, with its offset expression and content as bytes. */
 export type DataContent = Pick<DataSegment, "flags" | "memory"> & {
   offset: Uint8Array | undefined;
   content: Uint8Array;
 };
 
-/** Entry of the data section in the form that `flags` (0..2) names. */
+/** Entry of the data section in the form that `flags` (0..2) selects. */
 export function encodeDataEntry(segment: DataContent): Uint8Array {
   const writer = new ByteWriter(segment.content.length + 32);
   writer.u32Leb(segment.flags);

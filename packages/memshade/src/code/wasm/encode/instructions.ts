@@ -4,12 +4,10 @@ import * as Op from "../op.generated.ts";
 import { PREFIX_BASE } from "../opcodes.ts";
 import { F64, I32, I64, type ValType } from "../types.ts";
 
-/** The first byte of an opcode that has two parts. */
 function prefixOf(id: number): number {
   return id < 0x200 ? 0xfc : id < 0x400 ? 0xfd : id < 0x500 ? 0xfe : 0xfb;
 }
 
-/** Writes the opcode with this id: a byte, or a prefix byte and a number. */
 export function writeOpcode(writer: ByteWriter, id: number): void {
   if (id < 0x100) {
     writer.u8(id);
@@ -19,7 +17,7 @@ export function writeOpcode(writer: ByteWriter, id: number): void {
   writer.u8(prefix).u32Leb(id - PREFIX_BASE[prefix]);
 }
 
-/** As `writeOpcode` into bytes with room for it at `at`; the offset behind it. */
+/** Writes an opcode like `writeOpcode`, into bytes with room for it at `at`; returns the offset after it. */
 export function writeOpcodeInto(bytes: Uint8Array, at: number, id: number): number {
   if (id < 0x100) {
     bytes[at] = id;

@@ -4,15 +4,15 @@ import { SECTION_IDS_IN_ORDER, SectionId } from "../sections.ts";
 import type { ByteRange, SectionView, WasmModule } from "../types.ts";
 import { writeCustomSection } from "./sections.ts";
 
-/** How a module is to differ from the one that was decoded. */
 export interface ModuleChanges {
-  /** new payloads by section id; a section that the module lacks is put in its place, null removes one */
+  /** new payloads by section id; a section that the module lacks is inserted, null removes one */
   sections?: ReadonlyMap<number, Uint8Array | null>;
-  /** custom sections to leave out */
   dropCustom?: (section: SectionView) => boolean;
-  /** custom sections to put before the code section, if there is one */
   customsBeforeCode?: readonly CustomContent[];
-  /** custom sections to add at the end, given the file offset of the new code section's payload (−1: there is none) */
+  /**
+   * custom sections to add at the end, possibly depending on the file offset of the new code section's payload (−1:
+   * there is none)
+   */
   customs?: readonly CustomContent[] | ((codePayloadStart: number) => readonly CustomContent[]);
 }
 
@@ -22,9 +22,9 @@ export interface CustomContent {
 }
 
 /**
- * Writes the module with the given changes. Sections that are not named in `changes` are copied as they stand
- * in the input, so that without changes the result equals it byte for byte. A new section stands before the
- * first one that must follow it and before trailing custom sections, but never before leading ones.
+ * Writes the module with the given changes. Sections that `changes` does not name are copied unchanged, so that
+ * without changes the result equals the input byte for byte. A new section comes before the first one that must
+ * follow it and before trailing custom sections, but never before leading ones.
  */
 export function encodeModule(module: WasmModule, changes: ModuleChanges = {}): Uint8Array {
   const { bytes } = module;
@@ -67,12 +67,11 @@ export function encodeModule(module: WasmModule, changes: ModuleChanges = {}): U
   return concatenate(parts);
 }
 
-/** Id and size of a section, and its payload as it is: payloads may be large. */
+/** Returns id and size of a section, and its payload without a copy, as payloads may be large. */
 function sectionParts(id: number, payload: Uint8Array): [Uint8Array, Uint8Array] {
   return [new ByteWriter(6).u8(id).u32Leb(payload.length).finish(), payload];
 }
 
-/** Where one of the parts begins in the file. */
 function startOf(parts: readonly Uint8Array[], wanted: Uint8Array | undefined): number {
   let at = 0;
   for (const part of parts) {
@@ -92,13 +91,12 @@ function concatenate(parts: readonly Uint8Array[]): Uint8Array {
   return bytes;
 }
 
-/** The payload of the section with this id as a view, undefined if the module has none. */
+/** Payload of the section with this id as a view; undefined if the module has none. */
 export function sectionPayload(module: WasmModule, id: number): Uint8Array | undefined {
   const section = module.sections.find((view) => view.id === id);
   return section === undefined ? undefined : module.bytes.subarray(section.payloadStart, section.payloadEnd);
 }
 
-/** The bytes of a range of the module, as a view. */
 export function bytesOf(module: WasmModule, range: ByteRange): Uint8Array {
   return module.bytes.subarray(range.start, range.end);
 }

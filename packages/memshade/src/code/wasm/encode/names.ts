@@ -5,8 +5,9 @@ import type { WasmModule } from "../types.ts";
 const FUNCTIONS = 1;
 
 /**
- * Content of the module's name section with the names of further functions, whose indices are above all present ones
- * and ascend. Undefined where there is no name section, no function has a name, or the section is broken.
+ * Returns the content of the module's name section with the names of further functions, whose indices are above all
+ * present ones and ascend. Undefined if there is no name section, no function has a name, or the section is
+ * damaged.
  */
 export function appendFunctionNames(
   module: WasmModule,
@@ -37,8 +38,6 @@ export function appendFunctionNames(
       );
       return writer.range(module.bytes, reader.position, reader.end).finish();
     }
-  } catch {
-    // A module with a broken name section still runs.
-  }
+  } catch {}
   return undefined;
 }

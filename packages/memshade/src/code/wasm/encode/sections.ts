@@ -2,7 +2,6 @@ import { readU32Leb, skipLeb32 } from "../../../ground/bytes/leb128.ts";
 import { ByteWriter } from "../../../ground/bytes/writer.ts";
 import { SectionId } from "../sections.ts";
 
-/** Writes a custom section. */
 export function writeCustomSection(writer: ByteWriter, name: string, content: Uint8Array): void {
   writer.u8(SectionId.Custom).sized(() => writer.name(name).bytes(content));
 }
@@ -16,10 +15,10 @@ export function encodeVectorPayload(entries: readonly Uint8Array[]): Uint8Array 
 }
 
 /**
- * Payload of a vector section with more entries at its end. The bytes of the present entries are kept as they
- * are and only their number changes.
+ * Payload of a vector section with more entries at its end. The bytes of the present entries are copied unchanged;
+ * only the count differs.
  *
- * @param payload the section's payload (`payloadStart` to `payloadEnd`), undefined if there is no such section
+ * @param payload the section's payload (`payloadStart` to `payloadEnd`); undefined if there is no such section
  */
 export function appendToVectorSection(
   payload: Uint8Array | undefined,

@@ -19,7 +19,6 @@ export function writeHeapType(writer: ByteWriter, heapType: HeapType): void {
   writer.s33Leb(heapType);
 }
 
-/** Writes a value type, or a packed storage type. */
 export function writeType(writer: ByteWriter, type: StorageType): void {
   if (type < FIRST_WIDE_TYPE) {
     writer.u8(type);

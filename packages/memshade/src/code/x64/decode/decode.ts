@@ -14,17 +14,16 @@ import {
 } from "./general-rows.ts";
 import { FLOW, IMPLICIT, SIZES } from "./rows.ts";
 
-/** No register, as `base` or `index` of a place. */
+/** Value of `base` or `index` if there is no register. */
 export const NO_REGISTER = -1;
-/** The address of the next instruction, as `base` of a place. */
+/** Value of `base` for the address of the next instruction. */
 export const INSTRUCTION_POINTER = 16;
 
-/** Segments whose base is not 0. */
 export const SEGMENT = { none: 0, fs: 1, gs: 2 } as const;
 
 /**
- * One machine instruction. One object is filled again and again. Masks of registers: bit 0 to 15 general registers, then
- * `CARRY` and `OTHER_FLAGS`.
+ * Decoded machine instruction, an object that is reused. Bits 0 to 15 of register masks are general registers,
+ * followed by `CARRY` and `OTHER_FLAGS`.
  */
 export class Instruction {
   /** bytes */
@@ -33,56 +32,52 @@ export class Instruction {
   opcode = 0;
   /** a value of `ENCODINGS`: L legacy, V VEX, E EVEX, X XOP */
   encoding = 0;
-  /** a value of `FLOW` */
   flow: number = FLOW.next;
-  /** of jumps and calls: bytes from the next instruction to the target */
+  /** for jumps and calls: bytes from the next instruction to the target */
   distance = 0;
-  /** registers that are read, written, and written without anything left of what they held */
+  /** registers that are read, written, and fully overwritten */
   reads = 0;
   writes = 0;
   kills = 0;
-  /** operand size in bytes: 1 where the opcode says so is not told from 4 */
+  /** operand size in bytes; 4 also for opcodes whose operands have 1 byte */
   operandSize = 4;
-  /** REP, REPE or REPNE is in front */
+  /** true after a prefix REP, REPE or REPNE */
   repeated = false;
   locked = false;
-  /** a value of `IMPLICIT` */
   implicit: number = IMPLICIT.none;
 
-  /** bits `READ`, `WRITE`, `ADDRESS_ONLY`; 0: no operand is a place */
+  /** bits `READ`, `WRITE`, `ADDRESS_ONLY`; 0 if no operand is a place */
   access = 0;
-  /** bytes of that place; of a vector of indices, one element; 0: not one of the fixed sizes */
+  /** bytes of that place; for a vector of indices, of one element; 0 if the size is not fixed */
   size = 0;
   base = NO_REGISTER;
   index = NO_REGISTER;
   /** 1, 2, 4 or 8 */
   scale = 1;
-  /** as a number of 32 bits; whole addresses of `mov` with rax can be larger, and inexact above 2^53 */
+  /** as a number of 32 bits; a full address of `mov` with rax can be larger, and is inexact above 2^53 */
   displacement = 0;
-  /** a value of `SEGMENT` */
   segment: number = SEGMENT.none;
   /** addresses have 32 bits */
   shortAddress = false;
   /** `index` is a vector register */
   vectorIndex = false;
-  /** where in the instruction ModRM stands; 0: nowhere */
+  /** offset of ModRM in the instruction; 0 if it has none */
   modRmAt = 0;
-  /** where in the instruction a displacement of four bytes stands; 0: nowhere */
+  /** offset of a 4-byte displacement in the instruction; 0 if it has none */
   displacementAt = 0;
 }
 
 const MAX_LENGTH = 15;
 const RCX = 1 << 1;
-/** General registers, without flags. */
 const GENERAL = 0xffff;
-/** `xchg rax, r8`, which without REX.B is `nop`. */
+/** `xchg rax, r8`, which is `nop` without REX.B. */
 const NOP = 0x90;
 const [TWO_BYTES, VEX2, VEX3, EVEX, XOP] = [0x0f, 0xc5, 0xc4, 0x62, 0x8f];
 const [REX, OPERAND_SIZE, REPEAT, REPEAT_NOT, LOCK, ADDRESS_SIZE, FS, GS, OTHER] = [
   1, 2, 3, 4, 5, 6, 7, 8, 9,
 ];
 
-/** Per byte: which prefix it is; 0: none. */
+/** Prefix that each byte is; 0 for none. */
 const PREFIXES = new Uint8Array(256);
 PREFIXES.fill(REX, 0x40, 0x50);
 for (const [byte, prefix] of [
@@ -91,31 +86,32 @@ for (const [byte, prefix] of [
 ])
   PREFIXES[byte] = prefix;
 
-/** The rest of the code, with zeros behind it. */
+/** Rest of the code, followed by zeros. */
 const rest = new Uint8Array(3 * MAX_LENGTH);
 
 /**
  * Decodes the instruction at an offset.
  *
- * @throws FormatError `truncated` where it does not end within `code`, `unknown-opcode` where there is no such instruction,
- *   `malformed` where it is longer than 15 bytes; its offset is that in `code`
+ * @throws FormatError `truncated` if the instruction does not end within `code`, `unknown-opcode` if there is no
+ * such instruction, `malformed` if it is longer than 15 bytes; its offset is that in `code`
  */
 export function decode(code: Uint8Array, offset: number, into: Instruction): void {
-  const left = code.length - offset;
-  if (left >= rest.length) read(code, offset, offset, into);
+  const available = code.length - offset;
+  if (available >= rest.length) read(code, offset, offset, into);
   else {
     rest.fill(0);
     rest.set(code.subarray(offset));
     read(rest, 0, offset, into);
-    if (into.length > left) throw new FormatError("truncated", offset, "instruction", "it is cut off");
+    if (into.length > available) throw new FormatError("truncated", offset, "instruction", "it is cut off");
   }
 }
 
 /**
- * Everything of it at once, in local variables: this runs for every instruction of a program, several times.
+ * Decodes an instruction in one function with local variables, since it runs for every instruction of a program
+ * several times.
  *
- * @param from where in `bytes` it begins; as many bytes follow as it takes
- * @param offset what errors say
+ * @param from start in `bytes`, which must have as many bytes as the longest instruction
+ * @param offset offset for errors
  */
 function read(bytes: Uint8Array, from: number, offset: number, into: Instruction): void {
   let at = from;
@@ -130,7 +126,7 @@ function read(bytes: Uint8Array, from: number, offset: number, into: Instruction
     prefix !== 0 && at - from < MAX_LENGTH;
     prefix = PREFIXES[bytes[++at]]
   ) {
-    // REX counts only right in front of the opcode.
+    // REX is valid only directly before the opcode.
     rex = prefix === REX ? bytes[at] : 0;
     if (prefix === OPERAND_SIZE) prefix66 = true;
     else if (prefix === REPEAT || prefix === REPEAT_NOT) mandatory = prefix === REPEAT ? 2 : 3;
@@ -140,7 +136,7 @@ function read(bytes: Uint8Array, from: number, offset: number, into: Instruction
     else if (prefix === GS) into.segment = SEGMENT.gs;
   }
   into.repeated = mandatory !== 0;
-  // Bits 3 of the reg field, the index and the base (0 or 8), W, and whether a REX prefix tells spl from ah.
+  // Bits 3 of the reg field, the index and the base (0 or 8), W, and a flag for REX, with which spl replaces ah.
   let hasRex = rex !== 0;
   let wide = (rex & 8) !== 0;
   let rexR = (rex & 4) << 1;
@@ -168,7 +164,7 @@ function read(bytes: Uint8Array, from: number, offset: number, into: Instruction
     opcode === EVEX ||
     (opcode === XOP && (bytes[at] & 0x1f) >= 8)
   ) {
-    // Prefixes with inverted bits 3, vvvv and W, and a length of vectors.
+    // VEX, EVEX and XOP prefixes have inverted bits 3, vvvv and W, and a vector length.
     const isEvex = opcode === EVEX;
     const isShort = opcode === VEX2;
     encoding = isEvex ? ENCODINGS.E : opcode === XOP ? ENCODINGS.X : ENCODINGS.V;
@@ -215,7 +211,7 @@ function read(bytes: Uint8Array, from: number, offset: number, into: Instruction
   into.flow = effects & 0xff;
   into.implicit = effects >> 8;
   into.operandSize = wide ? 8 : prefix66 ? 2 : 4;
-  // Half of a register keeps its other half.
+  // A write to 16 bits of a register keeps the other bits.
   if (prefix66 && encoding === ENCODINGS.L) kills &= ~GENERAL;
   into.distance = 0;
   into.access = 0;
@@ -334,14 +330,13 @@ function fail(offset: number, detail: string): never {
   throw new FormatError("unknown-opcode", offset, "instruction", detail);
 }
 
-/** What EVEX scales displacements of one byte by: the size of the place, nearly always. */
+/** Unit of 1-byte displacements with EVEX: nearly always the size of the place. */
 function displacementUnit(size: number, wide: boolean, bytes: number): number {
   if (size === SIZES.k) return wide ? 8 : 4;
   if (size === SIZES.l) return wide ? 2 : 1;
   return bytes;
 }
 
-/** Bytes of a place, of a size that follows from prefixes. */
 function sizeOf(
   size: number,
   wide: boolean,
@@ -385,7 +380,6 @@ function sizeOf(
   }
 }
 
-/** @returns where what follows begins */
 function readWholeAddress(bytes: Uint8Array, at: number, access: number, into: Instruction): number {
   into.access = access;
   into.base = NO_REGISTER;
@@ -397,7 +391,6 @@ function readWholeAddress(bytes: Uint8Array, at: number, access: number, into: I
   return at + 8;
 }
 
-/** A branch has a distance that its target follows from; others have none. */
 export function hasTarget(flow: number): boolean {
   return flow === FLOW.jump || flow === FLOW.branch || flow === FLOW.call;
 }

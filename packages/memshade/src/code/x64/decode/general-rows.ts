@@ -5,7 +5,6 @@ import { VECTOR_ROWS } from "./vector-rows.ts";
 
 const hex = (value: number) => value.toString(16).padStart(2, "0");
 
-/** Which flags a condition reads: carry, the rest, or both. */
 const CONDITION_READS: Readonly<Record<string, string>> = {
   b: "carry?",
   ae: "carry?",
@@ -18,7 +17,7 @@ const ARITHMETIC = ["add", "or", "adc", "sbb", "and", "sub", "xor", "cmp"].map((
   role: name === "cmp" ? "" : "+",
 }));
 
-/** Stack and general purpose instructions of one byte, and of two with 0F. */
+/** Stack and general purpose instructions with opcodes of one byte, and of two with 0F. */
 const GENERAL_ROWS: readonly Row[] = [
   ...ARITHMETIC.flatMap(({ flags, role }, i): Row[] => [
     ["L", hex(8 * i), `Eb${role} Gb ${flags}`],
@@ -40,7 +39,7 @@ const GENERAL_ROWS: readonly Row[] = [
       ["L", `0f ${hex(0x40 + i)}`, `Gv+ Ev ${reads}`],
     ];
   }),
-  // A count of 0 leaves the flags alone.
+  // A count of 0 leaves the flags unchanged.
   ...["flags~", "flags~", "carry? flags~", "carry? flags~", "flags~", "flags~", "flags~", "flags~"].flatMap(
     (flags, i): Row[] => [
       ["L", `c0 /${i}`, `Eb+ Ib ${flags}`],
@@ -164,7 +163,7 @@ const GENERAL_ROWS: readonly Row[] = [
   ["L", "0f 01 /4", "Ew="],
   ["L", "0f 01 /6", "Ew"],
   ["L", "0f 01 /7 m", "Mb!"],
-  // What the last three bits tell apart: xgetbv, xend, xtest; rdpkru; rdtscp and more.
+  // Instructions distinguished by the last three bits: xgetbv, xend, xtest; rdpkru; rdtscp and more.
   ["L", "0f 01 /0 r", "En all?"],
   ["L", "0f 01 /1 r", "En all?"],
   ["L", "0f 01 /2 r", "En rax? rcx? rdx? rax~ rdx~ flags~"],
@@ -189,7 +188,7 @@ const GENERAL_ROWS: readonly Row[] = [
   ["L", "0f a0", "@push"],
   ["L", "0f a1", "@pop"],
   ["L", "0f a2", "rax? rcx? rax= rbx= rcx= rdx="],
-  // A place and a register are a string of bits: the place may lie further on.
+  // A place with a register is a bit string, so the accessed place may be further away.
   ["L", "0f a3", "Ev Gv carry= rest~"],
   ["L", "0f a4", "Ev+ Gv Ib flags~"],
   ["L", "0f a5", "Ev+ Gv rcx? flags~"],
@@ -234,7 +233,7 @@ const GENERAL_ROWS: readonly Row[] = [
   ["L", "0f ba /6", "Ev+ Ib carry= rest~"],
   ["L", "0f ba /7", "Ev+ Ib carry= rest~"],
   ["L", "0f bb", "Ev+ Gv carry= rest~"],
-  // bsf and bsr leave their result as it was where there is no bit.
+  // bsf and bsr leave their result unchanged if the operand has no bit set.
   ["L", "0f bc-bd", "Gv+ Ev flags="],
   ["L", "f3 0f bc-bd", "Gv= Ev flags="],
   ["L", "0f be", "Gv= Eb"],
@@ -266,7 +265,7 @@ const GENERAL_ROWS: readonly Row[] = [
   ["V", "0f 3a f0", "- | - | - | Gy= Ey Ib"],
 ];
 
-/** x87: with a place by digit, with registers by opcode. */
+/** x87 instructions: with a place by digit, with registers by opcode. */
 const X87_ROWS: readonly Row[] = [
   ...["d8", "da", "dc", "de"].flatMap((opcode, i) =>
     [0, 1, 2, 3, 4, 5, 6, 7].map((digit): Row => ["L", `${opcode} /${digit} m`, `M${"ddqw"[i]}`]),
@@ -296,18 +295,17 @@ function x87(opcode: string, digit: number, does: string): Row {
   return ["L", `${opcode} /${digit} m`, does];
 }
 
-/** Bits of a mask of registers behind the sixteen general ones. */
+/** Bits of a register mask after the sixteen general registers. */
 export const CARRY = 1 << 16;
 export const OTHER_FLAGS = 1 << 17;
 export const FLAGS = CARRY | OTHER_FLAGS;
 export const ALL_REGISTERS = 0xffff | FLAGS;
 
-/** What a place is for: bits of `access`. */
 export const READ = 1;
 export const WRITE = 2;
 export const ADDRESS_ONLY = 4;
 
-/** Kinds of constants behind ModRM and displacement. */
+/** Kinds of constants after ModRM and displacement. */
 export const CONSTANT = {
   none: 0,
   b: 1,
@@ -317,7 +315,7 @@ export const CONSTANT = {
   moffs: 5,
   shortDistance: 6,
   distance: 7,
-  /** of two bytes and of one */
+  /** two constants, of two bytes and of one */
   enter: 8,
 } as const;
 
@@ -325,7 +323,6 @@ export const CONSTANT = {
 export const WIDTH = { full: 0, operand: 1, byte: 2, word: 3 } as const;
 const WIDTHS: Readonly<Record<string, number>> = { v: WIDTH.operand, b: WIDTH.byte, w: WIDTH.word };
 
-/** The order of the roles of registers in a row. */
 export const ROLE = { G: 0, E: 1, B: 2, Z: 3, A: 4 } as const;
 
 export const ENCODINGS = { L: 0, V: 1, E: 2, X: 3 } as const;
@@ -334,7 +331,7 @@ const COLUMNS: Readonly<Record<string, number>> = { "66": 1, f3: 2, f2: 3 };
 const VARIANTS = 16;
 const FIRST_REGISTER_VARIANT = 8;
 
-/** Rows by `slotOf`; 0: there is no such instruction. */
+/** Rows by `slotOf`; 0 if there is no such instruction. */
 export const ROW_OF_SLOT = new Uint16Array(4 * 4 * 256 * 4 * VARIANTS);
 
 interface Meaning {
@@ -350,14 +347,16 @@ interface Meaning {
   kills: number;
   flow: number;
   implicit: number;
-  /** which variants of ModRM exist */
   mode: "" | "m" | "r";
 }
 
-/** Words of a row, and what each of them is. */
+/** Words of a row, and their meanings. */
 export const ROW_WORDS = 8;
 export const COLUMN = {
-  /** Bit 0: ModRM follows; 1: its place has a vector of indices; 4 to 7: `CONSTANT`; 8 to 15: size; 16 to 18: access. */
+  /**
+   * Bit 0: ModRM follows; 1: its place has a vector of indices; 4 to 7: `CONSTANT`; 8 to 15: size; 16 to 18:
+   * access.
+   */
   shape: 0,
   /** Bits 0 to 7: flow; 8 to 15: implicit memory. */
   effects: 1,
@@ -367,11 +366,11 @@ export const COLUMN = {
   /** Four bits for each of `ROLE`: two of `READ` and `WRITE`, two of its width. */
   roles: 5,
 } as const;
-/** Some 2,400 there are. */
+/** Room for all rows, of which there are some 2,400. */
 export const ROWS = new Int32Array(ROW_WORDS * 4096);
 let rows = 0;
 
-/** Fills the table. It is called by whoever finds it empty: that takes some 20 ms, and most starts of the program decode nothing. */
+/** Fills the table at the first use. Filling takes some 20 ms, and most starts of the program decode nothing. */
 export function compileRows(): void {
   if (rows === 0) compile([...GENERAL_ROWS, ...X87_ROWS, ...VECTOR_ROWS]);
 }
@@ -384,13 +383,13 @@ function wordsOf(meaning: Meaning): number[] {
   return [shape, flow | (implicit << 8), reads, writes, kills, roles];
 }
 
-/** The first of the sixteen variants of an opcode: the digit of ModRM, and 8 where that names a register. */
+/** First of the sixteen variants of an opcode: the digit of ModRM, plus 8 if it names a register. */
 export function slotOf(encoding: number, map: number, opcode: number, prefix: number): number {
   return ((((encoding * 4 + map) << 8) | opcode) * 4 + prefix) * VARIANTS;
 }
 
-function compile(all: readonly Row[]): void {
-  for (const [encodings, text, does] of all) {
+function compile(sourceRows: readonly Row[]): void {
+  for (const [encodings, text, does] of sourceRows) {
     const { map, first, last, digit, mode, columns } = readOpcode(text);
     const parts = does.split("|").map((part) => part.trim());
     for (const column of columns) {
@@ -479,10 +478,15 @@ function addOperand(meaning: Meaning, [kind, size, role]: string): void {
     meaning.roles |= (access | ((WIDTHS[size] ?? WIDTH.full) << 2)) << (4 * ROLE[kind as keyof typeof ROLE]);
 }
 
-function addEffect(meaning: Meaning, name: string, how: string): void {
-  const known: Record<string, number> = { carry: CARRY, rest: OTHER_FLAGS, flags: FLAGS, all: ALL_REGISTERS };
-  const mask = known[name] ?? 1 << (GENERAL_NAMES as readonly string[]).indexOf(name);
-  if (how === "?") meaning.reads |= mask;
+function addEffect(meaning: Meaning, name: string, change: string): void {
+  const flagMasks: Record<string, number> = {
+    carry: CARRY,
+    rest: OTHER_FLAGS,
+    flags: FLAGS,
+    all: ALL_REGISTERS,
+  };
+  const mask = flagMasks[name] ?? 1 << (GENERAL_NAMES as readonly string[]).indexOf(name);
+  if (change === "?") meaning.reads |= mask;
   else meaning.writes |= mask;
-  if (how === "=") meaning.kills |= mask;
+  if (change === "=") meaning.kills |= mask;
 }

@@ -1,22 +1,25 @@
 /**
- * How instructions are written down, a row each, in the letters of the opcode maps of Intel's manual (volume 2, appendix A):
+ * Row of the instruction table, in the letters of the opcode maps of Intel's manual (volume 2, appendix A):
  *
  * 1. encodings: `L` legacy, `V` VEX, `E` EVEX, `X` XOP.
- * 2. opcode: bytes with a mandatory prefix in front, a list or range of last bytes, and `/digit` of ModRM; `m`, `r`: only with a
- *    place, only with a register.
- * 3. what it does, parted by blanks; or four of those, parted by `|`: without prefix, with 66, F3, F2; `-` where there is none.
+ * 2. opcode: a mandatory prefix and opcode bytes, a list or range of last bytes, and `/digit` of ModRM; `m`, `r`:
+ * only with a place, only with a register.
+ * 3. operands and effects, separated by blanks; or four of these, separated by `|`: without prefix, with 66, F3,
+ * F2; `-` if there is no such instruction.
  *
- * **Operands**: `E` general register or place, `G` general register in the reg field, `Z` in the opcode, `A` rax, `B` in
- * the VEX prefix; `W` vector register or place, `U` vector register only, `M` place only, `S` places with a vector of indices; `I` constant,
- * `J` distance, `O` address without ModRM. Vector registers in other fields are left out. Then the size of `SIZES`,
- * and `=` written, `+` read and written, `!` only its address taken; else it is read.
+ * **Operands**: `E` general register or place, `G` general register in the reg field, `Z` in the opcode, `A` rax,
+ * `B` in the VEX prefix; `W` vector register or place, `U` vector register only, `M` place only, `S` places with a
+ * vector of indices; `I` constant, `J` distance, `O` address without ModRM. Vector registers in other fields are
+ * left out. A letter of `SIZES` follows, then `=` for written, `+` for read and written, `!` if only its address is
+ * taken; otherwise it is read.
  *
- * **Effects**: registers, `flags`, `carry`, `rest` (all flags but carry) or `all`, with `?` read, `=` replaced, `~` changed in
- * part or not always. `@` what follows it, or which memory it reaches without naming it.
+ * **Effects**: registers, `flags`, `carry`, `rest` (all flags but carry) or `all`, with `?` for read, `=` for
+ * replaced, `~` for changed in part or not always. `@` is followed by the control flow, or by the implicit memory
+ * access.
  */
 export type Row = readonly [encodings: string, opcode: string, does: string];
 
-/** What may follow an instruction. */
+/** Control flow after an instruction. */
 export const FLOW = {
   next: 0,
   jump: 1,
@@ -26,7 +29,7 @@ export const FLOW = {
   return: 4,
   indirectJump: 5,
   indirectCall: 6,
-  /** nothing: a fault, or what only the system may do */
+  /** no successor: a fault, or a privileged instruction */
   trap: 7,
   systemCall: 8,
 } as const;
@@ -46,11 +49,10 @@ export const IMPLICIT = {
   maskmov: 8,
   /** [rbx + al] */
   xlat: 9,
-  /** ports */
   ports: 10,
 } as const;
 
-/** Sizes in bytes by their letters, or how they follow from the prefixes. */
+/** Sizes in bytes by their letters, or rules by which they follow from the prefixes. */
 export const SIZES = {
   b: 1,
   w: 2,
@@ -60,13 +62,13 @@ export const SIZES = {
   /** x87's extended format */
   t: 10,
   i: 32,
-  /** none: what the operand is has no size */
+  /** none: the operand has no size */
   n: 0,
   /** operand size: 2, 4 or 8 */
   v: 40,
   /** 4, or 8 with W */
   y: 41,
-  /** twice that */
+  /** 8, or 16 with W */
   c: 42,
   /** vector length, its half, quarter and eighth; half or whole with W */
   x: 43,
@@ -76,12 +78,11 @@ export const SIZES = {
   H: 47,
   /** element: 4, or 8 with W */
   s: 48,
-  /** the vector as one element after another: EVEX scales displacements by the element, of 4 or 8, and of 1 or 2 bytes */
+  /** vector accessed element by element: EVEX scales displacements by the element, of 4 or 8, and of 1 or 2 bytes */
   k: 49,
   l: 50,
-  /** vmovddup: 8, but whole vectors of more than 16 */
+  /** vmovddup: 8 bytes, but whole vectors if these are longer than 16 */
   D: 51,
-  /** pointer with selector */
   p: 52,
   /** kmov: 2, or 8 with W; 1, or 4 with W */
   K: 53,

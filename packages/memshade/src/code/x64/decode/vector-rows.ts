@@ -1,6 +1,6 @@
 import type { Row } from "./rows.ts";
 
-/** MMX and SSE with their VEX and EVEX forms, and what only those have. */
+/** MMX and SSE instructions with their VEX and EVEX forms, and instructions that exist only in those. */
 export const VECTOR_ROWS: readonly Row[] = [
   // 3DNow!
   ["L", "0f 0f", "Wq Ib"],

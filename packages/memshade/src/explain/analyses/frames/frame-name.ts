@@ -6,8 +6,8 @@ import {
 } from "../../../profile/model/indices.ts";
 
 /**
- * What a frame is called: its function, demangled; where that has no name `func[12]`, or where it begins, `[libz.so.1]+0x1a20`, or the place
- * itself where that is not known either.
+ * Returns the name of a frame: its demangled function. Without a function name it is `func[12]`, or the function's
+ * start, `[libz.so.1]+0x1a20`, or the frame's own offset.
  */
 export function frameName(profile: HeapProfile, frame: IndexIntoFrameTable): string {
   const { frames, functions, strings, modules } = profile;
@@ -20,7 +20,10 @@ export function frameName(profile: HeapProfile, frame: IndexIntoFrameTable): str
   return `[${module === NONE ? "unknown code" : modules[module]!.name}]+0x${frames.offset[frame]!.toString(16)}`;
 }
 
-/** What stands for the name of a function that has none: `func[12]`, `[libz.so.1]+0x1a20`; undefined where nothing is known of it. */
+/**
+ * Returns a substitute for a missing function name: `func[12]`, `[libz.so.1]+0x1a20`; undefined if the function is
+ * unknown.
+ */
 export function functionNumber(
   { functions, modules }: HeapProfile,
   row: IndexIntoFunctionTable,

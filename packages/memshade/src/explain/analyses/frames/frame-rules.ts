@@ -1,47 +1,46 @@
 import { bareName } from "./function-names.ts";
 import { libraryOf, type NamedFrame } from "./libraries.ts";
 
-/** What the user says of whose code is whose. */
 export interface FrameRuleOptions {
-  /** Globs of source files or functions that are the program's own, whatever else holds. */
+  /** Globs of source files or functions that are always the program's own. */
   readonly own?: readonly string[] | undefined;
-  /** The same for what is a library. */
+  /** Globs of source files or functions that are a library. */
   readonly library?: readonly string[] | undefined;
 }
 
 const NAMED = "a library";
 
-/** Says of frames whether they are the program's own: the one place that decides it. */
+/** Decides which frames are the program's own code. No other module decides this. */
 export class FrameRules {
   readonly #own: readonly RegExp[];
   readonly #library: readonly RegExp[];
-  readonly #known = new Map<string, string | undefined>();
+  readonly #libraries = new Map<string, string | undefined>();
 
   constructor({ own = [], library = [] }: FrameRuleOptions = {}) {
     this.#own = own.map(globPattern);
     this.#library = library.map(globPattern);
   }
 
-  /** The library that a frame's function is of, in words; undefined for the program's own. */
+  /** Returns the name of the library that a frame's function belongs to; undefined for the program's own code. */
   libraryOf({ function: name, file, module, host }: NamedFrame): string | undefined {
     const key = `${host ?? ""}\n${module ?? ""}\n${file ?? ""}\n${name ?? ""}`;
-    if (!this.#known.has(key)) this.#known.set(key, this.#decide({ function: name, file, module, host }));
-    return this.#known.get(key);
+    if (!this.#libraries.has(key))
+      this.#libraries.set(key, this.#decide({ function: name, file, module, host }));
+    return this.#libraries.get(key);
   }
 
-  /** Whether the user said that a frame's function is the program's own. */
   isNamedOwn(frame: NamedFrame): boolean {
     return fits(this.#own, frame);
   }
 
   #decide(frame: NamedFrame): string | undefined {
     if (this.isNamedOwn(frame)) return undefined;
-    const known = libraryOf(frame);
-    return known ?? (fits(this.#library, frame) ? NAMED : undefined);
+    const library = libraryOf(frame);
+    return library ?? (fits(this.#library, frame) ? NAMED : undefined);
   }
 }
 
-/** Whether a glob is that of the function, or of the end of its file's path. */
+/** Returns true if a glob matches the function, or the end of its file's path. */
 function fits(globs: readonly RegExp[], { function: name, file }: NamedFrame): boolean {
   if (globs.length === 0) return false;
   const bare = name === undefined ? undefined : bareName(name);
@@ -51,7 +50,9 @@ function fits(globs: readonly RegExp[], { function: name, file }: NamedFrame): b
   );
 }
 
-/** `*` stands for any characters, `?` for one; a folder (`vendor/`) for everything below it. */
+/**
+ * Converts a glob to a pattern: `*` matches any characters, `?` one; a folder (`vendor/`) matches everything below it.
+ */
 function globPattern(glob: string): RegExp {
   const text = glob.endsWith("/") ? `${glob}*` : glob;
   const parts = text

@@ -1,14 +1,18 @@
 /*
- * Names of functions as demanglers write them: `void std::__1::sort<int*>(int*, int*)`. What stands in brackets says
- * what a function takes, never whose it is.
+ * Function names in the form of demanglers: `void std::__1::sort<int*>(int*, int*)`. The text in brackets describes the
+ * arguments and never determines the owner of the code.
  */
 
-/** What has brackets that are none; at one position. Compilers of Kotlin and Java call functions `Node.<init>`. */
+/**
+ * Text with bracket characters that are no brackets, matched at one position. Compilers of Kotlin and Java name
+ * functions `Node.<init>`.
+ */
 const VERBATIM = /operator *(\(\)|<=>|<<=?|>>=?|->\*?|<=?|>=?)|\(anonymous namespace\)|->|(?<=\.)<[\w-]+>/y;
 
 /**
- * Replaces what stands between outermost brackets by "…". Left alone: `(anonymous namespace)`, brackets in an
- * operator's name, a function's own `->`, `.<init>`, and a leading `<T as Trait>`, where the inner brackets are replaced.
+ * Replaces the text between outermost brackets by "…". Unchanged are: `(anonymous namespace)`, brackets in an
+ * operator's name, a function's own `->`, and `.<init>`. In a leading `<T as Trait>` only the inner brackets are
+ * replaced.
  */
 export function replaceBrackets(name: string, open: "(" | "<", close: ")" | ">"): string {
   const keptDepth = open === "<" && name.startsWith("<") ? 1 : 0;
@@ -31,47 +35,46 @@ export function replaceBrackets(name: string, open: "(" | "<", close: ")" | ">")
     }
     if (!isHidden) result += piece;
   }
-  // Unbalanced brackets mean that this is no such name.
+  // Unbalanced brackets mean that the text is not such a name.
   return depth === 0 ? result : name;
 }
 
-/** What an export of an interface takes and returns, as generators of bindings write it: `ruby-init: func(args: list<string>) -> ()`. */
+/** Signature of an interface's export, as binding generators write it: `ruby-init: func(args: list<string>) -> ()`. */
 const INTERFACE = /: func\(.*$/s;
 
 /**
- * A name without parameters; what stood between brackets of templates is `<…>`. A name that is brackets and nothing else, as
- * Valgrind's `(below main)`, is the name.
+ * Removes the parameters of a name and writes template arguments as `<…>`. A name of brackets alone, such as Valgrind's
+ * `(below main)`, stays.
  */
 export function withoutSignature(name: string): string {
   const short = replaceBrackets(replaceBrackets(name.replace(INTERFACE, ""), "(", ")"), "<", ">");
   return short.replace(/(?<!operator)\(…?\)( const| &&?| \[.*\])*$/, "") || name;
 }
 
-/** The same without what stands for template arguments; in Rust they may be of their own, as in `signed::<…>`. */
+/** Removes the placeholders of template arguments, including Rust's separate ones, as in `signed::<…>`. */
 export function withoutEllipses(name: string): string {
   return name.replace(/(?:::)?<…>/g, "");
 }
 
 /**
- * A function's name without arguments of templates, tags of the ABI and inline namespaces of versions, and without the type
- * that instances of C++ templates return.
+ * Removes template arguments, ABI tags, inline namespaces of versions, and the return type of C++ template instances.
  */
 export function bareName(name: string): string {
   const short = withoutSignature(name.replace(/\[abi:\w+\]/g, "")).replace(/\bstd::__\d+::/g, "std::");
   const bare = withoutEllipses(short).trimEnd();
-  // Only names with parameters have a type in front; spaces in others (`store externref shim`) are their own.
+  // Only names with parameters have a type before them; spaces in other names (`store externref shim`) belong to the
+  // name.
   return /\)( const| &&?| \[.*\])*$/.test(name.replace(INTERFACE, "")) ? withoutReturnType(bare) : bare;
 }
 
-/** Linkers' names of a `main`, with and without parameters. */
 const MAINS: ReadonlySet<string> = new Set(["__main_argc_argv", "__main_void", "__original_main"]);
 
-/** The name that a program's main function has in its source. */
+/** Returns the source name of a program's main function; other names are unchanged. */
 export function mainName(name: string): string {
   return MAINS.has(name) ? "main" : name;
 }
 
-/** Without what stands before the last space outside of brackets and of an operator's name. */
+/** Removes the text before the last space outside of brackets and of an operator's name. */
 function withoutReturnType(name: string): string {
   const end = name.search(/\boperator\b/);
   let start = 0;

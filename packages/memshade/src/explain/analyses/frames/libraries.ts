@@ -1,7 +1,6 @@
 import type { HostCode } from "../../../profile/model/heap-profile.ts";
 import { bareName } from "./function-names.ts";
 
-/** What stands for callers that nobody asked for. */
 const NOT_ASKED = "callers not asked";
 const NOT_KNOWN = "callers not known";
 const NODE = "Node.js";
@@ -9,7 +8,7 @@ const ENGINE = "JavaScript's library";
 
 const PACKAGE = /(?:^|[\\/])node_modules[\\/](?!.*[\\/]node_modules[\\/])((?:@[^\\/]+[\\/])?[^\\/]+)/;
 
-/** The library that a frame of the host is of, in words; undefined for the program's own. */
+/** Returns the name of the library that a host frame belongs to; undefined for the program's own code. */
 function libraryOfHost(host: HostCode, file: string | undefined): string | undefined {
   if (host === "left-out") return NOT_ASKED;
   if (host === "unknown") return NOT_KNOWN;
@@ -18,35 +17,39 @@ function libraryOfHost(host: HostCode, file: string | undefined): string | undef
   return packageOf(file) ?? (host === "script" ? undefined : `${host.slice("glue: ".length)}'s glue`);
 }
 
-/** The npm package that a file is part of, in words; undefined for files of the program. */
+/** Returns the name of the npm package that a file belongs to; undefined for files of the program. */
 export function packageOf(file: string): string | undefined {
   const name = PACKAGE.exec(file)?.[1];
   return name === undefined ? undefined : `package ${name.replaceAll("\\", "/")}`;
 }
 
-/** What is known of a frame's code. */
 export interface NamedFrame {
-  /** As demanglers write it, with whatever parameters. */
   readonly function?: string | undefined;
   readonly file?: string | undefined;
-  /** Path or name of the file that has the code, of native programs. */
+  /** Path or name of the file that contains the code, for native programs. */
   readonly module?: string | undefined;
-  /** What code of the host it is, if it is some. */
+  /** Kind of host code, if the frame is in the host. */
   readonly host?: HostCode | undefined;
 }
 
-/** What leads to a program's main function. Compilers may inline that into it, so it is the program's where nothing else is. */
+/**
+ * Name of the code that calls a program's main function. Compilers may inline main into it, so it counts as the
+ * program's own if no other frame does.
+ */
 export const START_UP = "the start-up code";
 
-/** Functions of the program that hand on what its allocator gave them: not its own where they did so, and else as good as others. */
+/**
+ * Name of the program's functions that pass on memory of its allocator. As an allocation site they are not the
+ * program's own; otherwise they are ordinary functions.
+ */
 export const LAYER = "a layer on the allocator";
 
-/** Whether a frame among a place's callers is of a library, as its mark says. */
+/** Returns true if a frame among the callers of a place is marked as a library's. */
 export function isLibraryCaller(library: string | undefined): boolean {
   return library !== undefined && library !== LAYER;
 }
 
-/** What copies a value for whoever asks: the compiler writes it as a rule, with the lines of the value's fields. */
+/** Functions that copy a value for any caller: compiler-generated as a rule, with the lines of the value's fields. */
 const COPIES: readonly (readonly [string, RegExp])[] = [
   ["Rust's copies of values", /^<.+ as core::clone::Clone>::clone(_from)?$/],
 ];
@@ -68,7 +71,10 @@ const COMPILED_IN: ReadonlySet<string | undefined> = new Set([
   MOONBIT,
 ]);
 
-/** Libraries that are compiled with the program that uses them: a small function of theirs does what an operator of other languages does. */
+/**
+ * Returns true for libraries that are compiled into their user. Their small functions correspond to operators of other
+ * languages.
+ */
 export function isCompiledIn(library: string | undefined): boolean {
   return COMPILED_IN.has(library);
 }
@@ -76,12 +82,12 @@ export function isCompiledIn(library: string | undefined): boolean {
 const GO_PACKAGES =
   "runtime|internal|reflect|syscall|sync|os|io|fmt|strings|bytes|strconv|sort|slices|maps|bufio|encoding|errors|math|regexp|time|unicode|context|container|compress|crypto|hash|net|path|text|unique|weak";
 
-/** Parts of the paths of source files, as compilers record them. */
+/** Parts of source file paths, as compilers record them. */
 const FILES: readonly (readonly [string, RegExp])[] = [
   [CPP, /(^|\/)(c\+\+\/(v1|\d[\d.]*)|libcxx(abi)?|libunwind|libstdc\+\+(-v3)?)\//],
   [
     RUST,
-    // What the library itself is built with is in `/rust/deps`.
+    // Dependencies of the library itself are in `/rust/deps`.
     /(^|\/)(rustc\/[0-9a-f.]+|rustlib\/src\/rust)\/|(^|\/)library\/(core|alloc|std)\/src\/|^\/rust\/deps\//,
   ],
   [
@@ -94,7 +100,7 @@ const FILES: readonly (readonly [string, RegExp])[] = [
   [MOONBIT, /^moonbit-core:|(^|\/)\.moon\/lib\/core\//],
 ];
 
-/** Names of the shared libraries that native programs run with: whoever built them, their source is no program's. */
+/** Names of shared libraries that native programs load. Their code is never the program's own, whoever built them. */
 const MODULES: readonly (readonly [string, RegExp])[] = [
   [
     C,
@@ -107,9 +113,8 @@ const RUST_STD_MODULES =
   "alloc|backtrace|collections|env|error|ffi|fs|hash|io|net|os|panic|panicking|path|process|rt|string|sync|sys|sys_common|thread|time";
 const RUST_CRATES = "core|alloc|std|hashbrown|compiler_builtins|dlmalloc|wasm_bindgen";
 
-/** Bare names of functions, for those whose file is not known. */
 const NAMES: readonly (readonly [string, RegExp])[] = [
-  // Made at run time, or what a stack without frame pointers had in place of an address: what it called says more.
+  // Code made at run time, or a wrong address on a stack without frame pointers. Its callees are more informative.
   ["unknown code", /^\[unknown code\]$/],
   [
     START_UP,
@@ -121,7 +126,7 @@ const NAMES: readonly (readonly [string, RegExp])[] = [
       `^((core|alloc|hashbrown|compiler_builtins|dlmalloc|wasm_bindgen)::|std::(${RUST_STD_MODULES})::|(_+)?(rust|rg|rdl|rustc|wbindgen)_)`,
     ),
   ],
-  // A program's type that has a trait of the library is the program's, the library's own types are not.
+  // A trait implementation belongs to the program if its type does; the library's own types do not.
   [
     RUST,
     new RegExp(
@@ -140,18 +145,17 @@ const NAMES: readonly (readonly [string, RegExp])[] = [
 ];
 
 /**
- * The library or runtime that a function is of, undefined for the program's own. What such libraries are built as decides first,
- * then the file of source, where it is known:
- * a program's `pad` in its own file is no part of the C library, and no program's function is of the library whose
- * types it takes.
+ * Returns the library or runtime that a function belongs to; undefined for the program's own. The module decides first,
+ * then the source file if known, else the function name. A program's `pad` in its own file is therefore not part of the
+ * C library, and the types that a function takes do not matter.
  */
 export function libraryOf({ function: name, file, module, host }: NamedFrame): string | undefined {
   if (host !== undefined) return libraryOfHost(host, file);
   const shared = module === undefined ? undefined : find(MODULES, module);
   if (shared !== undefined) return shared;
   const bare = name === undefined ? "" : bareName(name);
-  const known = file === undefined ? find(NAMES, bare) : find(FILES, file.replaceAll("\\", "/"));
-  return known ?? find(COPIES, bare);
+  const library = file === undefined ? find(NAMES, bare) : find(FILES, file.replaceAll("\\", "/"));
+  return library ?? find(COPIES, bare);
 }
 
 function find(table: readonly (readonly [string, RegExp])[], text: string): string | undefined {

@@ -8,27 +8,27 @@ import type { FrameRules } from "./frame-rules.ts";
 import { LAYER, type NamedFrame, packageOf, START_UP } from "./libraries.ts";
 import { SourcelessCode } from "./sourceless-code.ts";
 
-/** A heap profile whose frames say of what library they are, and whose sites are named by the program's own code. */
+/** Returns the profile with the library of each frame, and with sites named by the program's own code. */
 export function withOwnSites(profile: HeapProfile, rules: FrameRules): HeapProfile {
   const judged = judgeFrames(profile, rules);
   const library = judged.map((frame) => frame.library);
   const { stacks, contexts } = profile;
-  // Callers stand before what they call.
+  // Callers precede callees.
   const own = new Int32Array(stacks.length);
   const inPackage = new Int32Array(stacks.length);
   const nameless = new Int32Array(stacks.length);
   const start = new Int32Array(stacks.length);
   const layer = new Int32Array(stacks.length);
   for (let row = 0; row < stacks.length; row++) {
-    const of = library[stacks.frame[row]!];
+    const frameLibrary = library[stacks.frame[row]!];
     const caller = stacks.prefix[row]!;
     const { isOwnInPackage, isNameless } = judged[stacks.frame[row]!]!;
-    own[row] = of === undefined && !isNameless ? row : caller === NONE ? NONE : own[caller]!;
+    own[row] = frameLibrary === undefined && !isNameless ? row : caller === NONE ? NONE : own[caller]!;
     inPackage[row] = isOwnInPackage && !isNameless ? row : caller === NONE ? NONE : inPackage[caller]!;
     nameless[row] = isNameless ? row : caller === NONE ? NONE : nameless[caller]!;
-    start[row] = of === START_UP ? row : caller === NONE ? NONE : start[caller]!;
+    start[row] = frameLibrary === START_UP ? row : caller === NONE ? NONE : start[caller]!;
     const outer = caller === NONE ? NONE : layer[caller]!;
-    layer[row] = outer === NONE && of === LAYER ? row : outer;
+    layer[row] = outer === NONE && frameLibrary === LAYER ? row : outer;
   }
   const siteOf = (stack: number): number => {
     if (stack === NONE) return NONE;
@@ -45,19 +45,18 @@ export function withOwnSites(profile: HeapProfile, rules: FrameRules): HeapProfi
   };
 }
 
-/** What a frame says of whose its code is. */
 interface Judgement {
   library: string | undefined;
-  /** The program's own but for the package that its module is of. */
+  /** True if only the package of its module makes it a library's. */
   isOwnInPackage: boolean;
-  /** No library's, but nothing is known of it: who calls it in the host knows better. */
+  /** True if it is no library's but unnamed, so that its caller in the host is more informative. */
   isNameless: boolean;
 }
 
 function judgeFrames(profile: HeapProfile, rules: FrameRules): Judgement[] {
   const { frames, functions, strings, modules } = profile;
   const textOf = (string: number): string | undefined => (string === NONE ? undefined : strings[string]);
-  // A script that calls the allocator itself is the one who asks.
+  // A script that calls the allocator itself is the requester.
   const layers = modules.map(
     ({ allocator }) =>
       new Set([
@@ -65,7 +64,7 @@ function judgeFrames(profile: HeapProfile, rules: FrameRules): Judgement[] {
         ...(frames.host === undefined ? [] : (allocator?.functions ?? []).map(({ index }) => index)),
       ]),
   );
-  // Without callers in the host, the module's code is all that there is.
+  // Module code is the only candidate for own code if callers in the host were not recorded.
   const packages = modules.map(({ path, script }) => {
     const file = path ?? script;
     return frames.host === undefined || file === undefined || rules.isNamedOwn({ file })
@@ -84,7 +83,7 @@ function judgeFrames(profile: HeapProfile, rules: FrameRules): Judgement[] {
     const isLayer = layers[module]?.has(functions.wasmIndex[at]!) === true;
     return { frame, isLayer, isInlined: frames.inlined[row] === 1, ofPackage: packages[module] };
   });
-  // Where a layer is inlined, its copies do what the function does that it is elsewhere.
+  // An inlined copy of a layer is also a layer.
   const named = new Set(
     rows.flatMap(({ frame, isLayer, isInlined }) => (isLayer && !isInlined ? keyOf(frame) : [])),
   );
@@ -100,18 +99,18 @@ function judgeFrames(profile: HeapProfile, rules: FrameRules): Judgement[] {
       (isInlined && frame.function !== undefined && named.has(keyOf(frame)));
     const isOwn = rules.isNamedOwn(frame);
     const at = frames.function[row]!;
-    const known =
+    const ownLibrary =
       library === undefined && (isLayer || isCopy) && !isOwn
         ? LAYER
         : (library ??
           (frame.host === undefined ? sourceless.libraryOf(functions.module[at]!, at, frame) : undefined));
     const isNameless =
-      known === undefined &&
+      ownLibrary === undefined &&
       frames.host !== undefined &&
       frame.function === undefined &&
       frame.file === undefined;
-    if (known !== undefined || ofPackage === undefined || isOwn)
-      return { library: known, isOwnInPackage: false, isNameless };
+    if (ownLibrary !== undefined || ofPackage === undefined || isOwn)
+      return { library: ownLibrary, isOwnInPackage: false, isNameless };
     return { library: ofPackage, isOwnInPackage: true, isNameless };
   });
 }
@@ -121,24 +120,25 @@ function keyOf({ function: name, file }: NamedFrame): string {
 }
 
 /**
- * Has the places of a waste profile say of what library they are. `modules`: those of a run of a script, by their index; the code of a
- * package's module is not the program's there.
+ * Marks the places of a waste profile with their libraries.
+ *
+ * @param modules modules of a script's run, by their index; code of a package's module is then not the program's own
  */
 export function markWaste(file: WasteFile, rules: FrameRules, modules: readonly RunModule[] = []): void {
   const { stores, loads, reallocations, objects, blocks, ends } = file;
-  const asked = ipsOf(
+  const allocationIps = ipsOf(
     reallocations,
     objects,
     blocks,
     stores.filter((store) => store.class === "calloc"),
   );
-  const all = [...asked, ...ipsOf(stores, loads, ends)];
+  const ips = [...allocationIps, ...ipsOf(stores, loads, ends)];
   const sourceless = new SourcelessCode(rules);
   const packages = modules.map((module) => packageOfModule(module, rules));
   const names = new Map(file.modules?.map(({ index, name }) => [index, name]));
-  // An access without a line is the compiler's own, whatever is known of its function.
-  for (const ip of all) sourceless.add(moduleOf(ip), ip.address, ip.file);
-  for (const ip of all) {
+  // An access without a line is generated by the compiler, even if its function is known.
+  for (const ip of ips) sourceless.add(moduleOf(ip), ip.address, ip.file);
+  for (const ip of ips) {
     const module = names.get(moduleOf(ip));
     for (const frame of [ip, ...(ip.inlined ?? [])]) frame.library = rules.libraryOf({ ...frame, module });
     if (ip.inlined === undefined) ip.library ??= sourceless.libraryOf(moduleOf(ip), ip.address, ip);
@@ -146,9 +146,11 @@ export function markWaste(file: WasteFile, rules: FrameRules, modules: readonly 
     for (const frame of ofPackage === undefined ? [] : [ip, ...(ip.inlined ?? [])])
       if (!rules.isNamedOwn(frame)) frame.library ??= ofPackage;
   }
-  // Where a layer is inlined, its copies do what the function does that it is elsewhere.
-  const layers = new Set(asked.flatMap((ip) => (ip.layer && ip.inlined === undefined ? keyOf(ip) : [])));
-  for (const ip of asked)
+  // An inlined copy of a layer is also a layer.
+  const layers = new Set(
+    allocationIps.flatMap((ip) => (ip.layer && ip.inlined === undefined ? keyOf(ip) : [])),
+  );
+  for (const ip of allocationIps)
     for (const frame of [ip, ...(ip.inlined ?? [])]) {
       const isLayer =
         ip.layer === true ||
@@ -168,7 +170,7 @@ function moduleOf({ address }: WasteIp): number {
   return Math.floor(address / MODULE_SPAN);
 }
 
-/** The package that a module is of, whose functions are not the program's own where scripts call them. */
+/** Returns the package that a module belongs to. Its functions are not the program's own when scripts call them. */
 function packageOfModule(
   module: Pick<RunModule, "path" | "script"> | undefined,
   rules: FrameRules,
@@ -177,7 +179,7 @@ function packageOfModule(
   return file === undefined || file === null || rules.isNamedOwn({ file }) ? undefined : packageOf(file);
 }
 
-/** Code called by the program's scripts is not its own where it is a package's, or nobody knows its name. */
+/** Marks code called by the program's scripts as a library's, if it belongs to a package or is unnamed. */
 function markCalledByScripts(
   stack: readonly StackFrame[],
   ofPackage: string | undefined,
@@ -189,7 +191,6 @@ function markCalledByScripts(
       frame.library ??= ofPackage ?? (frame.name === undefined ? "code without names" : undefined);
 }
 
-/** Has the frames of garbage-collected objects say of what library they are. */
 export function markObjects(
   profile: ObjectsProfile,
   rules: FrameRules,
@@ -208,8 +209,8 @@ export function markObjects(
 }
 
 /**
- * Has the frames of a working set say of what library they are, and who allocated also which are layers on the allocator, as the
- * run's modules tell.
+ * Marks the frames of a working set with their libraries. Frames of allocations are also marked as layers on the
+ * allocator, from the run's modules.
  */
 export function markWorkingSet(
   profile: WorkingSetProfile,
@@ -228,7 +229,7 @@ export function markWorkingSet(
     for (const { frame, file } of locality?.sites ?? [])
       if (frame !== undefined) frame.library = rules.libraryOf({ function: frame.name, file });
     const index = profile.modules[module]?.index;
-    const layers = new Set(modules.find((one) => one.index === index)?.allocator.layers);
+    const layers = new Set(modules.find((candidate) => candidate.index === index)?.allocator.layers);
     for (const frame of owners?.contexts.flatMap(({ stack }) => stack) ?? [])
       if (layers.has(frame.function) && !rules.isNamedOwn({ function: frame.name, file: frame.file }))
         frame.library ??= LAYER;

@@ -1,32 +1,29 @@
 import { isCompiledIn, START_UP } from "./libraries.ts";
 
-/** A frame whose library is known, if it is of one. */
 export interface JudgedFrame {
   readonly library?: string | undefined;
 }
 
-/** A place in the code, with the functions that it is inlined into. */
 export interface JudgedPlace<Frame extends JudgedFrame> extends JudgedFrame {
   readonly inlined?: readonly Frame[] | undefined;
 }
 
 /**
- * Which of the frames of a path, innermost first, is the program's own: the first one that is of no library, else what
- * starts programs, which may have the main function inlined into it. −1: none.
+ * Returns the index of the program's own frame in a path, innermost first: the first frame of no library, else the
+ * start-up code, into which main may be inlined. −1: none.
  */
 export function ownDepth(libraries: readonly (string | undefined)[]): number {
   const own = libraries.indexOf(undefined);
   return own < 0 ? libraries.indexOf(START_UP) : own;
 }
 
-/** The program's own function among those that a place is inlined into, the innermost one. */
 export function ownFrame<Frame extends JudgedFrame>(place: JudgedPlace<Frame> & Frame): Frame | undefined {
   return ownPlace([place])?.frame;
 }
 
 /**
- * The program's own place on the way to a place, innermost first: where it is, or where it called the library that the
- * place is in. `via` is the function of the library that it called, undefined where the place itself is the program's.
+ * Returns the program's own code position on a path, innermost first: the position itself, or the call of the library
+ * that contains it. `via` is the called library function; undefined if the position itself is the program's own.
  */
 export function ownPlace<Frame extends JudgedFrame>(
   places: readonly (JudgedPlace<Frame> & Frame)[],
@@ -39,7 +36,10 @@ export function ownPlace<Frame extends JudgedFrame>(
   return found && { ...found, via: frames[own - 1]?.frame };
 }
 
-/** A path from the program's own code outwards, and the function of a library that it called; the whole path without either. */
+/**
+ * Returns a path from the program's own code outwards, and the library function that it called; the whole path if no
+ * frame is own code.
+ */
 export function fromOwn<Frame extends JudgedFrame>(
   stack: readonly Frame[],
 ): { stack: readonly Frame[]; via: Frame | undefined } {
@@ -47,16 +47,16 @@ export function fromOwn<Frame extends JudgedFrame>(
   return { stack: stack.slice(depth), via: stack[depth - 1] };
 }
 
-/** Calls that a language's library makes of its own to store an element: `[]=` without optimisation checks, and then stores. */
+/** Depth of calls inside a language's library that store an element: `[]=` without optimisation, and then the store. */
 const OPERATOR_DEPTH = 2;
 
-/** Functions that do nothing but fill and move what their caller says. */
+/** Functions that only fill and move memory for their caller. */
 const MOVERS = /^_*(w?mem(set|cpy|move|pcpy|ccpy)|bzero|bcopy|st[pr]n?(cpy|cat|dup))(_.*)?$/;
 
 /**
- * The library whose code a place is, with everything it is inlined into. Undefined also where the program is known to have
- * called it for just that: a `memset` that it asks for is its own business, as what an operator of its language does is, and what
- * `printf` does inside is not.
+ * Returns the library that a code position belongs to, considering all functions into which it is inlined. Undefined
+ * also if the program called the library for exactly this access: a `memset` call or an operator of the language counts
+ * as the program's own, the inside of `printf` does not.
  */
 export function libraryAt<Frame extends JudgedFrame>(
   places: readonly (JudgedPlace<Frame> & Frame & { readonly function?: string | undefined })[],

@@ -4,13 +4,12 @@ import { bareName as bareFunctionName, mainName, withoutSignature } from "./func
 import { ownPlace } from "./own-place.ts";
 
 /**
- * A place as `parse (parse.c:88)`, by its function and offset where no line is known. Code of a library that is inlined into
- * the program, or that the program is known to have called, stands behind the program's place:
- * `load (load.cc:7) via std::vector::push_back`.
+ * Formats a place as `parse (parse.c:88)`, or by its function and offset if no line is known. Library code inlined into
+ * the program, or called by it, follows the program's place: `load (load.cc:7) via std::vector::push_back`.
  */
 export function placeOf(ips: readonly WasteIp[]): string {
   const [ip] = ips;
-  // Blocks that the host asks the program's allocator for.
+  // The host requested the block from the program's allocator.
   if (ip === undefined) return "a call from outside";
   const own = ownPlace(ips);
   if (own === undefined || own.frame === ip) return frameText(ip, ip.address);
@@ -19,22 +18,22 @@ export function placeOf(ips: readonly WasteIp[]): string {
   return `${frameText(own.frame, address)} via ${bareName(via?.function ?? "a library")}`;
 }
 
-/** A function's bare name, safe to print. */
+/** Returns a function's bare name, safe to print. */
 export function bareName(name: string): string {
   return mainName(bareFunctionName(printable(name)));
 }
 
-/** The name as it stands in a list of callers: without parameters and template arguments. */
+/** Returns a name for a list of callers: without parameters and template arguments. */
 export function compactName(name: string): string {
   return withoutSignature(printable(name));
 }
 
-/** A name as the compiler writes it, without tags and versions of the standard library. */
+/** Returns a compiler's name without tags and versions of the standard library. */
 export function shortName(name: string): string {
   return compactName(name.replace(/\[abi:\w+\]/g, "")).replace(/\bstd::__\d+::/g, "std::");
 }
 
-/** A place itself, also where it is in a library, without its line: `memset`, `func[3] (+0x1f2)`. */
+/** Formats a place itself, even in a library, without its line: `memset`, `func[3] (+0x1f2)`. */
 export function siteName(ip: WasteIp): string {
   return frameText(
     { function: ip.function, module: ip.module },
@@ -42,7 +41,7 @@ export function siteName(ip: WasteIp): string {
   );
 }
 
-/** A function's bare name, with its module where the name alone would not tell. */
+/** Returns a function's bare name, with its module if the name alone is ambiguous. */
 export function functionInWords({
   function: name,
   module,
@@ -54,12 +53,15 @@ export function functionInWords({
   return module === undefined ? own : `${own} of ${printable(module)}`;
 }
 
-/** `+0x1a2b`: where an address of a recording, which says the module too, is in the code of its module. */
+/**
+ * Formats the offset of an address in the code of its module, `+0x1a2b`. Addresses of a recording include the module's
+ * index.
+ */
 export function codeOffset(address: number): string {
   return `+0x${(address % MODULE_SPAN).toString(16)}`;
 }
 
-/** `parse.c:88`, without the folders, or `near parse.c:88`; undefined where no file is known. */
+/** Formats `parse.c:88`, without folders, or `near parse.c:88`; undefined if no file is known. */
 export function shortPlace({
   file,
   line,
@@ -70,7 +72,7 @@ export function shortPlace({
   approximate?: boolean | undefined;
 }): string | undefined {
   if (file === undefined) return undefined;
-  // The page of a folder on the web has no name of its own.
+  // A folder's page on the web has a path that ends with a slash.
   const named = file.replace(/[/\\]+$/, "");
   const base = named.slice(Math.max(named.lastIndexOf("/"), named.lastIndexOf("\\")) + 1);
   return line === undefined || line === 0 ? base : `${approximate ? "near " : ""}${base}:${line}`;

@@ -4,8 +4,8 @@ import type { NamedFrame } from "./libraries.ts";
 const SOURCELESS = "code without debug information";
 
 /**
- * Functions of which no line is known, in modules that have debug information: what was linked in ready-made, such as a C library, which
- * is not the program's own.
+ * Finds functions without lines in modules that have debug information. Such functions were linked in from ready-made
+ * code, such as a C library, and are not the program's own.
  */
 export class SourcelessCode {
   readonly #rules: FrameRules;
@@ -16,14 +16,14 @@ export class SourcelessCode {
     this.#rules = rules;
   }
 
-  /** A place in a function of a module: all are to be added before the first question. */
+  /** Adds a place in a function of a module. All places must be added before the first call of `libraryOf`. */
   add(module: unknown, name: unknown, file: string | undefined): void {
     if (file === undefined) return;
     this.#modules.add(module);
     this.#functions.add(`${module}\n${name}`);
   }
 
-  /** The word for a function's library, undefined if it has lines or nothing in its module has. */
+  /** Returns the name for a function's library; undefined if the function has lines, or nothing in its module has. */
   libraryOf(module: unknown, name: unknown, frame: NamedFrame): string | undefined {
     if (frame.function === undefined) return undefined;
     if (!this.#modules.has(module) || this.#functions.has(`${module}\n${name}`)) return undefined;

@@ -1,11 +1,12 @@
-// The files that mappings name, each by a number that the JavaScript side gives. A name comes thousands of times.
+// Files that mappings name, each with a number from the JavaScript side. The table serves names that occur
+// thousands of times.
 //
-//   names   open addressing: {0 u32 1 if there is one; 4 u32 hash; 8 u32 address of the key; 12 u32 bytes of it; 16 u32 answer}
-//   key     the name, a NUL, and the build id, of as many bytes as the record says
+//   names   open addressing: {0 u32 1 if used; 4 u32 hash; 8 u32 address of the key; 12 u32 its bytes; 16 u32 result}
+//   key     the name, a NUL, and the build id, with the length that the record gives
 
 @external("records", "allocate")
 declare function allocate(bytes: u32): u32;
-/** Number of a file << 1, + 1 if it is a name for memory that no file is behind. */
+/** Returns the number of a file << 1, + 1 if the name is for memory without a file. */
 @external("host", "nameFile")
 declare function nameFile(name: u32, nameBytes: u32, buildId: u32, buildIdBytes: u32): u32;
 
@@ -25,7 +26,6 @@ function begin(capacity: u32): void {
   mask = capacity - 1;
 }
 
-/** Forgets what names mean: more is known of files. */
 export function forgetNames(): void {
   if (names !== 0) memory.fill(names, 0, (mask + 1) * NAME_BYTES);
   count = 0;
@@ -50,7 +50,7 @@ function grow(): void {
   }
 }
 
-/** The file that a record of a mapping names: its number << 1, + 1 if no file is behind the name. */
+/** File of a mapping record: its number << 1, + 1 if the name is for memory without a file. */
 export function mappedFile(record: u32, nameOffset: u32): u32 {
   const name = record + nameOffset;
   const limit = record + <u32>load<u16>(record, 6);

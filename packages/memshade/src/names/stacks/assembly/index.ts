@@ -1,5 +1,5 @@
-// Takes samples out of the memory that formats/perf-data reads records into, and walks their stacks by simple rules; the
-// rare other ones go to the unwinder.
+// Takes samples from the memory that formats/perf-data reads records into, and walks their stacks by simple rules.
+// Rare other stacks go to the unwinder.
 //
 //   kernel  u64 per frame in the kernel, innermost first: its address
 //   frames  u32 per frame: number of its place, innermost first
@@ -30,10 +30,12 @@ declare function next(): u32;
 declare function decode(record: u32): bool;
 @external("records", "allocate")
 declare function allocate(bytes: u32): u32;
-/** Calls `begin`: the header says all that is known in front of the first record. */
+/** Calls `begin`, once everything before the first record was read. */
 @external("host", "start")
 declare function start(): void;
-/** Unwinds the stack of the sample with the whole unwinder: leaves addresses in `addresses` and returns how it ends. */
+/**
+ * Unwinds the sample's stack with the full unwinder. It leaves addresses in `addresses` and returns the end reason.
+ */
 @external("host", "unwind")
 declare function unwind(): u32;
 
@@ -43,18 +45,17 @@ const TYPE_EXIT: u32 = 4;
 const TYPE_FORK: u32 = 7;
 const TYPE_SAMPLE: u32 = 9;
 const TYPE_MMAP2: u32 = 10;
-/** From here on records are made by perf. */
+/** First type of records that perf itself generates. */
 const FIRST_USER: u32 = 64;
 /** PERF_RECORD_MISC_COMM_EXEC */
 const IS_EXEC: u32 = 1 << 13;
-/** In place of a process: the kernel. */
 const KERNEL: i32 = -1;
 const ABI_32: u32 = 1;
 const ABI_64: u32 = 2;
 const HAS_CALL_CHAIN: u32 = 2;
 const HAS_UNWINDING: u32 = 4 | 8;
 
-// How a stack ends: the indices of `END_REASONS`. There are two more answers.
+// End reasons of a stack: the indices of `END_REASONS`, and two more results.
 const OUTERMOST: u32 = 0;
 const ZERO: u32 = 1;
 const MEMORY: u32 = 2;
@@ -63,13 +64,13 @@ const NOT_UNWOUND: u32 = 0xff;
 const UNKNOWN: u32 = 0xfe;
 
 const MAX_FRAMES: u32 = 10_000;
-/** Larger ones are no addresses. */
+/** Larger values are no addresses. */
 const ADDRESS_LIMIT: u64 = 1 << 53;
 
 const CONTEXT_LOWEST: u64 = <u64>-4095;
 const CONTEXT_KERNEL: u64 = <u64>-128;
 const CONTEXT_USER: u64 = <u64>-512;
-/** Samples are smaller than 64 KiB: so many words. */
+/** Number of words in a sample, which is smaller than 64 KiB. */
 const MOST_WORDS: u32 = 1 << 13;
 
 export let kernel: u32 = 0;
@@ -78,11 +79,9 @@ export let frames: u32 = 0;
 export let frameCount: u32 = 0;
 let frameCapacity: u32 = 0;
 export let end: u32 = 0;
-/** Samples of 32-bit programs. */
 export let foreignSamples: u32 = 0;
-/** Samples that are damaged. */
 export let damagedSamples: u32 = 0;
-/** Where JavaScript leaves the addresses that frames are looked up at, as f64. */
+/** Buffer in which JavaScript leaves the lookup addresses of frames, as f64. */
 export let addresses: u32 = 0;
 let addressCapacity: u32 = 0;
 let user: u32 = 0;
@@ -96,10 +95,10 @@ let isGuessed: bool = false;
 let maxFrames: u32 = 0;
 
 /**
- * @param at where the last sample is decoded to
- * @param text whether the addresses are written as text; else each sample is handed on
- * @param walked whether stacks are those of x86-64
- * @param guessed whether frame pointers are followed where no function is known, and nothing else is tried
+ * @param at address at which the last sample is decoded
+ * @param text true if the addresses are written as text; otherwise each sample is passed on
+ * @param walked true if stacks are those of x86-64
+ * @param guessed true if frame pointers are followed where no function is known, without further methods
  */
 export function begin(at: u32, text: bool, walked: bool, guessed: bool, most: u32): void {
   sample = at;
@@ -112,7 +111,10 @@ export function begin(at: u32, text: bool, walked: bool, guessed: bool, most: u3
   reserveFrames(MAX_FRAMES);
 }
 
-/** Per event: {u32 offsets in the recorded registers of pc, stack pointer and frame pointer; −1 for those that are not}. */
+/**
+ * Layouts per event: {u32 offsets in the recorded registers of pc, stack pointer and frame pointer; −1 if not
+ * recorded}.
+ */
 export function beginLayouts(events: u32): u32 {
   layouts = allocate(events * 16);
   return layouts;
@@ -124,7 +126,6 @@ function reserveFrames(count: u32): void {
   frames = allocate(frameCapacity << 2);
 }
 
-/** Room for so many addresses. */
 export function reserveAddresses(count: u32): u32 {
   if (count > addressCapacity) {
     addressCapacity = max(count, 2 * addressCapacity);
@@ -133,7 +134,7 @@ export function reserveAddresses(count: u32): u32 {
   return addresses;
 }
 
-/** The next record that JavaScript must see; 0 if there is none left in memory. */
+/** Returns the next record for JavaScript; 0 if there is none left in memory. */
 export function nextRecord(): u32 {
   while (true) {
     const record = next();
@@ -153,7 +154,9 @@ export function nextRecord(): u32 {
   }
 }
 
-/** Takes what a record says of processes. Returns whether that is all it says: text needs no names of threads. */
+/**
+ * Processes a record of processes. Returns true if it needs no further processing: text needs no names of threads.
+ */
 function takeProcess(record: u32, type: u32): bool {
   const bytes = <u32>load<u16>(record, 6);
   switch (type) {
@@ -204,13 +207,13 @@ function splitCallChain(has: u32): void {
     const word = load<u64>(at);
     if (word >= CONTEXT_LOWEST) context = word;
     else if (context === CONTEXT_KERNEL) store<u64>(kernel + (kernelCount++ << 3), word);
-    // Frame pointers lead to a return address of 0 at the end.
+    // A chain of frame pointers ends with a return address of 0.
     else if (context === CONTEXT_USER && (word !== 0 || userCount === 0))
       store<u64>(user + (userCount++ << 3), word);
   }
 }
 
-/** The calls that the kernel recorded, or the place alone: for samples without a copied stack. */
+/** Takes the recorded call chain, or only the address, of a sample without a copied stack. */
 function takeCallChain(): void {
   const ip = load<u64>(sample, 40);
   if (userCount === 0 && kernelCount === 0) {
@@ -221,7 +224,8 @@ function takeCallChain(): void {
   reserveFrames(userCount);
   for (let index: u32 = 0; index < userCount; index++) {
     const address = load<u64>(user + (index << 3));
-    // The first is where the program was, also when it has entered the kernel: behind a system call, or at what faulted.
+    // The first address is the program's own, even after it entered the kernel: after a system call, or at a
+    // faulting instruction.
     addFrame(placeAt(index === 0 ? address : address - 1));
   }
 }
@@ -247,7 +251,7 @@ function registerAt(layout: u32, index: u32): u64 {
   return offset < 0 ? u64.MAX_VALUE : load<u64>(load<u32>(sample, 64) + <u32>offset);
 }
 
-/** Walks the copied stack; `UNKNOWN` where that is not simple. */
+/** Walks the copied stack; returns `UNKNOWN` if its rules are not simple. */
 function walk(layout: u32): u32 {
   let address = registerAt(layout, 0);
   const start = registerAt(layout, 1);
@@ -265,10 +269,10 @@ function walk(layout: u32): u32 {
     if (rule === RULE_OTHER) return UNKNOWN;
     if (rule === RULE_OUTERMOST) return OUTERMOST;
     if (rule === RULE_UNCOVERED) {
-      // Code that was just called has a return address on top; that is for the unwinder.
+      // A function that was just called has a return address on top of the stack; the unwinder handles it.
       if (!isGuessed || lastWord < 0 || (frameCount === 1 && looksLikeReturnAddress(load<u64>(stack))))
         return UNKNOWN;
-      // Where the return address is the first of a function, nothing was called: that is for the unwinder too.
+      // If the return address is the first of a function, no call precedes it; the unwinder handles that too.
       if (frameCount > 1 && ruleOf(placeAt(address + 1)) !== RULE_UNCOVERED) return UNKNOWN;
       const saved = <i64>framePointer - <i64>start;
       if (framePointer >= ADDRESS_LIMIT || framePointer < stackPointer || (framePointer & 7) !== 0)
@@ -296,7 +300,7 @@ function walk(layout: u32): u32 {
     if (framePointerOffset !== 0) {
       const saved = offset + 8 + framePointerOffset;
       if (saved >= 0 && saved <= lastWord) framePointer = load<u64>(stack + <u32>saved);
-      // Behind a pop the rule of the slot is still in force, and the register has its value back.
+      // After a pop the rule of the slot is still in force, but the register already has its value back.
       else if (frameCount > 1) framePointer = u64.MAX_VALUE;
     }
     const pc = load<u64>(stack + <u32>offset);

@@ -1,8 +1,8 @@
-// Places in the code of processes, each with what it takes to get from there to the caller. One hash table serves all
-// processes: a place is known by its address and the epoch of its process (processes.ts).
+// Places in the code of processes, each with the rule for its caller. One hash table serves all processes: the key
+// of a place is its address and the epoch of its process (processes.ts).
 //
-//   places   {0 u64 address; 8 u32 epoch; 12 u32 rule, or RULE_UNASKED; 16 i32 CFA offset; 20 i32 frame pointer offset; 24 u32 –;
-//             28 u32 1 if a return address leads there, 2 if not, 0 not asked; 32 16 digits of the shown address}
+//   places   {0 u64 address; 8 u32 epoch; 12 u32 rule, or RULE_UNASKED; 16 i32 CFA offset; 20 i32 frame pointer offset;
+//            24 u32 –; 28 u32 1 if a return address leads there, 2 if not, 0 if unknown; 32 16 digits of the shown address}
 
 import { IS_NO_FILE, mappingAt, markPlace, processEpoch } from "./processes";
 
@@ -14,25 +14,23 @@ declare function openMapping(mapping: u32): void;
 /** Calls `setRule` for an address of a file (SVMA). */
 @external("host", "findRule")
 declare function findRule(file: u32, address: f64): void;
-/** Whether an address of a file (SVMA) looks like one that a call returns to. */
+/** Returns true if an address of a file (SVMA) could be a return address. */
 @external("host", "isReturnAddress")
 declare function isReturnAddress(file: u32, address: f64): bool;
-/** All places are forgotten. */
+/** Notifies the host that all places were cleared. */
 @external("host", "forgetPlaces")
 declare function forgetPlaces(): void;
 
 export const PLACE_BYTES: u32 = 48;
 const PLACE_TEXT: u32 = 32;
-/** Places that are kept from sample to sample at most; large programs have some ten thousand in a profile. */
+/** Number of places from which on all are cleared; profiles of large programs have some ten thousand. */
 const MOST_PLACES: u32 = 1 << 18;
-// The rule of a place: `SMALL_RULE` of rule-step.ts in `unwind/`.
+// Rule of a place: `SMALL_RULE` of rule-step.ts in `unwind/`.
 export const RULE_OTHER: u32 = 0;
 export const RULE_OUTERMOST: u32 = 1;
 export const RULE_STACK_POINTER: u32 = 2;
 export const RULE_FRAME_POINTER: u32 = 3;
-/** No function is there. */
 export const RULE_UNCOVERED: u32 = 4;
-/** In place of a rule: nobody has wanted to know it. */
 const RULE_UNASKED: u32 = 5;
 
 export let places: u32 = 0;
@@ -41,7 +39,6 @@ let placeCapacity: u32 = 0;
 /** Open addressing: number of a place + 1. */
 let slots: u32 = 0;
 let slotMask: u32 = 0;
-/** The rule that JavaScript found. */
 let foundRule: u32 = 0;
 let foundCfaOffset: i32 = 0;
 let foundFramePointerOffset: i32 = 0;
@@ -65,7 +62,7 @@ export function setRule(found: u32, cfa: i32, framePointer: i32): void {
   foundFramePointerOffset = framePointer;
 }
 
-/** Address of a mapped piece in its file's own addresses (SVMA). */
+/** Address in the file's own addresses (SVMA) of an address in a mapped piece. */
 function addressInFile(mapping: u32, address: u64): i64 {
   if (load<u16>(mapping, 36) === 0) openMapping(mapping);
   return <i64>address - load<i64>(mapping, 24);
@@ -76,7 +73,10 @@ function slotOf(address: u64, epoch: u32): u32 {
   return <u32>(((address ^ ((<u64>epoch) << 40)) * 0x9e37_79b9_7f4a_7c15) >> 32) & slotMask;
 }
 
-/** Forgets all places when there are very many: between two samples, as one refers to its own. */
+/**
+ * Clears all places if there are very many. The call must come between two samples, since a sample refers to its
+ * own places.
+ */
 export function limitPlaces(): void {
   if (placeCount < MOST_PLACES) return;
   placeCount = 0;
@@ -103,7 +103,7 @@ function insert(first: u32, place: u32): void {
   store<u32>(slots + (slot << 2), place + 1);
 }
 
-/** Address of the place at an address at which a frame is looked up. It moves when places are added. */
+/** Pointer to the place of a lookup address. It moves when places are added. */
 @inline
 export function placeAt(address: u64): u32 {
   const epoch = processEpoch();
@@ -136,11 +136,11 @@ function addPlace(address: u64, epoch: u32): u32 {
   return at;
 }
 
-/** The rule of a place: those of recorded call chains are never asked for, and their files not opened. */
+/** Rule of a place. Recorded call chains need no rules, so their files are not opened. */
 @inline
 export function ruleOf(place: u32): u32 {
-  const known = load<u32>(place, 12);
-  return known === RULE_UNASKED ? findRuleOf(place) : known;
+  const rule = load<u32>(place, 12);
+  return rule === RULE_UNASKED ? findRuleOf(place) : rule;
 }
 
 function findRuleOf(place: u32): u32 {
@@ -156,12 +156,10 @@ function findRuleOf(place: u32): u32 {
   return found;
 }
 
-/** Whether something is mapped at an address. */
 export function isMapped(address: u64): bool {
   return mappingAt(address) !== 0;
 }
 
-/** Whether a value looks like an address that a call returns to. */
 export function looksLikeReturnAddress(value: u64): bool {
   const mapping = mappingAt(value - 1);
   if (mapping === 0) return false;
@@ -173,12 +171,10 @@ export function looksLikeReturnAddress(value: u64): bool {
   return load<u32>(place, 28) === 1;
 }
 
-/** Number of the place at an address in the memory. */
 export function numberOf(place: u32): u32 {
   return (place - places) / PLACE_BYTES;
 }
 
-/** Writes a number in hexadecimal, in 16 columns, with spaces in front. */
 function writeHex(at: u32, value: u64): void {
   let rest = value;
   store<u64>(at, 0x2020_2020_2020_2020);
@@ -191,9 +187,9 @@ function writeHex(at: u32, value: u64): void {
   } while (rest !== 0);
 }
 
-// The addresses of samples, as `perf script -F ip --no-inline` prints them: millions of lines.
+// Addresses of samples, as `perf script -F ip --no-inline` prints them, with millions of lines.
 
-/** Writes text that will be overwritten. */
+/** Writes text from a buffer that is overwritten afterwards. */
 @external("host", "write")
 declare function write(address: u32, bytes: u32): void;
 
@@ -211,7 +207,6 @@ export function finishText(): void {
   length = 0;
 }
 
-/** Adds one sample. */
 export function addAddresses(kernel: u32, kernelCount: u32, frames: u32, frameCount: u32): void {
   if (batch === 0) batch = allocate(BATCH_BYTES);
   addByte(NEWLINE);

@@ -1,14 +1,14 @@
-// What is mapped in the processes of a recording, at this point of its time, out of its records. A process is known by its
-// *epoch* to those who remember its places: it gets a new one when something is mapped over them.
+// Mappings of the processes of a recording at the current time, as its records describe them. The *epoch* of a
+// process identifies its mappings for users that cache places. It changes when a mapping replaces cached places.
 //
-//   processes  by pid, open addressing: {0 u32 1 if there is one; 4 i32 pid; 8 u32 epoch, 0 before its first place;
-//               12 u32 mappings; 16 u32 their number; 20 u32 version, another one with each change; 24 u32 blocks that
-//               places lie in, as bits of their hash, 0 if there is no room for them yet; 28 u32 1 if mappings may be of the
-//               program that it ran before}
-//   mappings   {0 u32 processes that they are of; 4 u32 capacity}, from 16 on by address: {0 u64 start; 8 u64 end;
-//               16 u64 offset in the file; 24 i64 address in the process − address in the object; 32 u32 file;
-//               36 u16 1 if its bias is known; 38 u16 IS_NO_FILE if what is there is in no file, IS_FORMER if it is of the
-//               program that the process ran before}
+//   processes  by pid, open addressing: {0 u32 1 if used; 4 i32 pid; 8 u32 epoch, 0 before its first place;
+//              12 u32 mappings; 16 u32 their number; 20 u32 version, changed with each change;
+//              24 u32 blocks with places, as bits of their hash, 0 if not allocated yet;
+//              28 u32 1 if mappings may be of the program that it ran before}
+//   mappings   {0 u32 number of processes that share them; 4 u32 capacity}, from 16 on by address: {0 u64 start; 8 u64 end;
+//              16 u64 offset in the file; 24 i64 address in the process − address in the object; 32 u32 file;
+//              36 u16 1 if its bias is known; 38 u16 IS_NO_FILE for memory without a file,
+//              IS_FORMER for the program that the process ran before}
 import { mappedFile } from "./file-names";
 
 @external("records", "allocate")
@@ -21,7 +21,7 @@ const FEWEST_PROCESSES: u32 = 64;
 const HEAD_BYTES: u32 = 16;
 export const MAPPING_BYTES: u32 = 40;
 const FEWEST_MAPPINGS: u32 = 32;
-/** Mappings take so many bytes at most, as they do in damaged files alone: of further processes nothing is known. */
+/** Maximum bytes of all mappings, which only damaged files reach; mappings of further processes are dropped. */
 const MOST_BYTES: u64 = 1 << 29;
 const BLOCK_BITS: u64 = 20;
 const BLOCK_BYTES: u32 = 256;
@@ -32,9 +32,11 @@ let processCount: u32 = 0;
 let epochs: u32 = 0;
 let versions: u32 = 0;
 let mappedBytes: u64 = 0;
-/** Arrays of mappings that are free again: a list per power of two of their capacity. Each begins with the address of the next. */
+/**
+ * Free lists of mapping arrays, one per power of two of their capacity. Each array begins with the address of the
+ * next.
+ */
 let free: u32 = 0;
-/** The process that samples are of now. */
 let process: u32 = 0;
 
 function slotOf(table: u32, mask: u32, pid: i32): u32 {
@@ -52,7 +54,7 @@ function cleared(bytes: u32): u32 {
   return at;
 }
 
-/** A process, which may be one that nothing is known of yet. The others may move. */
+/** Process with a pid; a new one if it is unknown. Other processes may move. */
 function processOf(pid: i32): u32 {
   if (processes === 0) {
     processes = cleared(FEWEST_PROCESSES * PROCESS_BYTES);
@@ -78,7 +80,7 @@ function processOf(pid: i32): u32 {
   return at;
 }
 
-/** Room for so many mappings, of one process; 0 if there is none. */
+/** Array for so many mappings, used by one process; 0 if there is no room. */
 function takeMappings(count: u32): u32 {
   let capacity = FEWEST_MAPPINGS;
   while (capacity < count) capacity <<= 1;
@@ -97,105 +99,103 @@ function takeMappings(count: u32): u32 {
   return mappings;
 }
 
-/** A process has its mappings no more. */
-function leaveMappings(known: u32): void {
-  const mappings = load<u32>(known, 12);
-  store<u32>(known, 0, 12);
-  store<u32>(known, 0, 16);
+/** Detaches a process from its mappings. */
+function leaveMappings(entry: u32): void {
+  const mappings = load<u32>(entry, 12);
+  store<u32>(entry, 0, 12);
+  store<u32>(entry, 0, 16);
   if (mappings === 0) return;
-  const others = load<u32>(mappings) - 1;
-  store<u32>(mappings, others);
-  if (others > 0) return;
+  const sharers = load<u32>(mappings) - 1;
+  store<u32>(mappings, sharers);
+  if (sharers > 0) return;
   const list = free + (ctz(load<u32>(mappings, 4)) << 2);
   store<u32>(mappings, load<u32>(list));
   store<u32>(list, mappings);
 }
 
-/** Makes a process the only one with its mappings, with room for `count`; false if that is not to be had. */
-function ownMappings(known: u32, count: u32): bool {
-  const mappings = load<u32>(known, 12);
+/** Gives a process its own copy of its mappings, with room for `count`; returns false if there is no room. */
+function ownMappings(entry: u32, count: u32): bool {
+  const mappings = load<u32>(entry, 12);
   if (mappings !== 0 && load<u32>(mappings) === 1 && load<u32>(mappings, 4) >= count) return true;
   const own = takeMappings(count);
-  const kept = load<u32>(known, 16);
-  if (own !== 0 && kept > 0) memory.copy(own + HEAD_BYTES, mappings + HEAD_BYTES, kept * MAPPING_BYTES);
-  leaveMappings(known);
+  const mappingCount = load<u32>(entry, 16);
+  if (own !== 0 && mappingCount > 0) memory.copy(own + HEAD_BYTES, mappings + HEAD_BYTES, mappingCount * MAPPING_BYTES);
+  leaveMappings(entry);
   if (own === 0) return false;
-  store<u32>(known, own, 12);
-  store<u32>(known, kept, 16);
+  store<u32>(entry, own, 12);
+  store<u32>(entry, mappingCount, 16);
   return true;
 }
 
-function forget(known: u32): void {
-  leaveMappings(known);
-  store<u32>(known, 0, 8);
-  store<u32>(known, ++versions, 20);
-  store<u32>(known, 0, 28);
+function forget(entry: u32): void {
+  leaveMappings(entry);
+  store<u32>(entry, 0, 8);
+  store<u32>(entry, ++versions, 20);
+  store<u32>(entry, 0, 28);
 }
 
 @inline
-function mappingOf(known: u32, index: u32): u32 {
-  return load<u32>(known, 12) + HEAD_BYTES + index * MAPPING_BYTES;
+function mappingOf(entry: u32, index: u32): u32 {
+  return load<u32>(entry, 12) + HEAD_BYTES + index * MAPPING_BYTES;
 }
 
-/** Number of mappings that start at or before an address. */
-function indexAfter(known: u32, address: u64): u32 {
+function indexAfter(entry: u32, address: u64): u32 {
   let low: u32 = 0;
-  let high = load<u32>(known, 16);
+  let high = load<u32>(entry, 16);
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (load<u64>(mappingOf(known, middle)) <= address) low = middle + 1;
+    if (load<u64>(mappingOf(entry, middle)) <= address) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
-/** Maps a file. Whatever is there of others is theirs no more. */
-function add(known: u32, start: u64, end: u64, fileOffset: u64, file: u32, isNoFile: bool): void {
-  const count = load<u32>(known, 16);
-  if (!ownMappings(known, count + 2)) return;
-  let first = indexAfter(known, start);
-  if (first > 0 && load<u64>(mappingOf(known, first - 1), 8) > start) first--;
+/** Maps a file, and removes older mappings from its range. */
+function add(entry: u32, start: u64, end: u64, fileOffset: u64, file: u32, isNoFile: bool): void {
+  const count = load<u32>(entry, 16);
+  if (!ownMappings(entry, count + 2)) return;
+  let first = indexAfter(entry, start);
+  if (first > 0 && load<u64>(mappingOf(entry, first - 1), 8) > start) first--;
   let last = first;
-  while (last < count && load<u64>(mappingOf(known, last)) < end) last++;
-  const hasFront = first < last && load<u64>(mappingOf(known, first)) < start;
-  const hasBack = first < last && load<u64>(mappingOf(known, last - 1), 8) > end;
-  const oldBack = mappingOf(known, last - 1);
-  const newBack = mappingOf(known, first + u32(hasFront) + 1);
+  while (last < count && load<u64>(mappingOf(entry, last)) < end) last++;
+  const hasFront = first < last && load<u64>(mappingOf(entry, first)) < start;
+  const hasBack = first < last && load<u64>(mappingOf(entry, last - 1), 8) > end;
+  const oldBack = mappingOf(entry, last - 1);
+  const newBack = mappingOf(entry, first + u32(hasFront) + 1);
   const behind = newBack + u32(hasBack) * MAPPING_BYTES;
-  // What is behind the range moves as it is, with the cut piece in front of it, which is that of the last one.
+  // Mappings after the range move unchanged. The cut piece in front of them is the rest of the last one.
   if (hasBack) {
     memory.copy(newBack, oldBack, (count - last + 1) * MAPPING_BYTES);
     store<u64>(newBack, load<u64>(newBack, 16) + (end - load<u64>(newBack)), 16);
     store<u64>(newBack, end);
     store<u16>(newBack, 0, 36);
   } else {
-    memory.copy(behind, mappingOf(known, last), (count - last) * MAPPING_BYTES);
+    memory.copy(behind, mappingOf(entry, last), (count - last) * MAPPING_BYTES);
   }
   if (hasFront) {
-    const front = mappingOf(known, first);
+    const front = mappingOf(entry, first);
     store<u64>(front, start, 8);
     store<u16>(front, 0, 36);
   }
-  const mapping = mappingOf(known, first + u32(hasFront));
+  const mapping = mappingOf(entry, first + u32(hasFront));
   store<u64>(mapping, start);
   store<u64>(mapping, end, 8);
   store<u64>(mapping, fileOffset, 16);
   store<u32>(mapping, file, 32);
   store<u16>(mapping, 0, 36);
   store<u16>(mapping, isNoFile ? IS_NO_FILE : 0, 38);
-  store<u32>(known, count - (last - first) + 1 + u32(hasFront) + u32(hasBack), 16);
+  store<u32>(entry, count - (last - first) + 1 + u32(hasFront) + u32(hasBack), 16);
 }
 
 function blockBit(block: u64): u32 {
   return (<u32>block * 0x9e37_79b1) >>> 21;
 }
 
-/** Whether a process may have places in a range of addresses. */
-function hasPlaces(known: u32, start: u64, end: u64): bool {
+function hasPlaces(entry: u32, start: u64, end: u64): bool {
   const last = (end - 1) >> BLOCK_BITS;
   const first = start >> BLOCK_BITS;
   if (last - first > 256) return true;
-  const blocks = load<u32>(known, 24);
+  const blocks = load<u32>(entry, 24);
   for (let block = first; block <= last; block++) {
     const bit = blockBit(block);
     if (((load<u32>(blocks + ((bit >>> 5) << 2)) >>> (bit & 31)) & 1) !== 0) return true;
@@ -203,59 +203,57 @@ function hasPlaces(known: u32, start: u64, end: u64): bool {
   return false;
 }
 
-/** Takes a record of a mapping, with the name at `nameOffset`. */
 export function takeMapping(record: u32, nameOffset: u32): void {
   const length = load<u64>(record, 24);
   if (<u32>load<u16>(record, 6) < nameOffset || length === 0) return;
-  const known = processOf(load<i32>(record, 8));
+  const entry = processOf(load<i32>(record, 8));
   const start = load<u64>(record, 16);
   const end = start + length > start ? start + length : u64.MAX_VALUE;
   if (end === start) return;
   const file = mappedFile(record, nameOffset);
-  add(known, start, end, load<u64>(record, 32), file >>> 1, (file & 1) !== 0);
-  store<u32>(known, ++versions, 20);
-  if (load<u32>(known, 8) !== 0 && hasPlaces(known, start, end)) store<u32>(known, 0, 8);
+  add(entry, start, end, load<u64>(record, 32), file >>> 1, (file & 1) !== 0);
+  store<u32>(entry, ++versions, 20);
+  if (load<u32>(entry, 8) !== 0 && hasPlaces(entry, start, end)) store<u32>(entry, 0, 8);
 }
 
 /**
- * A process runs another program. Until that runs indeed, the system call of the program before is sampled, whose mappings
- * are what its addresses are in.
+ * Replaces the program of a process. Until the new program runs, samples come from the old program's system call,
+ * so the old mappings stay.
  */
 export function execute(pid: i32): void {
-  const known = processOf(pid);
-  if (load<u32>(known, 28) !== 0) dropFormer(known);
-  const count = load<u32>(known, 16);
-  if (!ownMappings(known, count)) {
-    forget(known);
+  const entry = processOf(pid);
+  if (load<u32>(entry, 28) !== 0) dropFormer(entry);
+  const count = load<u32>(entry, 16);
+  if (!ownMappings(entry, count)) {
+    forget(entry);
     return;
   }
   for (let index: u32 = 0; index < count; index++) {
-    const mapping = mappingOf(known, index);
+    const mapping = mappingOf(entry, index);
     store<u16>(mapping, load<u16>(mapping, 38) | IS_FORMER, 38);
   }
-  store<u32>(known, 1, 28);
+  store<u32>(entry, 1, 28);
 }
 
-/** Takes away what is left of the program that a process ran before. */
-function dropFormer(known: u32): void {
-  const count = load<u32>(known, 16);
-  if (!ownMappings(known, count)) {
-    forget(known);
+function dropFormer(entry: u32): void {
+  const count = load<u32>(entry, 16);
+  if (!ownMappings(entry, count)) {
+    forget(entry);
     return;
   }
-  let kept: u32 = 0;
+  let remaining: u32 = 0;
   for (let index: u32 = 0; index < count; index++) {
-    const mapping = mappingOf(known, index);
+    const mapping = mappingOf(entry, index);
     if ((load<u16>(mapping, 38) & IS_FORMER) !== 0) continue;
-    memory.copy(mappingOf(known, kept++), mapping, MAPPING_BYTES);
+    memory.copy(mappingOf(entry, remaining++), mapping, MAPPING_BYTES);
   }
-  store<u32>(known, kept, 16);
-  store<u32>(known, 0, 8);
-  store<u32>(known, ++versions, 20);
-  store<u32>(known, 0, 28);
+  store<u32>(entry, remaining, 16);
+  store<u32>(entry, 0, 8);
+  store<u32>(entry, ++versions, 20);
+  store<u32>(entry, 0, 28);
 }
 
-/** A process was made by another one. */
+/** Copies the mappings of a parent to a new process. */
 export function fork(pid: i32, parentPid: i32): void {
   if (pid === parentPid) return;
   processOf(parentPid);
@@ -271,9 +269,9 @@ export function fork(pid: i32, parentPid: i32): void {
 }
 
 /**
- * Turns to the process that the next places are of.
+ * Selects the process for the following places.
  *
- * @param ip where it was sampled, in the program or in the kernel
+ * @param ip sampled address, in the program or in the kernel
  */
 export function enterProcess(pid: i32, ip: u64): void {
   process = processOf(pid);
@@ -292,12 +290,11 @@ export function processEpoch(): u32 {
   return load<u32>(process, 8);
 }
 
-/** Changes with every change of what is mapped in the process. */
+/** Number that changes with every change of the process's mappings. */
 export function processVersion(): u32 {
   return load<u32>(process, 20);
 }
 
-/** Address of the first mapping of the process. */
 export function processMappings(): u32 {
   return mappingOf(process, 0);
 }
@@ -306,7 +303,7 @@ export function processMappingCount(): u32 {
   return load<u32>(process, 16);
 }
 
-/** The mapping at an address of the process; 0 if there is none. */
+/** Mapping at an address of the process; 0 if there is none. */
 export function mappingAt(address: u64): u32 {
   const index = indexAfter(process, address);
   if (index === 0) return 0;
@@ -314,7 +311,6 @@ export function mappingAt(address: u64): u32 {
   return address < load<u64>(mapping, 8) ? mapping : 0;
 }
 
-/** The process has a place at an address. */
 export function markPlace(address: u64): void {
   const bit = blockBit(address >> BLOCK_BITS);
   const word = load<u32>(process, 24) + ((bit >>> 5) << 2);

@@ -19,10 +19,9 @@ import { MappedModule, type NativeFile } from "../native-file.ts";
 import { type KernelNamer, KernelSymbols, type KernelText } from "./kallsyms.ts";
 import type { CodePlace, PerfStacks, SampleStack } from "./sample-walks.ts";
 
-/** How much of a stack perf copies at most. */
 const MOST_COPIED = 65_528;
 
-/** Counts the stacks that perf cut: their way to the outermost call leads on behind the bytes that it copied. */
+/** Counts the stacks that perf cut: their outer frames are beyond the copied bytes. */
 export class CutStacks {
   #unwound = 0;
   #cut = 0;
@@ -31,13 +30,13 @@ export class CutStacks {
   add({ sample: { stack, stackRoom }, end }: SampleStack): void {
     if (end === undefined || stack === undefined) return;
     this.#unwound++;
-    // Fewer bytes than asked for are all that the stack has.
+    // A copy smaller than requested is the whole stack.
     if (end !== "memory" || stack.length < stackRoom) return;
     this.#cut++;
     this.#longest = Math.max(this.#longest, stackRoom);
   }
 
-  /** How many there are, and what to record instead; nothing if there are none. */
+  /** Message with the number of cut stacks and a better recording option; empty if no stack was cut. */
   inWords(): string[] {
     if (this.#cut === 0) return [];
     const larger = this.#longest < MOST_COPIED ? `--call-graph dwarf,${MOST_COPIED} copies the most, ` : "";
@@ -51,8 +50,8 @@ export class CutStacks {
 const NT_GNU_BUILD_ID = 3;
 
 /**
- * The symbols of the kernel with a build id: those that `perf record` put aside, or those of the running system if it is
- * the same kernel. Undefined if they are not at hand, or hidden from this user.
+ * Loads the symbols of the kernel with a build id, from `perf record`'s copy, or from the running system if it has
+ * the same kernel. Undefined if they are missing, or hidden from this user.
  */
 export function loadKernelSymbols(
   buildId: string | undefined,
@@ -89,19 +88,18 @@ function contentOf(path: string): Buffer | undefined {
   }
 }
 
-// Loaded when it is needed: few files are compressed, and each start would wait for it.
+// The module is loaded on demand: few files are compressed, and loading delays each start.
 const zlib = () => process.getBuiltinModule("node:zlib");
 
-/** What comes out of Node's stream at a time: with its choice of 16 KiB most of the time goes into handing pieces on. */
+/** Size of pieces from Node's stream. With the default of 16 KiB most of the time is spent on passing them on. */
 const CHUNK_BYTES = 2 ** 18;
 
-/** Begins to decompress the Zstandard stream of perf's compressed records. */
 export function nodeZstd(): Decompressor {
   const stream = zlib().createZstdDecompress({ chunkSize: CHUNK_BYTES });
   return decompressInPlace(stream) ?? decompressByStream(stream);
 }
 
-/** What Node's synchronous functions of this kind (`zstdDecompressSync`) call for each piece of a buffer. */
+/** Interface that Node's synchronous functions (`zstdDecompressSync`) call for each piece of a buffer. */
 interface StepwiseHandle {
   writeSync(
     flush: number,
@@ -115,37 +113,40 @@ interface StepwiseHandle {
 }
 
 /**
- * Decompresses in this thread, and to where it is wanted: a third of the time that the stream takes, which hands each
- * piece to another thread, and allocates and copies what comes back. Node documents no way to do so with a stream that
- * goes on, so this asks for what its own functions use.
+ * Decompresses in this thread, directly into the target. This takes a third of the time of the stream, which passes
+ * each piece to another thread and allocates and copies the results. Node documents no such way for a stream that
+ * continues, so the internal interface of its own functions is used.
  *
- * @returns undefined if this Node has it not
+ * @returns undefined if this version of Node lacks the interface
  */
 export function decompressInPlace(stream: ZstdDecompress): Decompressor | undefined {
-  const { _handle: handle, _writeState: left } = stream as unknown as {
+  const { _handle: handle, _writeState: remainders } = stream as unknown as {
     _handle?: Partial<StepwiseHandle> | null;
     _writeState?: unknown;
   };
-  if (typeof handle?.writeSync !== "function" || !(left instanceof Uint32Array) || left.length !== 2)
+  if (
+    typeof handle?.writeSync !== "function" ||
+    !(remainders instanceof Uint32Array) ||
+    remainders.length !== 2
+  )
     return undefined;
   const { writeSync } = handle as StepwiseHandle;
   const { ZSTD_e_continue: flush } = zlib().constants;
-  // A failure is an event besides, later.
+  // A failure also causes an event later.
   stream.on("error", () => {});
   return (input, room): Decompressed => {
     if (stream.errored) throw stream.errored;
     writeSync.call(handle, flush, input, 0, input.length, room, 0, room.length);
     if (stream.errored) throw stream.errored;
-    const [roomLeft = 0, inputLeft = 0] = left;
+    const [roomLeft = 0, inputLeft = 0] = remainders;
     return { read: input.length - inputLeft, written: room.length - roomLeft };
   };
 }
 
-/** Decompresses by what Node documents. */
 export function decompressByStream(stream: ZstdDecompress): Decompressor {
   const pieces: Uint8Array[] = [];
   let failure: Error | undefined;
-  // A damaged stream tells so by its event; the callback of the write may never come.
+  // A damaged stream reports an error event; the callback of the write may never come.
   let fail: (error: Error) => void = () => {};
   stream.on("data", (piece: Uint8Array) => pieces.push(piece));
   stream.on("error", (error) => {
@@ -172,12 +173,12 @@ export function decompressByStream(stream: ZstdDecompress): Decompressor {
   };
 }
 
-/** Gives samples names: those of their places are found when they are asked for, each once for all processes. */
+/** Adds names to samples. Names of places are looked up on demand, once for all processes. */
 export class SampleNamer {
   readonly #namer: FrameNamer;
   readonly #kernelNamer: KernelNamer | undefined;
   readonly #kernelPlaces = new Map<string, KernelPlace>();
-  /** By file and address in it. */
+  /** Symbols by file and address in it. */
   readonly #symbols = new Map<NativeFile, Map<number, SymbolOffset | undefined>>();
 
   constructor(namer: FrameNamer, kernelNamer?: KernelNamer) {
@@ -213,21 +214,21 @@ export class SampleNamer {
     return place;
   }
 
-  /** The symbol that perf would show at an address of a file. */
+  /** Symbol that perf would show at an address of a file. */
   shownSymbol(file: NativeFile, address: number): SymbolOffset | undefined {
-    let known = this.#symbols.get(file);
-    if (known === undefined) {
-      known = new Map();
-      this.#symbols.set(file, known);
+    let cached = this.#symbols.get(file);
+    if (cached === undefined) {
+      cached = new Map();
+      this.#symbols.set(file, cached);
     }
-    let symbol = known.get(address);
-    if (symbol === undefined && !known.has(address)) {
+    let symbol = cached.get(address);
+    if (symbol === undefined && !cached.has(address)) {
       const found = symbolAt(file, address, preferAsPerf);
       symbol = found && {
         name: withoutParameters(this.#namer.demangle(found.name)),
         offset: address - found.address,
       };
-      known.set(address, symbol);
+      cached.set(address, symbol);
     }
     return symbol;
   }
@@ -237,7 +238,6 @@ export class SampleNamer {
   }
 }
 
-/** What is to be told of a recording besides its samples. */
 export function describeRecording({ header, files, lost, gaps }: PerfStacks): NativeRecording {
   return {
     architecture: header.architecture,

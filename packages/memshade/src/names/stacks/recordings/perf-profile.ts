@@ -11,28 +11,24 @@ import { MappedModule, type NativeFile } from "../native-file.ts";
 import type { KernelNamer } from "./kallsyms.ts";
 import type { CodePlace, SampleStack } from "./sample-walks.ts";
 
-/** Events whose period is time. */
+/** Events whose period is a time. */
 const CLOCK = /^(?:cpu-clock|task-clock)(?::|$)/;
 
-/** The samples of one event. */
 export interface EventProfile {
   readonly name: string;
   readonly profile: SampleProfile;
 }
 
-/** Whether an event is called by a name: its own, or that without modifiers, `cycles` for `cycles:u`. */
+/** True if a name is that of an event, with or without modifiers: `cycles` matches `cycles:u`. */
 export function isEventOf(event: string, name: string): boolean {
   return event === name || (!name.includes(":") && event.startsWith(`${name}:`));
 }
 
-/** Adds the samples of a recording up to a profile. */
 export class PerfProfileBuilder {
   readonly #namer: FrameNamer;
   readonly #kernelNamer: KernelNamer | undefined;
   readonly #builder: SampleProfileBuilder;
-  /** The value of a sample's event, by the event. */
   readonly #columns: ReadonlyMap<number, number>;
-  /** The event of each sample. */
   readonly #eventOf: number[] = [];
   readonly #header: PerfHeader;
   readonly #threads = new Map<string, number>();
@@ -40,12 +36,12 @@ export class PerfProfileBuilder {
   /** Frames of an address, outermost first, by file and address in it. */
   readonly #frames = new Map<NativeFile, Map<number, readonly number[]>>();
   readonly #unmapped = new Map<string, number>();
-  /** The places of the sample before, outermost first, and the stack up to each. */
+  /** Places of the previous sample, outermost first, and the stack up to each. */
   readonly #lastPlaces: CodePlace[] = [];
   readonly #lastStacks: number[] = [];
   #firstTime = Number.NaN;
 
-  /** @param shown the event whose samples are added alone; all are, where it is undefined */
+  /** @param shown name of the only event to add; undefined for all events */
   constructor(header: PerfHeader, namer: FrameNamer, kernelNamer?: KernelNamer, shown?: string) {
     this.#header = header;
     this.#namer = namer;
@@ -56,7 +52,9 @@ export class PerfProfileBuilder {
       if (shown !== undefined && !isEventOf(name, shown)) continue;
       columns.set(event, valueTypes.length);
       const type = CLOCK.test(name) ? "cpu" : name;
-      const taken = valueTypes.filter((one) => one.type === type || one.type.startsWith(`${type}#`)).length;
+      const taken = valueTypes.filter(
+        (valueType) => valueType.type === type || valueType.type.startsWith(`${type}#`),
+      ).length;
       valueTypes.push({
         type: taken === 0 ? type : `${type}#${taken + 1}`,
         unit: CLOCK.test(name) ? "nanoseconds" : "count",
@@ -88,7 +86,10 @@ export class PerfProfileBuilder {
     this.#builder.addSample(thread, stack, values, (sample.time - this.#firstTime) / 1e6);
   }
 
-  /** The stack of places given innermost first. Its outer part is mostly that of the sample before. */
+  /**
+   * Returns the stack of places, which are given innermost first. Its outer part is mostly that of the previous
+   * sample.
+   */
   #stackOf(places: readonly CodePlace[]): number {
     const lastPlaces = this.#lastPlaces;
     const lastStacks = this.#lastStacks;
@@ -113,12 +114,12 @@ export class PerfProfileBuilder {
     return this.#builder.finish();
   }
 
-  /** The samples of each event apart, of those that have any; they share all but the samples. */
+  /** Returns a separate profile for each event with samples; the profiles share everything but the samples. */
   finishByEvent(): EventProfile[] {
     const profile = this.finish();
     const { stack, thread, values, timeMs } = profile.samples;
     return [...this.#columns.keys()].flatMap((event) => {
-      const rows = this.#eventOf.flatMap((one, row) => (one === event ? [row] : []));
+      const rows = this.#eventOf.flatMap((sampleEvent, row) => (sampleEvent === event ? [row] : []));
       const pick = (column: readonly number[]) => rows.map((row) => column[row]!);
       const samples = {
         length: rows.length,
@@ -144,16 +145,16 @@ export class PerfProfileBuilder {
 
   #framesOf({ address, module }: CodePlace): readonly number[] {
     if (!(module instanceof MappedModule)) return [this.#unmappedFrame(`0x${address.toString(16)}`)];
-    let known = this.#frames.get(module.file);
-    if (known === undefined) {
-      known = new Map();
-      this.#frames.set(module.file, known);
+    let cached = this.#frames.get(module.file);
+    if (cached === undefined) {
+      cached = new Map();
+      this.#frames.set(module.file, cached);
     }
     const own = address - module.bias;
-    let frames = known.get(own);
+    let frames = cached.get(own);
     if (frames === undefined) {
       frames = this.#nameFrames(module.file, own);
-      known.set(own, frames);
+      cached.set(own, frames);
     }
     return frames;
   }

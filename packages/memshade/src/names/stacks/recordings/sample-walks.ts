@@ -40,14 +40,13 @@ import { SAMPLES_BASE64 } from "../assembly.generated.ts";
 import { MappedModule, NativeFile, type ObjectSource } from "../native-file.ts";
 import type { KernelText } from "./kallsyms.ts";
 
-/** A place in the code of a process, with what is worth keeping for when it comes again. */
+/** Place in the code of a process, with cached data for its next occurrence. */
 export class CodePlace {
-  /** Address in the process: in the call, for callers. */
+  /** Address in the process: in callers inside the call. */
   readonly address: number;
   readonly module: MappedModule | undefined;
-  /** Room for whoever names places: the names of this one. */
   named: SampledPlace | undefined;
-  /** Room for whoever adds profiles up: the frames of this place, outermost first. */
+  /** Cache for a profile's frames of this place, outermost first. */
   frames: readonly number[] | undefined;
 
   constructor(address: number, module: MappedModule | undefined) {
@@ -55,30 +54,31 @@ export class CodePlace {
     this.module = module;
   }
 
-  /** What perf calls the address in a file is the offset in it. Code that a program wrote itself is in no file. */
+  /** Address as perf shows it: the offset in the file. Generated code has no file. */
   get shownAddress(): number {
     return this.address + (this.module?.shownOffset ?? 0);
   }
 }
 
-/** Where the return address is in rules that WebAssembly takes, from the CFA. */
+/** Offset of the return address from the CFA in rules that WebAssembly handles. */
 const RETURN_OFFSET = -8;
 
 export interface SampleWalkOptions {
   readonly unwinding?: UnwindOptions | undefined;
-  /** Takes the addresses of all samples as text, as `perf script -F ip --no-inline` prints them; in place of each sample. */
+  /**
+   * Receives the addresses of all samples as text, like `perf script -F ip --no-inline`, instead of single samples.
+   */
   readonly onText?: ((text: Uint8Array) => void) | undefined;
 }
 
-/** What is known in front of the first record. */
 export interface RecordedProcesses {
   readonly header: PerfHeader;
   readonly processes: PerfProcesses;
 }
 
 /**
- * Walks the stacks of samples in WebAssembly (`assembly/`), which asks for what it meets the first time, and for the whole
- * unwinder where a stack cannot be walked by simple rules.
+ * Walks the stacks of samples in WebAssembly (`assembly/`). The module calls back for data that it needs the first
+ * time, and for the full unwinder if simple rules are not enough.
  */
 class SampleWalks {
   readonly wasm: SamplesWasm;
@@ -92,10 +92,10 @@ class SampleWalks {
   #registers: SampleRegisters[] = [];
   #places: CodePlace[] = [];
   readonly #kernelTexts = new Map<number, string>();
-  /** The frames of the last sample, which the next one overwrites. */
+  /** Frames of the last sample, overwritten by the next one. */
   readonly frames: CodePlace[] = [];
 
-  /** @param start called at the first record, when the header says all that it says in front of it */
+  /** @param start called at the first record, when everything before it was read */
   constructor(
     records: PerfRecords,
     { unwinding = {}, onText }: SampleWalkOptions,
@@ -119,7 +119,6 @@ class SampleWalks {
     });
   }
 
-  /** Begins to take samples. */
   #begin(): void {
     const { header, processes } = this.#start();
     this.#header = header;
@@ -136,7 +135,6 @@ class SampleWalks {
     this.setEvents();
   }
 
-  /** Tells anew what the header says of events. */
   setEvents(): void {
     const target = this.#target;
     if (target === undefined) return;
@@ -149,17 +147,15 @@ class SampleWalks {
         view.setInt32(at + 16 * event + 4 * index, registers.offsetOf(register), true);
   }
 
-  /** Tells that the header says more about build ids. */
   setBuildIds(): void {
     this.wasm.forgetNames();
   }
 
-  /** How the stack of the last sample ends; undefined where it was not unwound. */
+  /** End reason of the last sample's stack; undefined if the stack was not unwound. */
   get end(): EndReason | undefined {
     return END_REASONS[this.wasm.end.value];
   }
 
-  /** Reads the frames of the last sample. */
   readFrames(): void {
     const { frames } = this;
     const count = this.wasm.frameCount.value;
@@ -172,14 +168,14 @@ class SampleWalks {
     }
   }
 
-  /** Addresses of the last sample's frames in the kernel, in hexadecimal, innermost first. */
+  /** Kernel addresses of the last sample's frames, in hexadecimal, innermost first. */
   kernelFrames(): string[] {
     const { view } = this.#records;
     const start = this.wasm.kernel.value;
     return Array.from({ length: this.wasm.kernelCount.value }, (_, index) => {
       const high = view.getUint32(start + 8 * index + 4, true);
       const low = view.getUint32(start + 8 * index, true);
-      // The distance from the end of the address space; exact for all that kernels have.
+      // The key is the distance from the end of the address space; it is exact for all kernel addresses.
       const key = (high - 2 ** 32) * 2 ** 32 + low;
       let text = this.#kernelTexts.get(key);
       if (text === undefined) {
@@ -194,7 +190,7 @@ class SampleWalks {
     const { view } = this.#records;
     const at = this.wasm.places.value + number * this.wasm.PLACE_BYTES.value;
     const high = view.getUint32(at + 4, true);
-    // What lies in front of a return address of 0; others are rounded where they are none.
+    // The value −1 precedes a return address of 0; other large values are no addresses and may be rounded.
     const address = high === 0xffff_ffff ? -1 : high * 2 ** 32 + view.getUint32(at, true);
     const place = new CodePlace(address, this.#process().modules.find(address));
     this.#places[number] = place;
@@ -216,7 +212,6 @@ class SampleWalks {
     return (number << 1) | (processes.files[number]!.isAnonymous ? 1 : 0);
   }
 
-  /** The process of the last sample, with what is mapped in it. */
   #process(): PerfProcess {
     const { wasm } = this;
     const { view } = this.#records;
@@ -284,7 +279,10 @@ class SampleWalks {
 
 const utf8 = new TextDecoder();
 
-/** Whether code at an address, or behind it, is a stub or a trampoline that the unwinder knows by its bytes. */
+/**
+ * True if the code at an address, or right after it, is a stub or trampoline that the unwinder recognises by its
+ * bytes.
+ */
 function hasKnownCode(readCode: ReadCode, address: number): boolean {
   const isTrampoline = (at: number) => isSignalTrampoline("x86_64", at, readCode);
   return isTrampoline(address) || isTrampoline(address + 1) || pltStep(address, readCode) !== undefined;
@@ -295,16 +293,14 @@ function hexadecimal(high: number, low: number): string {
   return high === 0 ? digits : high.toString(16) + digits.padStart(8, "0");
 }
 
-/** How a recording names the kernel, and which of its symbols it says the address of. */
+/** Name of the kernel's mapping in a recording, with the symbol whose address it gives. */
 const KERNEL_TEXT = /^\[kernel\.kallsyms\](\w+)$/;
 
-/** Processes that are ready for walks at a time; recordings of a whole machine have thousands. */
+/** Number of processes kept ready for walks; recordings of a whole machine have thousands. */
 const MOST_READY = 8;
 
-/** A process as the unwinder wants it. */
 class PerfProcess {
   readonly modules = new ModuleMap<MappedModule>();
-  /** The version of what is mapped in it that `modules` has. */
   version = -1;
   readonly #make: (modules: ModuleMap) => Unwinder;
   #unwinder: Unwinder | undefined;
@@ -318,15 +314,13 @@ class PerfProcess {
     return this.#unwinder;
   }
 
-  /** Gives memory back until the next walk. */
-  rest(): void {
+  releaseMemory(): void {
     this.#unwinder = undefined;
   }
 }
 
-/** The processes of a recording: which files they map and what their threads are called, at this point of time. */
+/** Processes of a recording at the current time: their mappings and the names of their threads. */
 class PerfProcesses {
-  /** Where the kernel was, if the recording says it. */
   kernelText: KernelText | undefined;
   readonly target: UnwindTarget;
   readonly #architecture: ProcessArchitecture;
@@ -336,7 +330,7 @@ class PerfProcesses {
   readonly #names = new Map<number, string>();
   readonly #files: NativeFile[] = [];
   readonly #fileNumbers = new Map<string, number>();
-  /** Those that were asked for last, the latest one at the end. */
+  /** Recently used processes, the latest one last. */
   readonly #ready: PerfProcess[] = [];
 
   constructor(architecture: ProcessArchitecture, objects: ObjectSource, options: UnwindOptions) {
@@ -346,12 +340,10 @@ class PerfProcesses {
     this.#objects = objects;
   }
 
-  /** All files that were mapped so far, by their numbers. */
   get files(): readonly NativeFile[] {
     return this.#files;
   }
 
-  /** The number of a file that a mapping names. */
   numberOfFile(path: string, buildId: string | undefined): number {
     const key = `${buildId ?? ""} ${path}`;
     let number = this.#fileNumbers.get(key);
@@ -372,19 +364,18 @@ class PerfProcesses {
     const at = this.#ready.indexOf(process);
     if (at >= 0) this.#ready.splice(at, 1);
     this.#ready.push(process);
-    if (this.#ready.length > MOST_READY) this.#ready.shift()?.rest();
+    if (this.#ready.length > MOST_READY) this.#ready.shift()?.releaseMemory();
     return process;
   }
 
-  /** The name of a thread; as perf says it, if it never had one. */
+  /** Name of a thread; perf's substitute if it has none. */
   nameOf(tid: number): string {
     return this.#names.get(tid) ?? `:${tid}`;
   }
 
-  /** Takes a mapping of the kernel. */
   mapKernel({ path, fileOffset }: PerfMapping): void {
     const [, symbol] = KERNEL_TEXT.exec(path) ?? [];
-    // Rounded, but such addresses are multiples of more than what is lost.
+    // The value is rounded, but kernel addresses are multiples of more than the lost bits.
     if (symbol !== undefined) this.kernelText = { symbol, address: fileOffset - 2 ** 64 };
   }
 
@@ -398,7 +389,7 @@ class PerfProcesses {
   }
 }
 
-/** What `assembly/` exports. Addresses are those in the memory that it shares with the reader of records. */
+/** Exports of `assembly/`. Addresses are in the memory that it shares with the reader of records. */
 interface SamplesWasm
   extends Readonly<
     Record<
@@ -420,7 +411,7 @@ interface SamplesWasm
   beginLayouts(events: number): number;
   reserveAddresses(count: number): number;
   nextRecord(): number;
-  /** Of the process of the last sample: a number that changes with what is mapped in it. */
+  /** Number that changes with the mappings of the last sample's process. */
   processVersion(): number;
   processMappings(): number;
   processMappingCount(): number;
@@ -430,29 +421,28 @@ interface SamplesWasm
   finishText(): void;
 }
 
-/** What it calls; each answers by a call of the function of `SamplesWasm` that is named. */
+/** Imports of `assembly/`; each function answers by a call of the `SamplesWasm` function given here. */
 interface SamplesHost {
-  /** `begin`: the first record was met */
+  /** calls `begin`, at the first record */
   start(): void;
-  /** Number of a file << 1, + 1 if it is no file but a name for memory; `buildId` may have no bytes. */
+  /** Returns the number of a file << 1, + 1 if the name is for memory without a file; `buildId` may have no bytes. */
   nameFile(name: number, nameBytes: number, buildId: number, buildIdBytes: number): number;
-  /** `setMapping` */
+  /** calls `setMapping` */
   openMapping(mapping: number): void;
-  /** `setRule`, for an address of a file (SVMA) */
+  /** calls `setRule`, for an address of a file (SVMA) */
   findRule(file: number, address: number): void;
-  /** Whether an address of a file (SVMA) looks like one that a call returns to. */
+  /** True if an address of a file (SVMA) could be a return address. */
   isReturnAddress(file: number, address: number): boolean;
-  /** Unwinds the last sample into `addresses`: returns how many there are << 8 | the index of how the stack ends. */
+  /** Unwinds the last sample into `addresses`: returns their number << 8 | the index of the end reason. */
   unwind(): number;
-  /** Takes text, which will be overwritten. */
+  /** Receives text in a buffer that is overwritten afterwards. */
   write(address: number, bytes: number): void;
-  /** Numbers of places begin anew. */
+  /** Called when places were cleared and their numbers begin anew. */
   forgetPlaces(): void;
 }
 
 let compiled: WebAssembly.Module | undefined;
 
-/** A new instance, which works in the memory of a reader of records. */
 function instantiateSamples(records: PerfRecordsWasm, host: SamplesHost): SamplesWasm {
   compiled ??= new WebAssembly.Module(bytesOfBase64(SAMPLES_BASE64));
   const { memory, next, decode, allocate } = records;
@@ -460,18 +450,18 @@ function instantiateSamples(records: PerfRecordsWasm, host: SamplesHost): Sample
   return new WebAssembly.Instance(compiled, imports).exports as unknown as SamplesWasm;
 }
 
-/** Which words of a sample are which registers, for one set of recorded registers. */
+/** Registers in the words of a sample, for one set of recorded registers. */
 export class SampleRegisters {
-  /** DWARF number of each word; −1 for registers that unwinding has no use for. */
+  /** DWARF number of each word; −1 for registers that unwinding does not need. */
   readonly #numbers: readonly number[];
   readonly #registers: Registers;
 
   constructor(target: UnwindTarget, [low, high]: readonly [number, number]) {
     this.#registers = new Registers(target);
-    const all = target.architecture === "aarch64" ? AARCH64_REGISTERS : X86_64_REGISTERS;
+    const registerOrder = target.architecture === "aarch64" ? AARCH64_REGISTERS : X86_64_REGISTERS;
     const numbers: number[] = [];
     for (let bit = 0; bit < 64; bit++)
-      if (((bit < 32 ? low >>> bit : high >>> (bit - 32)) & 1) === 1) numbers.push(all[bit] ?? -1);
+      if (((bit < 32 ? low >>> bit : high >>> (bit - 32)) & 1) === 1) numbers.push(registerOrder[bit] ?? -1);
     this.#numbers = numbers;
   }
 
@@ -481,7 +471,7 @@ export class SampleRegisters {
     return index < 0 ? -1 : 8 * index;
   }
 
-  /** A register of a sample as an address; NaN if it was not recorded, or cannot be one. */
+  /** Register of a sample as an address; NaN if it was not recorded, or is no address. */
   address(words: DataView, register: number): number {
     const index = this.#numbers.indexOf(register);
     if (index < 0) return Number.NaN;
@@ -489,7 +479,6 @@ export class SampleRegisters {
     return high < 2 ** 21 ? high * 2 ** 32 + words.getUint32(8 * index, true) : Number.NaN;
   }
 
-  /** The registers of a sample. The next call overwrites them. */
   read(words: DataView): Registers {
     const registers = this.#registers;
     const numbers = this.#numbers;
@@ -503,16 +492,15 @@ export class SampleRegisters {
   }
 }
 
-/** A sample with the calls that led to where it was taken. */
 export interface SampleStack {
   readonly sample: PerfSample;
   readonly threadName: string;
-  /** Addresses in the kernel in hexadecimal, innermost first; the program's frames called them. */
+  /** Kernel addresses in hexadecimal, innermost first; the program's frames called them. */
   readonly kernel: readonly string[];
   readonly kernelText: KernelText | undefined;
-  /** Innermost first. Overwritten by the next sample. */
+  /** Frames, innermost first; overwritten by the next sample. */
   readonly frames: readonly CodePlace[];
-  /** Why an unwound stack ends; undefined where the kernel recorded the calls, or nobody did. */
+  /** Reason why an unwound stack ends; undefined if the kernel recorded the calls, or no calls are known. */
   readonly end: EndReason | undefined;
 }
 
@@ -521,14 +509,14 @@ interface PerfStacksOptions {
   readonly options?: UnwindOptions;
   /** Called for each sample in the order of time. */
   readonly onSample?: (stack: SampleStack, header: PerfHeader) => void;
-  /** Takes the addresses of all samples as text instead, as `perf script -F ip --no-inline` prints them. */
+  /** Receives the addresses of all samples as text instead, like `perf script -F ip --no-inline`. */
   readonly onText?: ((text: Uint8Array) => void) | undefined;
 }
 
 export interface PerfStacks {
   readonly header: PerfHeader;
   readonly files: readonly NativeFile[];
-  /** Samples that were lost while recording. */
+  /** Number of samples lost while recording. */
   readonly lost: number;
   readonly gaps: readonly string[];
 }
@@ -599,7 +587,7 @@ function stackOf(sample: PerfSample, walks: SampleWalks, processes: PerfProcesse
   };
 }
 
-/** As the file says, or else as the recorded registers give away. */
+/** Architecture from the file, else derived from the recorded registers. */
 function architectureOf({ architecture, events }: PerfHeader): ProcessArchitecture {
   if (architecture !== undefined) return architecture;
   const masks = events.map(({ userRegisters }) => userRegisters).filter(([low]) => low !== 0);

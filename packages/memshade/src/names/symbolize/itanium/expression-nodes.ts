@@ -2,22 +2,21 @@ import { Node, type Output, Prec, printed, printWithComma } from "./nodes.ts";
 import { ArrayOf } from "./type-nodes.ts";
 
 /** `a + b` */
-export function binary(one: Node, operator: string, other: Node, prec: number): Node {
+export function binary(left: Node, operator: string, right: Node, prec: number): Node {
   const isAssignment = prec === Prec.Assign;
   return printed((out) => {
     const print = () => {
-      one.printAsOperand(out, isAssignment ? Prec.OrIf : prec, !isAssignment);
+      left.printAsOperand(out, isAssignment ? Prec.OrIf : prec, !isAssignment);
       if (operator !== ",") out.add(" ");
       out.add(`${operator} `);
-      other.printAsOperand(out, prec, isAssignment);
+      right.printAsOperand(out, prec, isAssignment);
     };
-    // Where `>` would end template arguments, a comparison stands in parentheses.
+    // A comparison is printed in parentheses where `>` would end template arguments.
     if (!out.gtIsGt && (operator === ">" || operator === ">>")) out.parenthesized(print);
     else print();
   }, prec);
 }
 
-/** `a[b]` */
 export function subscript(array: Node, index: Node): Node {
   return printed((out) => {
     array.printAsOperand(out, Prec.Postfix);
@@ -25,7 +24,6 @@ export function subscript(array: Node, index: Node): Node {
   }, Prec.Postfix);
 }
 
-/** `-a` */
 export function prefixOperation(operator: string, operand: Node): Node {
   return printed((out) => {
     out.add(operator);
@@ -33,7 +31,6 @@ export function prefixOperation(operator: string, operand: Node): Node {
   }, Prec.Unary);
 }
 
-/** `a++` */
 export function postfixOperation(operand: Node, operator: string): Node {
   return printed((out) => {
     operand.printAsOperand(out, Prec.Postfix, true);
@@ -41,7 +38,6 @@ export function postfixOperation(operand: Node, operator: string): Node {
   }, Prec.Postfix);
 }
 
-/** `a.b`, `a->b` */
 export function member(object: Node, operator: string, name: Node, prec: number): Node {
   return printed((out) => {
     object.printAsOperand(out, prec, true);
@@ -50,7 +46,6 @@ export function member(object: Node, operator: string, name: Node, prec: number)
   }, prec);
 }
 
-/** `a ? b : c` */
 export function conditional(condition: Node, whenTrue: Node, whenFalse: Node): Node {
   return printed((out) => {
     condition.printAsOperand(out, Prec.Conditional);
@@ -61,7 +56,6 @@ export function conditional(condition: Node, whenTrue: Node, whenFalse: Node): N
   }, Prec.Conditional);
 }
 
-/** `f(a, b)` */
 export function call(callee: Node, args: readonly Node[], isParenthesized = false): Node {
   return printed((out) => {
     if (isParenthesized) out.parenthesized(() => callee.print(out));
@@ -87,7 +81,7 @@ export function conversionExpression(type: Node, operands: readonly Node[]): Nod
   }, Prec.Cast);
 }
 
-/** `sizeof (a)`, `sizeof...(a)`, `decltype(a)` and the like. */
+/** `sizeof (a)`, `sizeof...(a)`, `decltype(a)` and similar expressions. */
 export function enclosed(before: string, child: Node, prec?: number): Node {
   return printed((out) => {
     out.add(before);
@@ -148,7 +142,7 @@ export function newExpression(
   }, Prec.Unary);
 }
 
-/** `(T)5` for values of types that have no suffix of their own. */
+/** `(T)5` for values of types without a literal suffix. */
 export function castLiteral(type: Node, value: string): Node {
   return printed((out) => {
     out.parenthesized(() => type.print(out));

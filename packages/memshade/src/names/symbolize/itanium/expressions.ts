@@ -30,7 +30,6 @@ import {
 } from "./nodes.ts";
 import { ArgumentPack, packExpansion } from "./type-nodes.ts";
 
-/** How an operator is used in expressions. */
 type OperatorKind =
   | "prefix"
   | "postfix"
@@ -51,7 +50,7 @@ interface Operator {
   readonly kind: OperatorKind;
   readonly symbol: string;
   readonly prec: number;
-  /** A variant: `[]` of new, the operand of sizeof a type. */
+  /** Variant: `[]` of new, or a type as the operand of sizeof. */
   readonly flag: boolean;
 }
 
@@ -121,12 +120,11 @@ const rows: [string, OperatorKind, string, number, boolean?][] = [
   ["ti", "ofid", "typeid ", Prec.Postfix, true],
 ];
 
-/** Operators by their two letters. */
 export const OPERATORS: ReadonlyMap<string, Operator> = new Map(
   rows.map(([code, kind, symbol, prec, flag = false]) => [code, { code, kind, symbol, prec, flag }]),
 );
 
-/** Operators that a class can name: all but casts, conversions, sizeof and plain member access. */
+/** Name of an operator function; undefined for casts, conversions, sizeof and plain member access. */
 export function operatorName({ kind, symbol, code }: Operator): string | undefined {
   if (kind === "namedcast" || kind === "cconv" || kind === "ofid" || code === "dt" || code === "ds")
     return undefined;
@@ -134,7 +132,7 @@ export function operatorName({ kind, symbol, code }: Operator): string | undefin
   return `operator${isWord ? " " : ""}${symbol}`;
 }
 
-/** Types of one letter. */
+/** Builtin types with a one-letter code. */
 export const BUILTIN_TYPES: Readonly<Record<string, string>> = {
   v: "void",
   w: "wchar_t",
@@ -159,7 +157,7 @@ export const BUILTIN_TYPES: Readonly<Record<string, string>> = {
   z: "...",
 };
 
-/** Types of a `D` and a letter. */
+/** Types with a code of `D` and a letter. */
 export const D_TYPES: Readonly<Record<string, string>> = {
   d: "decimal64",
   e: "decimal128",
@@ -173,7 +171,7 @@ export const D_TYPES: Readonly<Record<string, string>> = {
   n: "std::nullptr_t",
 };
 
-/** How literals of a type are written: a suffix, or a type to cast to. */
+/** Form of a type's literals: a suffix, or a type to cast to. */
 const LITERAL_TYPES: Readonly<Record<string, string>> = {
   w: "wchar_t",
   c: "char",
@@ -191,7 +189,6 @@ const LITERAL_TYPES: Readonly<Record<string, string>> = {
   o: "unsigned __int128",
 };
 
-/** What expressions need of the reader of names around them. */
 export interface ExpressionSource extends MangledText {
   type(): Node;
   encoding(): Node;
@@ -218,7 +215,7 @@ function expression(source: ExpressionSource): Node {
     source.pos += 2;
     return operation(source, operator, isGlobal, sub);
   }
-  const c = source.look();
+  const c = source.peek();
   if (c === "L") return parseLiteral(source);
   if (c === "T") return source.templateParam();
   if (c === "u") return vendorExpression(source, sub);
@@ -249,7 +246,7 @@ function expression(source: ExpressionSource): Node {
       source.pos += 2;
       return enclosed(
         "sizeof...",
-        packExpansion(source.look() === "T" ? source.templateParam() : functionParam(source)),
+        packExpansion(source.peek() === "T" ? source.templateParam() : functionParam(source)),
       );
     case "sP":
       source.pos += 2;
@@ -309,7 +306,7 @@ function operation(source: ExpressionSource, operator: Operator, isGlobal: boole
   }
 }
 
-/** `u` name arguments `E`: `__is_same(T, U)`. `__uuidof` has one argument, and says of which kind. */
+/** Parses `u` name arguments `E`: `__is_same(T, U)`. `__uuidof` has one argument, preceded by its kind. */
 function vendorExpression(source: ExpressionSource, sub: () => Node): Node {
   source.expect("u");
   const name = source.sourceName();
@@ -323,7 +320,7 @@ function vendorExpression(source: ExpressionSource, sub: () => Node): Node {
   );
 }
 
-/** `rq` requirements `E`, `rQ` types of parameters `_` requirements `E` */
+/** Parses `rq` requirements `E`, or `rQ` types of parameters `_` requirements `E`. */
 function parseRequirements(source: ExpressionSource, sub: () => Node): Node {
   source.expect("r");
   const params = source.consume("Q") ? source.until("_", () => source.type()) : [];
@@ -345,7 +342,7 @@ function parseRequirements(source: ExpressionSource, sub: () => Node): Node {
   return requirements(params, clauses);
 }
 
-/** `fp`, `fp0`, `this` */
+/** Parses `fp`, `fp0`, `this`. */
 function functionParam(source: ExpressionSource): Node {
   if (source.consume("fpT")) return new Name("this");
   if (source.consume("fL")) {
@@ -353,14 +350,14 @@ function functionParam(source: ExpressionSource): Node {
     source.expect("p");
   } else source.expect("fp");
   for (const qualifier of ["r", "V", "K"]) source.consume(qualifier);
-  const number = /\d/.test(source.look()) ? source.number() : "";
+  const number = /\d/.test(source.peek()) ? source.number() : "";
   source.expect("_");
   return new Name(`fp${number}`);
 }
 
 function parseFold(source: ExpressionSource, sub: () => Node): Node {
   source.expect("f");
-  const kind = source.look();
+  const kind = source.peek();
   source.pos++;
   const isLeft = kind === "l" || kind === "L";
   const hasInit = kind === "L" || kind === "R";
@@ -376,7 +373,7 @@ function parseFold(source: ExpressionSource, sub: () => Node): Node {
 function unresolvedName(source: ExpressionSource, isGlobal: boolean): Node {
   if (source.consume("srN")) {
     let soFar = unresolvedType(source);
-    if (source.look() === "I") soFar = new WithTemplateArgs(soFar, source.templateArgs());
+    if (source.peek() === "I") soFar = new WithTemplateArgs(soFar, source.templateArgs());
     while (!source.consume("E")) soFar = nested(soFar, simpleId(source));
     return nested(soFar, baseUnresolvedName(source));
   }
@@ -385,40 +382,43 @@ function unresolvedName(source: ExpressionSource, isGlobal: boolean): Node {
     return isGlobal ? prefixed("::", name) : name;
   }
   let soFar: Node;
-  if (/\d/.test(source.look())) {
+  if (/\d/.test(source.peek())) {
     soFar = simpleId(source);
     if (isGlobal) soFar = prefixed("::", soFar);
     while (!source.consume("E")) soFar = nested(soFar, simpleId(source));
   } else {
     soFar = unresolvedType(source);
-    if (source.look() === "I") soFar = new WithTemplateArgs(soFar, source.templateArgs());
+    if (source.peek() === "I") soFar = new WithTemplateArgs(soFar, source.templateArgs());
   }
   return nested(soFar, baseUnresolvedName(source));
 }
 
-/** A parameter, a decltype or a substitution. LLVM takes no `St` here, although gcc writes it: then nobody can. */
+/**
+ * Parses a parameter, a decltype or a substitution. LLVM does not accept `St` here, although gcc writes it, so such
+ * names are not demangled.
+ */
 function unresolvedType(source: ExpressionSource): Node {
-  if (source.look() === "S" && source.look(1) === "t") return source.fail();
+  if (source.peek() === "S" && source.peek(1) === "t") return source.fail();
   return source.type();
 }
 
 function simpleId(source: ExpressionSource): Node {
   const name = source.sourceName();
-  return source.look() === "I" ? new WithTemplateArgs(name, source.templateArgs()) : name;
+  return source.peek() === "I" ? new WithTemplateArgs(name, source.templateArgs()) : name;
 }
 
 function baseUnresolvedName(source: ExpressionSource): Node {
-  if (/\d/.test(source.look())) return simpleId(source);
-  if (source.consume("dn")) return prefixed("~", /\d/.test(source.look()) ? simpleId(source) : source.type());
+  if (/\d/.test(source.peek())) return simpleId(source);
+  if (source.consume("dn")) return prefixed("~", /\d/.test(source.peek()) ? simpleId(source) : source.type());
   source.consume("on");
   const name = source.operatorName();
-  return source.look() === "I" ? new WithTemplateArgs(name, source.templateArgs()) : name;
+  return source.peek() === "I" ? new WithTemplateArgs(name, source.templateArgs()) : name;
 }
 
-/** `L` type value `E` */
+/** Parses `L` type value `E`. */
 export function parseLiteral(source: ExpressionSource): Node {
   source.expect("L");
-  const c = source.look();
+  const c = source.peek();
   const written = LITERAL_TYPES[c];
   if (written !== undefined) {
     source.pos++;
@@ -447,7 +447,7 @@ export function parseLiteral(source: ExpressionSource): Node {
     source.expect("E");
     return prefixed('"<', suffixed(type, '>"'));
   }
-  if (c === "U" && source.look(1) === "l") {
+  if (c === "U" && source.peek(1) === "l") {
     const type = source.type();
     source.expect("E");
     return lambda(type);
@@ -458,7 +458,7 @@ export function parseLiteral(source: ExpressionSource): Node {
   return castLiteral(type, value.startsWith("n") ? `-${value.slice(1)}` : value);
 }
 
-/** `[](int){...}`, a lambda as an argument. */
+/** Prints `[](int){...}`, a lambda as an argument. */
 function lambda(type: Node): Node {
   return printed((out) => {
     out.add("[]");
@@ -467,7 +467,7 @@ function lambda(type: Node): Node {
   });
 }
 
-/** Floating-point literals are the bits of the value; printed as C's %a does, with a suffix. */
+/** Parses the bits of a floating-point literal. The value is printed like C's %a, with a suffix. */
 function floating(source: ExpressionSource, kind: "f" | "d" | "e"): Node {
   const size = { f: 8, d: 16, e: 20 }[kind];
   const digits = source.text.slice(source.pos, source.pos + size);
@@ -500,7 +500,6 @@ function hexFloat(value: number): string {
   return `${sign}0x1${fraction === "" ? "" : `.${fraction}`}p${exponent < 0 ? "" : "+"}${exponent}`;
 }
 
-/** `requires (T) { a + a; typename T::x; }` */
 export function requirements(params: readonly Node[], clauses: readonly Node[]): Node {
   return printed((out) => {
     const printClauses = () => {
@@ -516,7 +515,7 @@ export function requirements(params: readonly Node[], clauses: readonly Node[]):
   });
 }
 
-/** ` {a + b} noexcept -> C;`, and without braces what need only be valid. */
+/** Prints ` {a + b} noexcept -> C;`, without braces for a requirement that need only be valid. */
 export function expressionRequirement(
   expression: Node,
   isNoexcept: boolean,
@@ -535,7 +534,6 @@ export function expressionRequirement(
   });
 }
 
-/** ` typename T::x;`, ` requires C<T>;` */
 export function clause(word: string, child: Node): Node {
   return printed((out) => {
     out.add(` ${word} `);

@@ -1,10 +1,10 @@
-/** Thrown where the text is no mangled name of a kind that is known. */
+/** Thrown if the text is no mangled name of a known kind. */
 export class NotMangled extends Error {}
 
-/** Nesting deeper than this is no work of a compiler. */
+/** Maximum nesting; compilers do not exceed it. */
 const DEEPEST = 400;
 
-/** A place in a mangled name, and the tokens that are no names of anything. */
+/** Read position in a mangled name, with parsers for the simple tokens. */
 export class MangledText {
   readonly text: string;
   pos = 0;
@@ -14,7 +14,7 @@ export class MangledText {
     this.text = text;
   }
 
-  look(ahead = 0): string {
+  peek(ahead = 0): string {
     return this.text[this.pos + ahead] ?? "";
   }
 
@@ -39,29 +39,29 @@ export class MangledText {
     return result;
   }
 
-  /** Parses one after the other up to a token behind the last one. */
+  /** Repeats a parser up to the token `end`. */
   until<T>(end: string, parse: () => T): T[] {
     const parsed: T[] = [];
     while (!this.consume(end)) parsed.push(parse());
     return parsed;
   }
 
-  /** Digits, perhaps after an `n` for a minus. */
+  /** Parses digits, possibly after an `n` for a minus. */
   number(allowNegative = false): string {
     const start = this.pos;
     if (allowNegative) this.consume("n");
-    while (/\d/.test(this.look())) this.pos++;
+    while (/\d/.test(this.peek())) this.pos++;
     if (this.pos === start) this.fail();
     return this.text.slice(start, this.pos);
   }
 
-  /** `_` is 0, `0_` is 1, in base 36. */
+  /** Parses a number in base 36: `_` is 0, `0_` is 1. */
   sequenceId(): number {
     if (this.consume("_")) return 0;
     let value = 0;
     let digits = 0;
-    for (; /[0-9A-Z]/.test(this.look()); this.pos++) {
-      value = value * 36 + Number.parseInt(this.look(), 36);
+    for (; /[0-9A-Z]/.test(this.peek()); this.pos++) {
+      value = value * 36 + Number.parseInt(this.peek(), 36);
       digits++;
     }
     if (digits === 0 || value > 1e6) this.fail();
@@ -69,14 +69,14 @@ export class MangledText {
     return value + 1;
   }
 
-  /** `_` is the empty text, `0_` is "0". */
+  /** Parses a count: `_` is the empty text, `0_` is "0". */
   count(): string {
-    const count = this.look() === "_" ? "" : this.number();
+    const count = this.peek() === "_" ? "" : this.number();
     this.expect("_");
     return count;
   }
 
-  /** A length and as many characters. */
+  /** Parses a length and as many characters. */
   bareName(): string {
     const length = Number(this.number());
     if (length === 0 || length > this.text.length - this.pos) this.fail();
@@ -85,15 +85,15 @@ export class MangledText {
     return name;
   }
 
-  /** Which of several local entities of one name it is; nothing that a reader is shown. */
+  /** Skips the number that distinguishes local entities of one name; it is not printed. */
   discriminator(): void {
-    if (this.look() === "_") {
-      if (/\d/.test(this.look(1))) this.pos += 2;
-      else if (this.look(1) === "_") {
+    if (this.peek() === "_") {
+      if (/\d/.test(this.peek(1))) this.pos += 2;
+      else if (this.peek(1) === "_") {
         let at = this.pos + 2;
         while (/\d/.test(this.text[at] ?? "")) at++;
         if (this.text[at] === "_" && at > this.pos + 2) this.pos = at + 1;
       }
-    } else if (/\d/.test(this.look()) && /^\d+$/.test(this.text.slice(this.pos))) this.pos = this.text.length;
+    } else if (/\d/.test(this.peek()) && /^\d+$/.test(this.text.slice(this.pos))) this.pos = this.text.length;
   }
 }

@@ -1,16 +1,18 @@
-/** Names longer than this are made by bombs of substitutions, not by compilers. */
+/** Maximum length of a printed name; longer ones come from nested substitutions, not from compilers. */
 const LONGEST = 1 << 20;
-/** The same for names that print nothing for ever. */
+/** Maximum number of printing steps, for names that print nothing endlessly. */
 const MOST_STEPS = 1 << 22;
 
-/** The text of a name as it is printed, and what nodes must know of their surroundings. */
+/** Text of a printed name, with the context that nodes need. */
 export class Output {
   text = "";
-  /** Whether this is among template arguments, at whatever depth. */
   isInTemplateArgs = false;
-  /** A `>` is an operator here and not the end of template arguments. Outside of them LLVM never takes it for one. */
+  /**
+   * True if `>` is an operator and does not end template arguments. Outside of them LLVM never treats it as an
+   * operator.
+   */
   gtIsGt = false;
-  /** Element of parameter packs that is printed, and their number; −1 outside of an expansion. */
+  /** Element of parameter packs being printed, and their number; −1 outside of an expansion. */
   packIndex = -1;
   packSize = -1;
   #steps = 0;
@@ -25,7 +27,7 @@ export class Output {
     return this.text.at(-1) ?? "";
   }
 
-  /** Prints something in parentheses, where `>` is itself. */
+  /** Prints in parentheses, where `>` is an operator. */
   parenthesized(print: () => void, open = "(", close = ")"): void {
     this.add(open);
     const before = this.gtIsGt;
@@ -35,7 +37,7 @@ export class Output {
     this.add(close);
   }
 
-  /** Prints something in angle brackets, where a comparison stands in parentheses. */
+  /** Prints in angle brackets, where a comparison needs parentheses. */
   bracketed(print: () => void): void {
     const { gtIsGt, isInTemplateArgs } = this;
     this.gtIsGt = false;
@@ -48,7 +50,6 @@ export class Output {
   }
 }
 
-/** Precedence of operators, tightest first. */
 export const Prec = {
   Primary: 0,
   Postfix: 1,
@@ -73,8 +74,8 @@ export const Prec = {
 } as const;
 
 /**
- * A part of a name. Declarators print around what they declare: `left` comes before it, `right` behind it, as in
- * `int (*` … `)(char)`.
+ * Part of a name. Declarators print around the declared name: `left` before it, `right` after it, as in `int (*` …
+ * `)(char)`.
  */
 export abstract class Node {
   readonly prec: number = Prec.Primary;
@@ -83,7 +84,6 @@ export abstract class Node {
 
   right(_out: Output): void {}
 
-  /** Something is printed on the right. */
   hasRight(_out: Output): boolean {
     return false;
   }
@@ -96,7 +96,7 @@ export abstract class Node {
     return false;
   }
 
-  /** Name of a class without scope and arguments, as its constructors have it. */
+  /** Name of a class without scope and arguments, as in its constructors. */
   baseName(): string {
     return "";
   }
@@ -106,7 +106,7 @@ export abstract class Node {
     return -1;
   }
 
-  /** What a node stands for that is only known while printing. */
+  /** Node that this one refers to, if it is known only while printing. */
   actual(_out: Output): Node {
     return this;
   }
@@ -136,7 +136,6 @@ export function printWithComma(nodes: readonly Node[], out: Output): void {
   }
 }
 
-/** A node that prints all it has on its left. */
 class Printed extends Node {
   override readonly prec: number;
   readonly #left: (out: Output) => void;
@@ -154,16 +153,15 @@ export function printed(left: (out: Output) => void, prec?: number): Node {
   return new Printed(left, prec);
 }
 
-/** What a node prints around what it declares, a name or nothing. */
+/** Parts that a node prints around the declared name, which may be empty. */
 interface AroundParts {
   left(out: Output): void;
   right(out: Output): void;
-  /** Always, unless this is given. */
+  /** Default: always true. */
   hasRight?(out: Output): boolean;
   isFunction?: boolean;
 }
 
-/** A node that prints on both sides. */
 class Around extends Node {
   readonly #parts: AroundParts;
   constructor(parts: AroundParts) {
@@ -184,11 +182,11 @@ class Around extends Node {
   }
 }
 
-export function around(parts: AroundParts): Node {
+export function printedAround(parts: AroundParts): Node {
   return new Around(parts);
 }
 
-/** A name with something around it that the constructors of a class do without. */
+/** Name with a decoration that the constructors of a class omit. */
 class Decorated extends Printed {
   readonly #name: Node;
   constructor(name: Node, left: (out: Output) => void) {
@@ -218,10 +216,10 @@ export class Name extends Node {
   }
 }
 
-/** A struct without a name. LLVM writes none in its constructors and destructors either: `A::'unnamed'::~()`. */
+/** Struct without a name. LLVM omits the name in its constructors and destructors too: `A::'unnamed'::~()`. */
 export const unnamedType = (number: string): Node => printed((out) => out.add(`'unnamed${number}'`));
 
-/** Text before another node: `vtable for `, `typename `. */
+/** Prints text before another node: `vtable for `, `typename `. */
 export function prefixed(prefix: string, child: Node): Node {
   return printed((out) => {
     out.add(prefix);
@@ -236,7 +234,7 @@ export function suffixed(child: Node, suffix: string): Node {
   });
 }
 
-/** `Scope::Name`, also of local names. */
+/** Prints `Scope::Name`, also for local names. */
 export function nested(scope: Node, name: Node): Node {
   return decorated(name, (out) => {
     scope.print(out);
@@ -245,7 +243,7 @@ export function nested(scope: Node, name: Node): Node {
   });
 }
 
-/** `shop.cart:items`, a module of C++20 or a partition of one. */
+/** Module of C++20 or a partition of one: `shop.cart:items`. */
 export class ModuleName extends Printed {
   constructor(parent: Node | undefined, name: Node, isPartition: boolean) {
     super((out) => {
@@ -278,11 +276,11 @@ export class WithTemplateArgs extends Decorated {
   }
 }
 
-/** `std::string` and its relatives, which constructors and longer names spell out. */
+/** Abbreviation `std::string` and similar ones, which constructors and longer names write in full. */
 export class StdAbbreviation extends Node {
   readonly short: string;
   readonly base: string;
-  /** Template arguments, where the short form stands for an instance. */
+  /** Template arguments, if the abbreviation is an instance. */
   readonly args: string;
   readonly isExpanded: boolean;
   constructor(short: string, base: string, args: string, isExpanded = false) {
@@ -311,7 +309,7 @@ export class Closure extends Node {
   readonly count: string;
   readonly templateParams: readonly Node[];
   readonly params: readonly Node[];
-  /** What it requires, in front of its parameters and behind them. */
+  /** Constraints before and after its parameters. */
   readonly constraints: readonly [Node | undefined, Node | undefined];
   constructor(
     count: string,
@@ -356,7 +354,7 @@ export function printQualifiers({ isConst, isVolatile, isRestrict }: Qualifiers,
   if (isRestrict) out.add(" restrict");
 }
 
-/** What stands behind a function's parameters. */
+/** Parts after a function's parameters. */
 export interface FunctionSuffix {
   qualifiers: Qualifiers;
   reference: string;
@@ -364,21 +362,20 @@ export interface FunctionSuffix {
   constraint: Node | undefined;
 }
 
-/** ` requires` and what it asks for, if anything. */
 export function printConstraint(constraint: Node | undefined, out: Output): void {
   if (constraint === undefined) return;
   out.add(" requires ");
   constraint.print(out);
 }
 
-/** A function's whole declaration: the result, its name, parameters and what qualifies `this`. */
+/** Prints a function's whole declaration: the result, its name, parameters and the qualifiers of `this`. */
 export function functionEncoding(
   result: Node | undefined,
   name: Node,
   params: readonly Node[],
   { qualifiers, reference, attributes, constraint }: FunctionSuffix,
 ): Node {
-  return around({
+  return printedAround({
     isFunction: true,
     left(out) {
       if (result !== undefined) {
@@ -398,7 +395,6 @@ export function functionEncoding(
   });
 }
 
-/** ` [enable_if:…]` */
 export function enableIf(conditions: readonly Node[]): Node {
   return printed((out) => {
     out.add(" [enable_if:");

@@ -30,12 +30,12 @@ import {
 import { ArgumentPack, ParameterPack } from "./type-nodes.ts";
 import { parseDecltype, parseType, type TypeSource } from "./types.ts";
 
-/** Longer names take a parser of this kind too much time. */
+/** Maximum length of a name; this kind of parser takes too long for longer ones. */
 const LONGEST_NAME = 65_536;
 
 /**
- * The source name of a mangled name of the Itanium C++ ABI (`_Z…`), written as LLVM writes it: with the result of
- * template instances, parameters, and `>>`. Undefined where the text is no such name.
+ * Demangles a name of the Itanium C++ ABI (`_Z…`), in LLVM's spelling: with the result of template instances,
+ * parameters, and `>>`. Undefined if the text is no such name.
  */
 export function demangleItanium(name: string): string | undefined {
   if (name.length > LONGEST_NAME || !/^_{1,4}Z/.test(name)) return undefined;
@@ -49,7 +49,6 @@ export function demangleItanium(name: string): string | undefined {
   }
 }
 
-/** What a name says of the function whose name it is. */
 interface NameState {
   isCtorDtorConversion: boolean;
   endsWithTemplateArgs: boolean;
@@ -72,18 +71,18 @@ const STD: Readonly<Record<string, () => StdAbbreviation>> = {
   d: () => new StdAbbreviation("iostream", "basic_iostream", CHAR_TRAITS),
 };
 
-/** Reads mangled names of the Itanium C++ ABI; its grammar gives the methods their names. */
+/** Parser of mangled names of the Itanium C++ ABI; the methods are named after its grammar. */
 class Parser extends MangledText implements TypeSource, SpecialNameSource, ClosureSource {
   readonly substitutions: Node[] = [];
   readonly scopes = new TemplateScopes();
-  /** An argument list behind a template parameter belongs to it; not so in the type of a conversion. */
+  /** True if an argument list after a template parameter belongs to it, as outside of a conversion's type. */
   takesTemplateArgs = true;
 
-  /** The whole text: `_Z` encoding, perhaps a suffix that the compiler gave a clone. */
+  /** Parses the whole text: `_Z` encoding, possibly with the suffix of a clone. */
   mangledName(): Node {
     if (this.consume("_Z") || this.consume("__Z")) {
       let node = this.encoding();
-      if (this.look() === ".") {
+      if (this.peek() === ".") {
         node = suffixed(node, ` (${this.text.slice(this.pos)})`);
         this.pos = this.text.length;
       }
@@ -95,8 +94,8 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
       this.expect("_block_invoke");
       const needsNumber = this.consume("_");
       if (needsNumber) this.number();
-      else while (/\d/.test(this.look())) this.pos++;
-      if (this.look() === ".") this.pos = this.text.length;
+      else while (/\d/.test(this.peek())) this.pos++;
+      if (this.peek() === ".") this.pos = this.text.length;
       if (this.pos !== this.text.length) this.fail();
       return prefixed("invocation function for block in ", node);
     }
@@ -108,7 +107,7 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
   }
 
   #encodingWithin(): Node {
-    if (this.look() === "G" || this.look() === "T") return parseSpecialName(this);
+    if (this.peek() === "G" || this.peek() === "T") return parseSpecialName(this);
     const state: NameState = {
       isCtorDtorConversion: false,
       endsWithTemplateArgs: false,
@@ -129,36 +128,36 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
       do {
         const type = this.type();
         params.push(state.hasObjectParameter && params.length === 0 ? prefixed("this ", type) : type);
-      } while (!this.#isEndOfEncoding() && this.look() !== "Q");
+      } while (!this.#isEndOfEncoding() && this.peek() !== "Q");
     const { qualifiers, reference } = state;
     const constraint = this.constraint();
     return functionEncoding(result, name, params, { qualifiers, reference, attributes, constraint });
   }
 
-  /** `Q` expression, the clause behind `requires`, if there is one. */
+  /** Parses `Q` expression, the clause after `requires`, if there is one. */
   constraint(): Node | undefined {
     return this.consume("Q") ? this.scopes.withNamedParams(() => parseExpression(this)) : undefined;
   }
 
   #isEndOfEncoding(): boolean {
-    return ["", "E", ".", "_"].includes(this.look());
+    return ["", "E", ".", "_"].includes(this.peek());
   }
 
   name(state?: NameState): Node {
     return this.deeper(() => {
-      if (this.look() === "N") return this.#nestedName(state);
-      if (this.look() === "Z") return this.#localName(state);
+      if (this.peek() === "N") return this.#nestedName(state);
+      if (this.peek() === "Z") return this.#localName(state);
       let node: Node;
       let isSubstitution = false;
-      if (this.look() === "S" && this.look(1) !== "t") {
+      if (this.peek() === "S" && this.peek(1) !== "t") {
         node = this.substitution();
         if (node instanceof ModuleName) node = this.#unqualifiedName(state, undefined, node);
         else {
           isSubstitution = true;
-          if (this.look() !== "I") this.fail();
+          if (this.peek() !== "I") this.fail();
         }
       } else node = this.#unscopedName(state);
-      if (this.look() !== "I") return node;
+      if (this.peek() !== "I") return node;
       if (!isSubstitution) this.substitutions.push(node);
       const args = this.templateArgs(state !== undefined);
       if (state !== undefined) state.endsWithTemplateArgs = true;
@@ -171,14 +170,13 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
     return this.#unqualifiedName(state, scope, this.#substitutedModule());
   }
 
-  /** A module that was named before. */
   #substitutedModule(): ModuleName | undefined {
-    if (this.look() !== "S") return undefined;
+    if (this.peek() !== "S") return undefined;
     const node = this.substitution();
     return node instanceof ModuleName ? node : this.fail();
   }
 
-  /** `W` name for each part, `WP` for that of a partition, behind what was named before. */
+  /** Parses `W` name for each part, `WP` for a partition, after the modules named before. */
   moduleName(parent?: ModuleName): ModuleName | undefined {
     let module = parent;
     while (this.consume("W")) {
@@ -198,14 +196,14 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
       return nested(encoding, new Name("string literal"));
     }
     if (this.consume("d")) {
-      if (this.look() !== "_") this.number(true);
+      if (this.peek() !== "_") this.number(true);
       this.expect("_");
       return nested(
         encoding,
         this.scopes.withOwnParams(() => this.name(state)),
       );
     }
-    // As in LLVM: parameters that the types behind a local name mention have no arguments then, and such names stay as they are.
+    // LLVM gives parameters in the types of a local name no arguments here, and such names stay mangled.
     const entity = this.scopes.withOwnParams(() => this.name(state));
     this.discriminator();
     return nested(encoding, entity);
@@ -224,8 +222,8 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
     let pushed = false;
     while (!this.consume("E")) {
       if (state !== undefined) state.endsWithTemplateArgs = false;
-      const c = this.look();
-      const next = this.look(1);
+      const c = this.peek();
+      const next = this.peek(1);
       if (c === "T") {
         if (soFar !== undefined) this.fail();
         soFar = this.templateParam();
@@ -255,15 +253,15 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
     return soFar;
   }
 
-  #unqualifiedName(state: NameState | undefined, scope: Node | undefined, of?: ModuleName): Node {
-    const module = this.moduleName(of);
+  #unqualifiedName(state: NameState | undefined, scope: Node | undefined, parentModule?: ModuleName): Node {
+    const module = this.moduleName(parentModule);
     const isFriend = scope !== undefined && this.consume("F");
     this.consume("L");
-    const c = this.look();
+    const c = this.peek();
     let node: Node;
     if (/[1-9]/.test(c)) node = this.sourceName();
     else if (c === "U") node = this.#unnamedType();
-    else if (c === "D" && this.look(1) === "C") {
+    else if (c === "D" && this.peek(1) === "C") {
       this.pos += 2;
       const bindings: Node[] = [];
       do bindings.push(this.sourceName());
@@ -286,12 +284,12 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
     if (!isDtor) {
       this.expect("C");
       const isInheriting = this.consume("I");
-      if (!/[1-5]/.test(this.look())) this.fail();
+      if (!/[1-5]/.test(this.peek())) this.fail();
       this.pos++;
       if (state !== undefined) state.isCtorDtorConversion = true;
       if (isInheriting) this.name(state);
     } else {
-      if (!/[01245]/.test(this.look())) this.fail();
+      if (!/[01245]/.test(this.peek())) this.fail();
       this.pos++;
       if (state !== undefined) state.isCtorDtorConversion = true;
     }
@@ -313,7 +311,7 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
     if (this.consume("Ut")) return unnamedType(this.count());
     if (this.consume("Ul")) return parseClosure(this);
     if (this.consume("Ub")) {
-      if (/\d/.test(this.look())) this.number();
+      if (/\d/.test(this.peek())) this.number();
       this.expect("_");
       return new Name("'block-literal'");
     }
@@ -336,7 +334,7 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
       return name === undefined ? this.fail() : new Name(name);
     }
     if (this.consume("li")) return prefixed('operator"" ', this.sourceName());
-    if (this.look() === "v" && /\d/.test(this.look(1))) {
+    if (this.peek() === "v" && /\d/.test(this.peek(1))) {
       this.pos += 2;
       return prefixed("operator ", this.sourceName());
     }
@@ -345,7 +343,7 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
 
   substitution(): Node {
     this.expect("S");
-    const make = STD[this.look()];
+    const make = STD[this.peek()];
     if (make !== undefined) {
       this.pos++;
       const special = make();
@@ -365,7 +363,7 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
       level = Number(this.number()) + 1;
       this.expect("_");
     }
-    const index = this.look() === "_" ? 0 : Number(this.number()) + 1;
+    const index = this.peek() === "_" ? 0 : Number(this.number()) + 1;
     this.expect("_");
     if (this.scopes.namesParams) return new Name(this.text.slice(start, this.pos - 1));
     return this.scopes.param(level, index) ?? this.fail();
@@ -373,14 +371,14 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
 
   templateArgs(keepsParams = false): Node {
     this.expect("I");
-    const known: Node[] = [];
-    if (keepsParams) this.scopes.bind(known);
+    const boundArgs: Node[] = [];
+    if (keepsParams) this.scopes.bind(boundArgs);
     const args: Node[] = [];
     while (!this.consume("E")) {
       const isDeclared = isTemplateParamDecl(this);
       const arg = this.templateArg();
-      // LLVM does not expand packs whose parameter is declared in front of them.
-      known.push(arg instanceof ArgumentPack && !isDeclared ? new ParameterPack(arg.elements) : arg);
+      // LLVM does not expand packs whose parameter is declared before them.
+      boundArgs.push(arg instanceof ArgumentPack && !isDeclared ? new ParameterPack(arg.elements) : arg);
       args.push(arg);
       if (this.constraint() !== undefined) {
         this.expect("E");
@@ -391,7 +389,7 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
   }
 
   templateArg(): Node {
-    switch (this.look()) {
+    switch (this.peek()) {
       case "X": {
         this.pos++;
         const expression = parseExpression(this);
@@ -403,7 +401,7 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
         return new ArgumentPack(this.until("E", () => this.templateArg()));
       }
       case "L":
-        if (this.look(1) === "Z") {
+        if (this.peek(1) === "Z") {
           this.pos += 2;
           const encoding = this.encoding();
           this.expect("E");
@@ -411,7 +409,7 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
         }
         return parseLiteral(this);
       case "T":
-        // An argument for a parameter that is declared in front of it: the declaration is not printed.
+        // An argument may follow the declaration of its parameter, which is not printed.
         if (isTemplateParamDecl(this)) {
           parseTemplateParamDecl(this, []);
           return this.templateArg();
@@ -437,7 +435,6 @@ class Parser extends MangledText implements TypeSource, SpecialNameSource, Closu
   }
 }
 
-/** What special names need of the reader of names around them. */
 interface SpecialNameSource extends MangledText {
   encoding(): Node;
   name(): Node;
@@ -459,7 +456,9 @@ const OF_NAMES: Readonly<Record<string, string>> = {
   GV: "guard variable for ",
 };
 
-/** What the compiler makes for a type or a function: tables, thunks, guards. The text is at its `G` or `T`. */
+/**
+ * Parses a compiler-generated entity of a type or function: tables, thunks, guards. The text is at its `G` or `T`.
+ */
 function parseSpecialName(source: SpecialNameSource): Node {
   if (source.consume("GI")) {
     const module = source.moduleName();
@@ -490,7 +489,7 @@ function parseSpecialName(source: SpecialNameSource): Node {
     default: {
       if (code[0] !== "T") return source.fail();
       source.pos--;
-      const isVirtual = source.look() === "v";
+      const isVirtual = source.peek() === "v";
       callOffset(source);
       return prefixed(isVirtual ? "virtual thunk to " : "non-virtual thunk to ", source.encoding());
     }
@@ -507,7 +506,6 @@ function callOffset(source: SpecialNameSource): void {
   source.expect("_");
 }
 
-/** `A-in-B` of construction vtables. */
 function inside(derived: Node, base: Node): Node {
   return printed((out) => {
     derived.print(out);

@@ -1,25 +1,26 @@
 import type { MangledText } from "./mangled-text.ts";
-import { around, Closure, Name, type Node, printConstraint, printWithComma } from "./nodes.ts";
+import { Closure, Name, type Node, printConstraint, printedAround, printWithComma } from "./nodes.ts";
 import { ForwardReference } from "./type-nodes.ts";
 
-/** What template parameters stand for at a place of a mangled name. */
+/** Meanings of template parameters at a position of a mangled name. */
 export class TemplateScopes {
-  /** Arguments that template parameters stand for, by level: those of the name, then those of lambdas in lambdas. */
+  /** Arguments of template parameters by level: those of the name, then those of nested lambdas. */
   #levels: (Node[] | undefined)[] = [];
   #forwardReferences: ForwardReference[] = [];
   #permitsForwardReferences = false;
   /** Level of the parameters that the innermost lambda declares, whose `auto` is such a parameter. */
   #lambdaLevel = -1;
   #namesParams = false;
-  /** How many parameters of each kind were given names. */
   readonly #invented = new Map<string, number>();
 
-  /** In constraints all template parameters around are in scope, but it is not known which: they are written by number. */
+  /**
+   * True in constraints. All enclosing template parameters are in scope there, but their meanings are unknown, so
+   * they are written by number.
+   */
   get namesParams(): boolean {
     return this.#namesParams;
   }
 
-  /** What a parameter stands for; undefined where there is no such parameter. */
   param(level: number, index: number): Node | undefined {
     if (this.#permitsForwardReferences && level === 0) {
       const reference = new ForwardReference(index);
@@ -28,25 +29,25 @@ export class TemplateScopes {
     }
     const node = this.#levels[level]?.[index];
     if (node !== undefined) return node;
-    // The parameters of a lambda that are written `auto` have no declarations.
+    // Parameters of a lambda that are written `auto` have no declarations.
     if (level !== this.#lambdaLevel || level > this.#levels.length) return undefined;
     if (level === this.#levels.length) this.#levels.push(undefined);
     return new Name("auto");
   }
 
-  /** A name for a parameter that has none: `$T`, `$T0`, `$T1`. */
+  /** Invents a name for an unnamed parameter: `$T`, `$T0`, `$T1`. */
   invent(letters: string): Name {
     const count = this.#invented.get(letters) ?? 0;
     this.#invented.set(letters, count + 1);
     return new Name(count === 0 ? letters : `${letters}${count - 1}`);
   }
 
-  /** From now on the parameters of the name stand for these, which may still grow. */
+  /** Binds the name's parameters to these arguments, which may still grow. */
   bind(args: Node[]): void {
     this.#levels = [args];
   }
 
-  /** Parses what has nothing to do with the template parameters around it. */
+  /** Parses a part that is independent of the enclosing template parameters. */
   withOwnParams<T>(parse: () => T): T {
     const levels = this.#levels;
     this.#levels = [];
@@ -55,7 +56,7 @@ export class TemplateScopes {
     return result;
   }
 
-  /** The same of an encoding, whose forward references are its own too. */
+  /** Parses an encoding, whose template parameters and forward references are its own. */
   withinEncoding<T>(parse: () => T): T {
     const references = this.#forwardReferences;
     this.#forwardReferences = [];
@@ -72,7 +73,6 @@ export class TemplateScopes {
     return result;
   }
 
-  /** Parses a type whose parameters may be bound behind it. */
   withForwardReferences<T>(permits: boolean, parse: () => T): T {
     const before = this.#permitsForwardReferences;
     this.#permitsForwardReferences ||= permits;
@@ -81,12 +81,11 @@ export class TemplateScopes {
     return result;
   }
 
-  /** How many forward references wait for what they stand for. */
   get waiting(): number {
     return this.#forwardReferences.length;
   }
 
-  /** Gives those from number `first` on what they stand for; false: one has nothing. */
+  /** Resolves the forward references from number `first` on; returns false if one has no target. */
   resolve(first: number): boolean {
     for (const reference of this.#forwardReferences.splice(first)) {
       const target = this.#levels[0]?.[reference.index];
@@ -97,10 +96,10 @@ export class TemplateScopes {
   }
 
   /**
-   * Parses a lambda, which has a level of its own: `parameters` puts those that it declares into the list that it is given
-   * and returns them as they are printed.
+   * Parses a lambda, which has a level of its own. `parameters` adds the declared parameters to its list, and
+   * returns them as printed.
    */
-  withinLambda<T>(parameters: (declared: Node[]) => Node[], rest: (parameters: Node[]) => T): T {
+  withinLambda<T>(parameters: (declared: Node[]) => Node[], parseRest: (parameters: Node[]) => T): T {
     const outer = this.#lambdaLevel;
     const level = this.#levels.length;
     this.#lambdaLevel = level;
@@ -108,14 +107,13 @@ export class TemplateScopes {
     this.#levels.push(declared);
     const printed = parameters(declared);
     if (printed.length === 0) this.#levels.pop();
-    const result = rest(printed);
+    const result = parseRest(printed);
     this.#lambdaLevel = outer;
     this.#levels.length = level;
     return result;
   }
 }
 
-/** What lambdas and declarations of template parameters need of the reader of names around them. */
 export interface ClosureSource extends MangledText {
   readonly scopes: TemplateScopes;
   name(): Node;
@@ -123,7 +121,7 @@ export interface ClosureSource extends MangledText {
   constraint(): Node | undefined;
 }
 
-/** A lambda's type, behind `Ul`. */
+/** Parses a lambda's type, after `Ul`. */
 export function parseClosure(source: ClosureSource): Node {
   const { scopes } = source;
   const declarations = (declared: Node[]): Node[] => {
@@ -136,7 +134,7 @@ export function parseClosure(source: ClosureSource): Node {
     const params: Node[] = [];
     if (!source.consume("v"))
       do params.push(source.type());
-      while (!["E", "Q", ""].includes(source.look()));
+      while (!["E", "Q", ""].includes(source.peek()));
     const trailing = source.constraint();
     source.expect("E");
     return (count: string) => new Closure(count, templateParams, params, [constraint, trailing]);
@@ -145,10 +143,13 @@ export function parseClosure(source: ClosureSource): Node {
 }
 
 export function isTemplateParamDecl(source: MangledText): boolean {
-  return source.look() === "T" && /[yptnk]/.test(source.look(1));
+  return source.peek() === "T" && /[yptnk]/.test(source.peek(1));
 }
 
-/** Parameters that a template declares: `typename $T`, `C $T`, `int $N`, `template<typename $T> typename $TT`, packs of them. */
+/**
+ * Parses parameters that a template declares: `typename $T`, `C $T`, `int $N`, `template<typename $T> typename
+ * $TT`, packs of them.
+ */
 export function parseTemplateParamDecl(source: ClosureSource, declared: Node[]): Node {
   const invent = (letters: string): Name => {
     const name = source.scopes.invent(letters);
@@ -180,9 +181,8 @@ export function parseTemplateParamDecl(source: ClosureSource, declared: Node[]):
   return source.fail();
 }
 
-/** `typename $T`, `C $T`, `int $N` */
 function parameterDeclaration(kind: Node, name: Node): Node {
-  return around({
+  return printedAround({
     left(out) {
       kind.left(out);
       if (!kind.hasRight(out)) out.add(" ");
@@ -194,13 +194,12 @@ function parameterDeclaration(kind: Node, name: Node): Node {
   });
 }
 
-/** `template<typename $T> typename $TT` */
 function templateParameterDeclaration(
   name: Node,
   params: readonly Node[],
   constraint: Node | undefined,
 ): Node {
-  return around({
+  return printedAround({
     left(out) {
       out.add("template");
       out.bracketed(() => printWithComma(params, out));
@@ -213,9 +212,8 @@ function templateParameterDeclaration(
   });
 }
 
-/** `typename ...$T` */
 function packDeclaration(child: Node): Node {
-  return around({
+  return printedAround({
     left(out) {
       child.left(out);
       out.add("...");

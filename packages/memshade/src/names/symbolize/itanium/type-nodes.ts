@@ -1,16 +1,16 @@
 import {
-  around,
   Node,
   type Output,
   printed,
+  printedAround,
   printQualifiers,
   printWithComma,
   type Qualifiers,
 } from "./nodes.ts";
 
-/** Whatever it prints and is, another node prints and is for it. */
+/** Node that delegates printing and its properties to another node. */
 abstract class StandIn extends Node {
-  /** Uses the other node; `otherwise`: there is none. */
+  /** Applies `use` to the other node; returns `otherwise` if there is none. */
   protected abstract use<T>(out: Output, otherwise: T, use: (node: Node) => T): T;
 
   override left(out: Output): void {
@@ -33,7 +33,6 @@ abstract class StandIn extends Node {
   }
 }
 
-/** `T const` */
 export class Qualified extends StandIn {
   readonly child: Node;
   readonly qualifiers: Qualifiers;
@@ -54,7 +53,7 @@ export class Qualified extends StandIn {
   }
 }
 
-/** Whether a pointer to a node stands in parentheses: `char (*` … `) [3]`. */
+/** True if a pointer to a node is printed in parentheses: `char (*` … `) [3]`. */
 function isWrapped(pointee: Node, out: Output): boolean {
   return pointee.isArray(out) || pointee.isFunction(out);
 }
@@ -70,9 +69,8 @@ function printBehindPointer(pointee: Node, out: Output): void {
   pointee.right(out);
 }
 
-/** `T *` */
 export function pointer(pointee: Node): Node {
-  return around({
+  return printedAround({
     left: (out) => printBeforePointer(pointee, "*", out),
     right: (out) => printBehindPointer(pointee, out),
     hasRight: (out) => pointee.hasRight(out),
@@ -117,9 +115,8 @@ export class Reference extends Node {
   }
 }
 
-/** `T C::*` */
 export function memberPointer(owner: Node, member: Node): Node {
-  return around({
+  return printedAround({
     left(out) {
       member.left(out);
       out.add(isWrapped(member, out) ? "(" : " ");
@@ -131,7 +128,6 @@ export function memberPointer(owner: Node, member: Node): Node {
   });
 }
 
-/** `T [n]` */
 export class ArrayOf extends Node {
   readonly element: Node;
   readonly dimension: Node | undefined;
@@ -149,7 +145,7 @@ export class ArrayOf extends Node {
   override left(out: Output): void {
     this.element.left(out);
   }
-  /** The text that an array of characters holds; undefined if it is none, or not all of them can be printed. */
+  /** Text of an array of characters; undefined if the elements are no characters, or not all printable. */
   charactersOf(elements: readonly Node[]): string | undefined {
     if (this.element.baseName() !== "char" || elements.length === 0) return undefined;
     const codes = elements.map((element) => element.character());
@@ -172,7 +168,7 @@ export function functionOf(
   reference: string,
   exceptions: Node | undefined,
 ): Node {
-  return around({
+  return printedAround({
     isFunction: true,
     left(out) {
       result.left(out);
@@ -217,7 +213,7 @@ export function postfixed(child: Node, word: string): Node {
   });
 }
 
-/** Arguments of a pack as a template parameter: the one that is being expanded is printed. */
+/** Arguments of a pack as a template parameter; the element being expanded is printed. */
 export class ParameterPack extends StandIn {
   readonly elements: readonly Node[];
   constructor(elements: readonly Node[]) {
@@ -234,7 +230,7 @@ export class ParameterPack extends StandIn {
   }
 }
 
-/** The elements of a pack as template arguments. */
+/** Elements of a pack as template arguments. */
 export class ArgumentPack extends Node {
   readonly elements: readonly Node[];
   constructor(elements: readonly Node[]) {
@@ -268,7 +264,7 @@ export function packExpansion(child: Node): Node {
   });
 }
 
-/** A template parameter that was named before its arguments were read: `operator T_` in a conversion. */
+/** Template parameter that is used before its arguments are parsed: `operator T_` in a conversion. */
 export class ForwardReference extends StandIn {
   readonly index: number;
   target: Node | undefined;

@@ -14,7 +14,6 @@ import {
   vectorOf,
 } from "./type-nodes.ts";
 
-/** What types need of the reader of names around them. */
 export interface TypeSource extends ExpressionSource {
   readonly substitutions: Node[];
   readonly takesTemplateArgs: boolean;
@@ -22,9 +21,9 @@ export interface TypeSource extends ExpressionSource {
   name(): Node;
 }
 
-/** A type; all but those of one letter can be substituted for later. */
+/** Parses a type. All types but those of one letter can be substituted later. */
 export function parseType(source: TypeSource): Node {
-  const c = source.look();
+  const c = source.peek();
   const builtin = BUILTIN_TYPES[c];
   if (builtin !== undefined) {
     source.pos++;
@@ -35,15 +34,15 @@ export function parseType(source: TypeSource): Node {
   return node;
 }
 
-/** The type, and whether it can be substituted for later. */
+/** Returns the type, and true if it can be substituted later. */
 function compoundType(source: TypeSource, c: string): [Node, boolean] {
-  const next = source.look(1);
+  const next = source.peek(1);
   switch (c) {
     case "r":
     case "V":
     case "K": {
       const after = /^r?V?K?/.exec(source.text.slice(source.pos, source.pos + 3))![0].length;
-      const [f, g] = [source.look(after), source.look(after + 1)];
+      const [f, g] = [source.peek(after), source.peek(after + 1)];
       if (f === "F" || (f === "D" && "oOwx".includes(g) && g !== "")) return [functionType(source), true];
       return [qualifiedType(source), true];
     }
@@ -72,7 +71,7 @@ function compoundType(source: TypeSource, c: string): [Node, boolean] {
         return [prefixed(word, source.name()), true];
       }
       const param = source.templateParam();
-      if (!source.takesTemplateArgs || source.look() !== "I") return [param, true];
+      if (!source.takesTemplateArgs || source.peek() !== "I") return [param, true];
       source.substitutions.push(param);
       return [new WithTemplateArgs(param, source.templateArgs()), true];
     }
@@ -97,7 +96,7 @@ function compoundType(source: TypeSource, c: string): [Node, boolean] {
         source.pos = start;
         return [source.name(), true];
       }
-      if (source.look() !== "I" || !source.takesTemplateArgs) return [node, false];
+      if (source.peek() !== "I" || !source.takesTemplateArgs) return [node, false];
       return [new WithTemplateArgs(node, source.templateArgs()), true];
     }
     default:
@@ -122,7 +121,7 @@ function dType(source: TypeSource, letter: string): [Node, boolean] {
     case "B":
     case "U": {
       source.pos += 2;
-      const bits = /\d/.test(source.look()) ? new Name(source.number()) : parseExpression(source);
+      const bits = /\d/.test(source.peek()) ? new Name(source.number()) : parseExpression(source);
       source.expect("_");
       return [enclosed(letter === "B" ? "_BitInt" : "unsigned _BitInt", bits), true];
     }
@@ -156,7 +155,7 @@ export function parseDecltype(source: TypeSource): Node {
   return enclosed("decltype", expression);
 }
 
-/** A type of the compiler's own, or what a trait makes of another type: `__remove_cv(T)`. */
+/** Parses a vendor type, or a trait's result: `__remove_cv(T)`. */
 function vendorType(source: TypeSource): Node {
   const name = source.bareName();
   if (!source.consume("I")) return new Name(name);
@@ -168,7 +167,7 @@ function vendorType(source: TypeSource): Node {
 function qualifiedType(source: TypeSource): Node {
   if (source.consume("U")) {
     const word = source.bareName();
-    const args = source.look() === "I" ? source.templateArgs() : undefined;
+    const args = source.peek() === "I" ? source.templateArgs() : undefined;
     const child = qualifiedType(source);
     const vendor = postfixed(child, word);
     return args === undefined ? vendor : new WithTemplateArgs(vendor, args);
@@ -216,7 +215,7 @@ function functionType(source: TypeSource): Node {
 function arrayType(source: TypeSource): Node {
   source.expect("A");
   let dimension: Node | undefined;
-  if (/\d/.test(source.look())) {
+  if (/\d/.test(source.peek())) {
     dimension = new Name(source.number());
     source.expect("_");
   } else if (!source.consume("_")) {
@@ -229,7 +228,7 @@ function arrayType(source: TypeSource): Node {
 function vectorType(source: TypeSource): Node {
   source.expect("Dv");
   let dimension: Node | undefined;
-  if (/[1-9]/.test(source.look())) {
+  if (/[1-9]/.test(source.peek())) {
     dimension = new Name(source.number());
     source.expect("_");
     if (source.consume("p")) return vectorOf(new Name("pixel"), dimension);

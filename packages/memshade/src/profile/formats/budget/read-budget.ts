@@ -9,10 +9,11 @@ const FILTER_KEYS = ["function", "file", "package", "module", "under"];
 const SUPPRESSION_KEYS = ["from", "leak", ...FILTER_KEYS, "measures", "reason"];
 
 /**
- * A budget in YAML or JSON: limits, suppressions with their reasons, and a baseline. docs/ci.md describes it.
+ * Reads a budget in YAML or JSON: limits, suppressions with their reasons, and a baseline. docs/ci.md describes the
+ * format.
  *
- * @param file how the file is named in messages
- * @throws UserError with the file and the line of what is none
+ * @param file name of the file in messages
+ * @throws UserError with the file and the line of the mistake
  */
 export function readBudget(text: string, file: string): Budget {
   return new BudgetReader(text, file).read();
@@ -43,12 +44,11 @@ class BudgetReader {
     const suppressions = this.#items(entries.get("suppressions"), "suppressions");
     return {
       limits,
-      baseline: this.#given(entries.get("baseline"), "baseline"),
+      baseline: this.#optionalText(entries.get("baseline"), "baseline"),
       suppressions: suppressions.map((node) => this.#suppression(node)),
     };
   }
 
-  /** A list of limits, or pairs of measures and amounts. */
   #limits(node: Node | undefined): BudgetLimit[] {
     if (isMap(node))
       return (node as YAMLMap).items.map((pair) => {
@@ -62,16 +62,16 @@ class BudgetReader {
       const place = this.#placeOf(item);
       if (!isMap(item)) return { limit: this.#textOf(item, "a limit"), place };
       const entries = this.#entries(item as YAMLMap, LIMIT_KEYS);
-      const limit = this.#given(entries.get("limit"), "limit");
+      const limit = this.#optionalText(entries.get("limit"), "limit");
       if (limit === undefined) this.#fail(item, "a limit is missing, such as limit: peak<8MiB");
-      return { limit, reason: this.#given(entries.get("reason"), "reason"), place };
+      return { limit, reason: this.#optionalText(entries.get("reason"), "reason"), place };
     });
   }
 
   #suppression(node: Node): BudgetSuppression {
     if (!isMap(node)) this.#fail(node, `a suppression has ${SUPPRESSION_KEYS.join(", ")}`);
     const entries = this.#entries(node as YAMLMap, SUPPRESSION_KEYS);
-    const text = (key: string) => this.#given(entries.get(key), key);
+    const text = (key: string) => this.#optionalText(entries.get(key), key);
     const [from, leak, reason] = [text("from"), text("leak"), text("reason")];
     const filters = FILTER_KEYS.flatMap((key) => {
       const glob = text(key);
@@ -115,22 +115,22 @@ class BudgetReader {
     return [String((key as { value?: unknown }).value), (value as Node | null) ?? undefined];
   }
 
-  #items(node: Node | undefined, what: string): Node[] {
+  #items(node: Node | undefined, label: string): Node[] {
     if (node === undefined || (isScalar(node) && node.value === null)) return [];
-    if (!isSeq(node)) this.#fail(node, `${what} should be a list`);
+    if (!isSeq(node)) this.#fail(node, `${label} should be a list`);
     return node.items as Node[];
   }
 
-  #given(node: Node | undefined, what: string): string | undefined {
+  #optionalText(node: Node | undefined, label: string): string | undefined {
     return node === undefined || (isScalar(node) && node.value === null)
       ? undefined
-      : this.#textOf(node, what);
+      : this.#textOf(node, label);
   }
 
-  #textOf(node: Node, what: string): string {
+  #textOf(node: Node, label: string): string {
     const value = isScalar(node) ? node.value : undefined;
     if (typeof value === "string" && value.trim() !== "") return value;
-    return this.#fail(node, `${what} should be text`);
+    return this.#fail(node, `${label} should be text`);
   }
 
   #placeOf(node: Node): string {
@@ -138,8 +138,8 @@ class BudgetReader {
     return `${this.#file}:${this.#lines.linePos(start).line}`;
   }
 
-  #fail(node: Node, what: string): never {
-    throw new UserError(`${this.#placeOf(node)}: ${what}`);
+  #fail(node: Node, fault: string): never {
+    throw new UserError(`${this.#placeOf(node)}: ${fault}`);
   }
 }
 

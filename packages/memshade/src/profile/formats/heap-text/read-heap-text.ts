@@ -14,7 +14,7 @@ const LINE_FEED = 0x0a;
 
 const JEMALLOC = /^heap_v2\/(\d+)\s*$/;
 const GPERFTOOLS = /^heap profile: *\d+: *\d+ *\[ *\d+: *\d+ *\] *@ *([a-z][a-z0-9_]*)(?:\/(\d+))?\s*$/;
-/** What is live, and in brackets what was allocated in all. */
+/** Live blocks and bytes, then in brackets all allocated blocks and bytes. */
 const COUNTS = "(\\d+): *(\\d+) *\\[ *(\\d+): *(\\d+) *\\]";
 const ADDRESSES = "((?: +0x[0-9a-f]{1,16})*)";
 const STACK = new RegExp(`^@${ADDRESSES}\\s*$`, "i");
@@ -23,62 +23,62 @@ const OF_THREAD = /^ *t\d+: /;
 const COUNTS_AND_STACK = new RegExp(`^ *${COUNTS} *@${ADDRESSES}\\s*$`, "i");
 const MAPPED = /^([0-9a-f]{1,16})-([0-9a-f]{1,16}) +\S{4} +([0-9a-f]{1,16}) +\S+ +\d+ +(\S.*)$/;
 const LIBRARIES = "MAPPED_LIBRARIES:";
-/** What Linux puts behind the path of a file that was removed or replaced. */
+/** Suffix that Linux appends to the path of a removed or replaced file. */
 const DELETED = / \(deleted\)$/;
-/** Go's runtime names what lies at the addresses of a stack, behind it: functions inlined there come first. */
+/** Comment line by which Go's runtime names the functions at an address of the stack above it, inlined ones first. */
 const NAMED = /^#\t(0x[0-9a-f]{1,16})\t(\S.*?)\+0x[0-9a-f]+\s+(\S.*?):(\d+)\s*$/;
 
-/** Whether a text may be a heap profile of jemalloc or gperftools, by its first characters. */
 export function isHeapText(start: string): boolean {
   const line = start.slice(0, Math.max(0, start.indexOf("\n")));
   return JEMALLOC.test(line) || GPERFTOOLS.test(line);
 }
 
 /**
- * The heap profile in a text of jemalloc (`heap_v2`), or of gperftools and others (`heap profile:`). Places are addresses.
+ * Reads a heap profile in the text format of jemalloc (`heap_v2`), or of gperftools and others (`heap profile:`).
+ * Frames are addresses unless `namesOf` resolves them.
  *
- * @throws FormatError for lines that are none of it, and for profiles of other things than the heap
+ * @throws FormatError for malformed lines, and for profiles of other things than the heap
  */
 export function readHeapText(bytes: Uint8Array, namesOf?: PlaceNames): HeapProfile {
   const { isJemalloc, distance, stacks, mapped, names } = readLines(bytes);
   const modules = new FrameModules();
   let nameless = 0;
-  const known = new Map<bigint, readonly ResolvedFrame[]>();
+  const cache = new Map<bigint, readonly ResolvedFrame[]>();
   const framesAt = (returnAddress: bigint): readonly ResolvedFrame[] => {
-    let frames = known.get(returnAddress);
+    let frames = cache.get(returnAddress);
     if (frames !== undefined) return frames;
-    // Calls return to the instruction behind them.
+    // A call returns to the instruction after it.
     const address = returnAddress - 1n;
     const part = mapped.find(({ start, end }) => address >= start && address < end);
-    const module = modules.of(part?.path ?? "unknown code", part?.path);
+    const module = modules.indexOf(part?.path ?? "unknown code", part?.path);
     const named = names.get(address)?.frames ?? (part && namesOf?.(part, address));
     if (named === undefined) nameless++;
     frames = named?.map((frame) => ({ ...frame, module })) ?? [
       { module, offset: Number(part === undefined ? address : address - part.start + part.fileOffset) },
     ];
-    known.set(returnAddress, frames);
+    cache.set(returnAddress, frames);
     return frames;
   };
-  const all = [...stacks.values()];
+  const stackSums = [...stacks.values()];
   const framesOf = ({ addresses }: StackSums): number =>
     addresses.reduce((sum, address) => sum + (names.get(address - 1n)?.frames.length ?? 1), 0);
   assertHolds(
-    all.reduce((sum, stack) => sum + framesOf(stack), 0),
+    stackSums.reduce((sum, stack) => sum + framesOf(stack), 0),
     bytes.length,
     CONSTRUCT,
   );
-  // jemalloc counts what was allocated in all only with prof_accum: 0 otherwise, also where blocks are live.
-  const isAccumulated = all.every(
+  // jemalloc counts all allocations only with prof_accum; otherwise the count is 0, even if blocks are live.
+  const isAccumulated = stackSums.every(
     ({ live, allocated }) => allocated.blocks >= live.blocks && allocated.bytes >= live.bytes,
   );
-  const contexts = all.map(({ addresses, live, allocated }) => ({
+  const contexts = stackSums.map(({ addresses, live, allocated }) => ({
     frames: addresses.flatMap(framesAt),
     live,
     allocated: isAccumulated ? allocated : undefined,
   }));
   return importedHeapProfile({
     contexts,
-    modules: modules.all,
+    modules: modules.list,
     program: mapped.find(({ path }) => path.startsWith("/"))?.path.replace(/^.*\//, ""),
     clock: { kind: "wall", unit: "ms" },
     end: { kind: "dump" },
@@ -114,7 +114,6 @@ interface Counts {
   readonly bytes: number;
 }
 
-/** What is counted of a call path, innermost first. */
 interface StackSums {
   readonly addresses: readonly bigint[];
   live: Counts;
@@ -123,18 +122,17 @@ interface StackSums {
 
 interface HeapText {
   readonly isJemalloc: boolean;
-  /** Mean bytes from one sample to the next; 1 where all blocks are counted. */
+  /** Mean bytes between samples; 1 if all blocks are counted. */
   readonly distance: number;
   readonly stacks: ReadonlyMap<string, StackSums>;
   readonly mapped: readonly (MappedPart & { readonly end: bigint })[];
   readonly names: ReadonlyMap<bigint, NamedAddress>;
 }
 
-/** What the text itself says of an address. */
+/** Names that the text itself gives to an address. */
 interface NamedAddress {
-  /** Innermost first. */
   readonly frames: ResolvedFrame[];
-  /** The line of the stack behind which they stand: others that have the address repeat them. */
+  /** Offset of the stack line above these names. Names after other stacks with the same address repeat them. */
   readonly stackAt: number;
 }
 
@@ -144,7 +142,6 @@ function readLines(bytes: Uint8Array): HeapText {
   let head: { isJemalloc: boolean; distance: number } | undefined;
   const names = new Map<bigint, NamedAddress>();
   let stackAt = 0;
-  /** Of jemalloc: its counts follow. */
   let stack: string | undefined;
   let isMapped = false;
   for (const { line, offset } of linesOf(bytes)) {
@@ -186,7 +183,7 @@ function readLines(bytes: Uint8Array): HeapText {
     else if (head.isJemalloc) {
       const counts = OF_ALL_THREADS.exec(line);
       if (counts === null) stack = STACK.exec(line)?.[1] ?? fail(`"${line.slice(0, 20)}" is no line of it`);
-      // Before the first stack stands the sum of all.
+      // The totals of all stacks come before the first stack.
       else if (stack !== undefined) add(stack, counts.slice(1));
     } else {
       const found = COUNTS_AND_STACK.exec(line) ?? fail(`"${line.slice(0, 20)}" is no line of it`);
@@ -197,22 +194,21 @@ function readLines(bytes: Uint8Array): HeapText {
   return { ...head!, stacks, mapped, names };
 }
 
-/** Adds what a comment says of an address, if it does. */
 function addName(names: Map<bigint, NamedAddress>, line: string, stackAt: number): void {
   const [, digits, name, file, number] = NAMED.exec(line) ?? [];
   if (digits === undefined) return;
   const address = BigInt(digits);
-  const known = names.get(address);
-  if (known === undefined)
+  const existing = names.get(address);
+  if (existing === undefined)
     names.set(address, { stackAt, frames: [{ offset: Number(address), name, file, line: Number(number) }] });
-  else if (known.stackAt === stackAt) {
-    const inner = known.frames.at(-1)!;
-    known.frames[known.frames.length - 1] = { ...inner, inlined: true };
-    known.frames.push({ offset: Number(address), name, file, line: Number(number) });
+  else if (existing.stackAt === stackAt) {
+    const inner = existing.frames.at(-1)!;
+    existing.frames[existing.frames.length - 1] = { ...inner, inlined: true };
+    existing.frames.push({ offset: Number(address), name, file, line: Number(number) });
   }
 }
 
-/** The lines of a text, without their ends. The last one of a whole file ends too. */
+/** Yields the lines of a text without their line ends. In a complete file the last line has a line end too. */
 function* linesOf(bytes: Uint8Array): Generator<{ line: string; offset: number }> {
   const utf8 = new TextDecoder();
   for (let offset = 0; offset < bytes.length; ) {
@@ -223,7 +219,7 @@ function* linesOf(bytes: Uint8Array): Generator<{ line: string; offset: number }
   }
 }
 
-/** @throws FormatError for other kinds, and what is no first line */
+/** Parses the first line. @throws FormatError for other kinds of profiles, and for lines that are no header */
 function headOf(line: string): { isJemalloc: boolean; distance: number } {
   const jemalloc = JEMALLOC.exec(line);
   if (jemalloc !== null) return { isJemalloc: true, distance: Number(jemalloc[1]) };
@@ -232,14 +228,14 @@ function headOf(line: string): { isJemalloc: boolean; distance: number } {
   const distance = Number(digits);
   if (kind === "heapprofile") return { isJemalloc: false, distance: 1 };
   if (kind === "heap_v2" || kind === "heapz_v2") return { isJemalloc: false, distance };
-  // Go's runtime writes twice its distance.
+  // Go's runtime writes twice its sampling distance.
   if (kind === "heap") return { isJemalloc: false, distance: distance / 2 };
   throw new FormatError("unsupported", 0, CONSTRUCT, `it is no profile of a heap, but of the kind ${kind}`);
 }
 
 /**
- * What a sample stands for: a block of so many bytes is sampled with a probability of 1 − e^(−bytes / distance). As in jeprof and
- * pprof, all blocks of a call path have their mean size there.
+ * Scales sampled counts up. A block of n bytes is sampled with the probability 1 − e^(−n / distance). Like jeprof and
+ * pprof, the formula gives all blocks of a call path their mean size.
  */
 function unbiased(blocks: number, bytes: number, distance: number): Counts {
   if (distance <= 1 || blocks === 0 || bytes === 0) return { blocks, bytes };
@@ -247,6 +243,6 @@ function unbiased(blocks: number, bytes: number, distance: number): Counts {
   return { blocks: Math.round(blocks * scale), bytes: Math.round(bytes * scale) };
 }
 
-function plus(one: Counts, other: Counts): Counts {
-  return { blocks: one.blocks + other.blocks, bytes: one.bytes + other.bytes };
+function plus(a: Counts, b: Counts): Counts {
+  return { blocks: a.blocks + b.blocks, bytes: a.bytes + b.bytes };
 }

@@ -7,11 +7,9 @@ import {
 
 /** Frames and call stacks in the order of indexed versions 3 and 4. */
 export interface CallStackArray {
-  /** Frames that occur, in file order. */
   readonly frames: Uint32Array;
-  /** Elements of the array; jumps are negative numbers. */
   readonly elements: Int32Array;
-  /** Index in `elements` by stack; only stacks that are used have a meaning there. */
+  /** Index in `elements` by stack; undefined for unused stacks. */
   readonly positions: Uint32Array;
 }
 
@@ -32,23 +30,21 @@ export function buildCallStackArray(
 }
 
 export interface FrameOrder {
-  /** Frames that occur, in file order. */
   readonly frames: Uint32Array;
-  /** Place in that order, by frame. */
   readonly linearIds: Uint32Array;
-  /** By frame, in the order of siblings in the tree; frames that do not occur come first. */
+  /** Rank among siblings in the tree, by frame; unused frames come first. */
   readonly ranks: Uint32Array;
 }
 
 export function orderFrames({ counts, positionSums }: FrameCounts, ids: BigUint64Array): FrameOrder {
   const compareIds = (a: number, b: number) => (ids[a]! < ids[b]! ? -1 : ids[a]! > ids[b]! ? 1 : 0);
-  const all = Uint32Array.from(ids.keys());
-  const frames = all
+  const allFrames = Uint32Array.from(ids.keys());
+  const frames = allFrames
     .filter((frame) => counts[frame]! > 0)
     .sort((a, b) => counts[b]! - counts[a]! || positionSums[a]! - positionSums[b]! || compareIds(a, b));
   const linearIds = new Uint32Array(ids.length);
   for (const [index, frame] of frames.entries()) linearIds[frame] = index;
-  const ascending = all.sort((a, b) => counts[a]! - counts[b]! || compareIds(a, b));
+  const ascending = allFrames.sort((a, b) => counts[a]! - counts[b]! || compareIds(a, b));
   const ranks = new Uint32Array(ids.length);
   for (const [rank, frame] of ascending.entries()) ranks[frame] = rank;
   return { frames, linearIds, ranks };
@@ -70,7 +66,7 @@ function countFrames(stacks: MemprofStacks, isUsed: Uint8Array, frameCount: numb
 }
 
 /**
- * Walks the sorted stacks from last to first: children before their stack, those with later frames first. Built back
+ * Walks the sorted stacks from last to first: children before their parent, later frames first. The array is built back
  * to front and reversed at the end.
  */
 function layOut(
@@ -81,12 +77,12 @@ function layOut(
 ): { elements: Int32Array; positions: Uint32Array } {
   const elements = new GrowingArray();
   const positions = new Uint32Array(stacks.length);
-  /** Where the frame of each stack of the current path was placed; valid up to `placedDepth`. */
+  /** Position of the frame of each stack of the current path; valid up to `previousDepth`. */
   const placed: number[] = [];
   const path: number[] = [];
   let previousDepth = 0;
   const encode = (stack: number) => {
-    // The common part with the stack encoded before: the path is kept in step with the walk.
+    // Shared part with the stack that was encoded before; the path follows the walk.
     const common = Math.min(previousDepth, path.length);
     if (common > 0) elements.push(placed[common - 1]! - elements.length);
     for (let depth = common; depth < path.length; depth++) {

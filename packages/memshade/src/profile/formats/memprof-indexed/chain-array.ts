@@ -7,14 +7,14 @@ import {
   type StackChains,
 } from "../../model/memprof/index.ts";
 
-/** Pieces of a file, in order. Each is valid until the next one is asked for. */
+/** Pieces of a file, in order. Each piece is valid until the next one is requested. */
 export type Chunks = Generator<Uint8Array, void, undefined>;
 
 const CHUNK_BYTES = 1 << 18;
 
 /**
- * Writes little-endian values into a buffer that is handed on whenever it is full, so that large files are never in
- * memory as a whole. Between two calls of `take` everything must fit into memory.
+ * Writes little-endian values into a buffer that is passed on whenever it is full, so that large files are never in
+ * memory as a whole. The data between two calls of `take` must fit into memory.
  */
 export class ChunkWriter {
   #buffer = new Uint8Array(CHUNK_BYTES + 4096);
@@ -25,7 +25,6 @@ export class ChunkWriter {
     return this.#length >= CHUNK_BYTES;
   }
 
-  /** What was written since the last call. */
   *take(): Chunks {
     yield this.#buffer.subarray(0, this.#length);
     this.#length = 0;
@@ -77,7 +76,7 @@ export class ChunkWriter {
     return this;
   }
 
-  // Growing replaces buffer and view: they must be looked up after it.
+  // Growing replaces `#buffer` and `#view`, so callers must read these fields after the call.
   #room(count: number): number {
     const at = this.#length;
     this.#length += count;
@@ -91,27 +90,25 @@ export class ChunkWriter {
   }
 }
 
-/** Elements are written so many at a time. */
 const ELEMENTS_AT_ONCE = 1 << 13;
 
 /**
- * The call stack array of the stacks in use, from its first element to its last. Each stack gives its length, the
- * frames that it does not share with the next one, and a jump to the others, which stand with a later stack: so where
- * stacks come to stand is found out before any is written.
+ * Call stack array of the used stacks, from the first element to the last. Each stack has its length, the frames that
+ * it does not share with the next stack, and a jump to the shared frames, which are stored with a later stack.
+ * Positions are therefore computed before anything is written.
  */
 export class ChainArray {
   readonly #stacks: StackChains;
   readonly #used: RankedBits;
-  /** Stacks that jumps may go to, and their places in the array by their numbers among these. */
+  /** Stacks that jumps may target, and their positions in the array by rank among these stacks. */
   readonly #joints = new RankedBits();
   readonly #places = new Column();
-  /** The stacks in use in order, how long they are, and how many frames at the root the next one has too. */
+  /** Used stacks in order, their depths, and the number of frames at the root that each shares with the next. */
   readonly #order = new Column();
   readonly #depths = new NarrowColumn(1);
   readonly #shared = new NarrowColumn(1);
   #elements = new Uint32Array(ELEMENTS_AT_ONCE);
 
-  /** @param branches of the stacks */
   constructor(stacks: StackChains, used: RankedBits, branches: RankedBits) {
     this.#stacks = stacks;
     this.#used = used;
@@ -125,9 +122,9 @@ export class ChainArray {
   }
 
   /**
-   * Goes through the stacks, and tells each one in use its place.
+   * Computes the position of each used stack and passes it to `see`.
    *
-   * @param tree is used up
+   * @param tree is consumed
    * @returns the number of elements
    */
   layOut(tree: ChainOrder, see: (stack: number, position: number) => void): number {
@@ -148,7 +145,7 @@ export class ChainArray {
     return length;
   }
 
-  /** @param linearIds of the frames as the stacks have them */
+  /** @param linearIds file numbers of frames, by frame number in the stacks */
   *write(writer: ChunkWriter, linearIds: Uint32Array): Chunks {
     let length = 0;
     let count = 0;
@@ -172,7 +169,7 @@ export class ChainArray {
       table.release();
   }
 
-  /** Puts the elements of a stack at `at`, in the whole array at `position`. @returns where they end */
+  /** Stores the elements of a stack at `at` of `#elements`, which is `position` in the whole array. @returns the end */
   #put(index: number, at: number, position: number, linearIds: Uint32Array): number {
     const stacks = this.#stacks;
     const elements = this.#elements;
@@ -181,7 +178,7 @@ export class ChainArray {
     let stack = this.#order.get(index);
     let end = at;
     elements[end++] = depth;
-    for (let left = depth; left > shared; left--) {
+    for (let remaining = depth; remaining > shared; remaining--) {
       elements[end++] = linearIds[stacks.frameOf(stack)]!;
       stack = stacks.parentOf(stack);
     }
@@ -190,17 +187,16 @@ export class ChainArray {
   }
 }
 
-/** A walk through the stacks in use that knows what each one shares with the next. */
+/** Walks through the used stacks and computes how many frames each one shares with the next. */
 class SharingWalk {
   stack = 0;
   depth = 0;
-  /** The stack and its callers, by depth. */
   readonly path: number[] = [0];
   /** Number of frames at the root that the next stack has too. */
   shared = 0;
   readonly #used: RankedBits;
   readonly #walk: ChainWalk;
-  /** Whether there is a stack after this one; the walk is at it already. */
+  /** True if another stack follows; `#walk` already points to it. */
   #isThere: boolean;
   #isAtRoot: boolean;
 
@@ -211,13 +207,11 @@ class SharingWalk {
     this.#isThere = this.#isAtRoot || this.#seek();
   }
 
-  /** @returns false at the end */
   next(): boolean {
     if (!this.#isThere) return false;
     const { path } = this;
     const walk = this.#walk;
     if (this.#isAtRoot) {
-      // The empty stack comes first.
       this.#isAtRoot = false;
     } else {
       for (let at = this.shared + 1; at <= walk.depth; at++) path[at] = walk.path[at]!;

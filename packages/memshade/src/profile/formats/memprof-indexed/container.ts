@@ -5,19 +5,17 @@ import { containerHeaderBytes, HAS_MEMPROF, MAGIC, NEWEST_CONTAINER, OLDEST_CONT
 const LONGEST_HEADER_BYTES = 72;
 const CONSTRUCT = "indexed profile header";
 
-/** The head of an indexed instrumentation profile. */
 export interface Container {
   readonly version: number;
   /** Offset of the memprof section; undefined if the file has no memory profile. */
   readonly memprofOffset: number | undefined;
 }
 
-/** Whether the bytes begin like an indexed profile. */
 export function isIndexedProfile(bytes: Uint8Array): boolean {
   return bytes.length >= MAGIC.length && MAGIC.every((byte, index) => bytes[index] === byte);
 }
 
-/** @throws FormatError of kind bad-magic, truncated, unsupported-version, unsupported or malformed */
+/** Reads the header. @throws FormatError of kind bad-magic, truncated, unsupported-version, unsupported or malformed */
 export function readContainer(profile: Uint8Array | ByteSource): Container {
   const source = profile instanceof Uint8Array ? sourceOfBytes(profile) : profile;
   const bytes = source.read(0, LONGEST_HEADER_BYTES);
@@ -67,7 +65,8 @@ const TRACES_AT = 56;
 const VTABLES_AT = 64;
 
 /**
- * What an indexed profile has beside its memory profile, in words. Readers of the memory profile leave it out.
+ * Lists in words the contents of an indexed profile besides its memory profile, which readers of the memory profile
+ * ignore.
  *
  * @throws FormatError as {@link readContainer}
  */
@@ -78,7 +77,10 @@ export function besidesMemprof(source: ByteSource): string[] {
     const bytes = source.read(offset, 8);
     return bytes.length < 8 ? 0n : new DataView(bytes.buffer, bytes.byteOffset, 8).getBigUint64(0, true);
   };
-  /** A number where an offset of the header leads, if it leads anywhere. */
+  /**
+   * Returns the number at the file offset that the header stores at `at`, or 0 if that offset is absent or outside of
+   * the file.
+   */
   const numberBehind = (at: number, skipped = 0): bigint => {
     const offset = at + 8 > containerHeaderBytes(version) ? 0n : wordAt(at);
     return offset === 0n || offset > source.size ? 0n : wordAt(Number(offset) + skipped);

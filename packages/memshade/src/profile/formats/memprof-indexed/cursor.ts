@@ -1,14 +1,13 @@
 import { FormatError } from "../../../ground/bytes/errors.ts";
 import type { Window } from "../../../ground/bytes/window.ts";
 
-/** Reads forward in a part of a file, little-endian; reads past its end throw `FormatError("malformed")`. */
+/** Reads little-endian values forward in a part of a file. Reads past its end throw `FormatError("malformed")`. */
 export class Cursor {
   readonly window: Window;
   readonly construct: string;
   position: number;
   readonly #end: number;
 
-  /** @param end offset in the file; that of the file's own end without it */
   constructor(window: Window, position: number, construct: string, end = window.size) {
     this.window = window;
     this.position = position;
@@ -25,13 +24,11 @@ export class Cursor {
     return this.#end - this.position;
   }
 
-  /** Throws unless `count` more bytes are there. */
-  need(count: number, what: string): void {
+  need(count: number, label: string): void {
     if (count > this.#end - this.position)
-      throw this.error(`${what} of ${count} bytes, but ${this.#end - this.position} are left`);
+      throw this.error(`${label} of ${count} bytes, but ${this.#end - this.position} are left`);
   }
 
-  /** Moves forward and returns the position before. */
   skip(count: number): number {
     this.need(count, "a field");
     const start = this.position;
@@ -39,7 +36,7 @@ export class Cursor {
     return start;
   }
 
-  /** Moves forward and returns where the bytes are in `window.view`. */
+  /** Moves forward and returns the position of the bytes in `window.view`. */
   next(count: number): number {
     return this.window.at(this.skip(count), count);
   }
@@ -64,22 +61,21 @@ export class Cursor {
     return this.window.view.getBigUint64(at, true);
   }
 
-  /** A u64 that says where something is in the file. */
-  offset(what: string): number {
+  offset(label: string): number {
     const value = this.u64();
     if (value > this.window.size) {
       this.position -= 8;
-      throw this.error(`${what} ${value} is behind the end of the file (${this.window.size} bytes)`);
+      throw this.error(`${label} ${value} is behind the end of the file (${this.window.size} bytes)`);
     }
     return Number(value);
   }
 
-  /** A u64 count of items of at least `itemBytes` each, which must fit into the rest of the file. */
-  count(itemBytes: number, what: string): number {
+  /** Reads a u64 count of items of at least `itemBytes` each, which must fit into the rest of the file. */
+  count(itemBytes: number, label: string): number {
     const value = this.u64();
     if (value * BigInt(itemBytes) > this.#end - this.position) {
       this.position -= 8;
-      throw this.error(`${value} ${what}, but ${this.#end - this.position - 8} bytes are left`);
+      throw this.error(`${value} ${label}, but ${this.#end - this.position - 8} bytes are left`);
     }
     return Number(value);
   }

@@ -10,13 +10,13 @@ import { padTo8 } from "./layout.ts";
 const CONSTRUCT = "data access profile";
 const SEPARATOR = "\u0001";
 
-/** LLVM's tables of hashes use these two as marks and lose them. */
+/** Hashes that LLVM's hash tables use as marks, so that an entry with such a key is lost. */
 const LOST_HASHES: readonly bigint[] = [2n ** 64n - 1n, 2n ** 64n - 2n];
 
-/** zlib expands at most about a thousandfold. */
+/** Bound on zlib's expansion, which is at most about a thousandfold. */
 const MOST_EXPANSION = 1100;
 
-/** The section's bytes, without the known-cold hashes that LLVM could not read. */
+/** Returns the section's bytes, without the known-cold hashes that LLVM could not read. */
 export function writeDataAccess(profile: DataAccessProfile): Uint8Array {
   const indices = new Map<string, number>();
   const indexOf = (text: string) => {
@@ -68,12 +68,6 @@ function packStrings(strings: readonly string[]): Uint8Array {
   return new ByteWriter(packed.length + 20).u64Leb(text.length).u64Leb(packed.length).bytes(packed).finish();
 }
 
-/**
- * Reads the section.
- *
- * @param start absolute offset
- * @throws FormatError of kind malformed
- */
 export function readDataAccess(file: Window, start: number): DataAccessProfile {
   const cursor = new Cursor(file, start, CONSTRUCT);
   const stringCount = cursor.u64();

@@ -5,18 +5,16 @@ import { padTo8 } from "./layout.ts";
 const FIRST_BUCKETS = 64;
 const NONE = -1;
 
-/** The lists of a chained hash table: entries are numbers of keys. */
+/** Lists of a chained hash table; an entry is the number of a key. */
 export interface Buckets {
   readonly length: number;
-  /** First entry of each bucket; -1 for an empty one. */
   readonly head: Int32Array;
-  /** The entry after each entry; -1 at the end. */
   readonly next: Int32Array;
 }
 
 /**
- * The lists that LLVM's on-disk hash table ends up with when the keys are inserted in the given order: each goes to
- * the head of its bucket's list, and rebuilding reverses lists (memprof-format, section 10.1).
+ * Builds the lists of LLVM's on-disk hash table after inserting the keys in the given order. A key goes to the head of
+ * its bucket's list, and rebuilding reverses lists (memprof-format, section 10.1).
  */
 export function bucketsOfInserted(keys: BigUint64Array): Buckets {
   let buckets = emptyBuckets(FIRST_BUCKETS, keys.length);
@@ -28,7 +26,7 @@ export function bucketsOfInserted(keys: BigUint64Array): Buckets {
   return target === buckets.length ? buckets : rebuild(buckets, keys, target);
 }
 
-/** Lists whose entries stand in the order of the keys. */
+/** Builds lists whose entries are in the order of the keys. */
 export function bucketsInOrder(keys: BigUint64Array): Buckets {
   const buckets = emptyBuckets(finalBuckets(keys.length), keys.length);
   for (let entry = keys.length - 1; entry >= 0; entry--) insertAtHead(buckets, keys, entry);
@@ -52,7 +50,6 @@ function insertAtHead({ length, head, next }: Buckets, keys: BigUint64Array, ent
   head[bucket] = entry;
 }
 
-/** @param buckets a power of two */
 function bucketOf(key: bigint, buckets: number): number {
   return Number(BigInt.asUintN(32, key)) & (buckets - 1);
 }
@@ -61,10 +58,9 @@ function finalBuckets(entries: number): number {
   return entries <= 2 ? 1 : 2 ** Math.ceil(Math.log2(Math.floor((4 * entries) / 3) + 1));
 }
 
-/** Where the parts of a table come to lie in a file. All offsets are absolute. */
+/** Layout of a table in a file. All offsets are absolute. */
 export interface TablePlan {
   readonly buckets: Buckets;
-  /** Of each bucket's payload; 0 for an empty bucket. */
   readonly offsets: Float64Array;
   readonly payloadEnd: number;
   readonly bucketTable: number;
@@ -72,6 +68,8 @@ export interface TablePlan {
 }
 
 /**
+ * Computes the layout of a table.
+ *
  * @param start offset of the payload
  * @param entryBytes size of an entry with its hash, lengths and key
  */
@@ -88,7 +86,6 @@ export function planTable(start: number, buckets: Buckets, entryBytes: (entry: n
   return { buckets, offsets, payloadEnd: position, bucketTable, end: bucketTable + 16 + 8 * buckets.length };
 }
 
-/** The entries of each bucket that is not empty, in file order. */
 export function* entriesByBucket({ head, next }: Buckets): Generator<number[]> {
   for (const first of head) {
     if (first === NONE) continue;
@@ -100,16 +97,15 @@ export function* entriesByBucket({ head, next }: Buckets): Generator<number[]> {
 
 export interface TableEntry {
   readonly key: bigint;
-  /** Absolute offset of the data. */
   readonly data: number;
   readonly dataBytes: number;
 }
 
 /**
- * All entries, bucket by bucket in stored order.
+ * Yields all entries, bucket by bucket in stored order.
  *
  * @param bucketTable absolute offset of the bucket table
- * @param hasKeyLength the call stack table has no key lengths
+ * @param hasKeyLength false for the call stack table, which has no key lengths
  */
 export function* readTable(
   file: Window,
@@ -135,7 +131,7 @@ export function* readTable(
       if (hasKeyLength && payload.u64() !== 8n) throw payload.error("a key that is not eight bytes long");
       const length = payload.u64();
       const key = payload.u64();
-      // Nobody who looks the key up would find it.
+      // A lookup would not find a key in the wrong bucket.
       if (hash !== key || bucketOf(key, Number(bucketCount)) !== bucket)
         throw payload.error(`the key ${key} is in the wrong place`);
       if (length > payload.remaining) throw payload.error(`an entry of ${length} bytes`);

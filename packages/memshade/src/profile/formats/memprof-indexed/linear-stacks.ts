@@ -3,35 +3,34 @@ import type { Window } from "../../../ground/bytes/window.ts";
 
 const CONSTRUCT = "call stack array";
 
-/** Stacks that share no tails take this many steps per element at most; more means that the file is made to. */
+/** Bound on the decoding steps per element, reached if stacks share no tails. Only a crafted file needs more. */
 const MOST_STEPS_PER_ELEMENT = 64;
 const STEPS_FOR_FREE = 1 << 20;
-/** After so many steps per element it pays to remember the stacks of all elements. */
+/** Steps per element after which remembering the stacks of all elements is cheaper. */
 const STEPS_PER_ELEMENT_BEFORE_ALL = 16;
-/** Elements whose stacks are remembered at first: a power of two. */
+/** Initial number of elements whose stacks are remembered: a power of two. */
 const REMEMBERED = 1 << 16;
 
-/** Makes the stack of a frame, given by its number in the file, that is called by another stack. */
 export type ChildStack = (parent: number, frame: number) => number;
 
-/** Decodes stacks of the call stack array (versions 3 and 4). What stacks share is decoded once, or a few times. */
+/** Decodes stacks of the call stack array (versions 3 and 4). A shared part is decoded once, or a few times. */
 export class LinearStacks {
   readonly #elements: ElementPages;
   readonly #start: number;
   readonly #length: number;
   readonly #frameCount: number;
   readonly #child: ChildStack;
-  /** Elements that are frames, with the stack from there to the root and how many frames that is. */
+  /** Cache by element: the element, the stack from there to the root, and the number of its frames. */
   #elementOf = new Uint32Array(REMEMBERED).fill(0xffffffff);
   #stackAt = new Uint32Array(REMEMBERED);
   #depthAt = new Uint32Array(REMEMBERED);
-  /** An element's place in these is its last bits. */
+  /** Mask of an element's number: its last bits are its position in the cache. */
   #mask = REMEMBERED - 1;
   #steps = 0;
   readonly #path: number[] = [];
   readonly #pathFrames: number[] = [];
 
-  /** The array occupies the bytes from `start` to before `end`. */
+  /** @param end offset after the array, which begins at `start` */
   constructor(file: Window, start: number, end: number, frameCount: number, child: ChildStack) {
     this.#elements = new ElementPages(file.another(), start);
     this.#start = start;
@@ -40,7 +39,6 @@ export class LinearStacks {
     this.#child = child;
   }
 
-  /** The stack that begins at an element. */
   at(index: number): number {
     const count = this.#element(index) >>> 0;
     if (count > this.#length) throw this.#error(index, `a stack of ${count} frames`);
@@ -53,7 +51,7 @@ export class LinearStacks {
     let steps = 0;
     let position = index + 1;
     let stack = 0;
-    for (let left = count; left > 0; left--) {
+    for (let remaining = count; remaining > 0; remaining--) {
       let element = this.#element(position);
       if (element < 0) {
         position -= element;
@@ -62,7 +60,7 @@ export class LinearStacks {
       if (element < 0 || element >= this.#frameCount)
         throw this.#error(position, `frame ${element} of ${this.#frameCount}`);
       const slot = position & mask;
-      if (elementOf[slot] === position && depthAt[slot] === left) {
+      if (elementOf[slot] === position && depthAt[slot] === remaining) {
         stack = stackAt[slot]!;
         break;
       }
@@ -82,10 +80,10 @@ export class LinearStacks {
     return stack;
   }
 
-  /** The frames of a stack that `at` has found to be as it should, leaf first. */
+  /** Yields the frames of a stack, leaf first. `at` must have checked the stack. */
   *framesAt(index: number): Generator<number, void, undefined> {
     let position = index + 1;
-    for (let left = this.#element(index) >>> 0; left > 0; left--) {
+    for (let remaining = this.#element(index) >>> 0; remaining > 0; remaining--) {
       let element = this.#element(position);
       if (element < 0) {
         position -= element;
@@ -126,12 +124,12 @@ const PAGE_BITS = 14;
 const PAGE_ELEMENTS = 1 << PAGE_BITS;
 const MOST_PAGES = 128;
 
-/** The array's elements, of which some pages are in memory: those that were used last, roughly. */
+/** Elements of the array. A few recently used pages are in memory (second-chance replacement). */
 class ElementPages {
   readonly #file: Window;
   readonly #start: number;
   readonly #pages: (Int32Array | undefined)[] = [];
-  /** By place: the page there, and whether it was used since its turn to go came last. */
+  /** Page in each slot, and whether it was used since it was last considered for replacement. */
   readonly #held: number[] = [];
   readonly #wasUsed: boolean[] = [];
   #turn = 0;

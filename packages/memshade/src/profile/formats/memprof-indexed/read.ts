@@ -24,11 +24,8 @@ import { type ChildStack, LinearStacks } from "./linear-stacks.ts";
 const CONSTRUCT = "memprof section";
 const MOST_SCHEMA_ENTRIES = 28;
 
-/** What an indexed file holds. */
 export interface IndexedProfile {
-  /** 0 to 4. */
   readonly memprofVersion: number;
-  /** Fields of a block, in stored order. */
   readonly schema: readonly MibField[];
   readonly profile: MemprofProfile;
 }
@@ -44,7 +41,7 @@ export function readIndexed(bytes: Uint8Array | ByteSource): IndexedProfile {
   return { memprofVersion, ...READERS[memprofVersion]!(cursor, memprofVersion) };
 }
 
-/** The memprof section of a file, at what follows its version. @throws FormatError as {@link readIndexed} */
+/** Opens the memprof section of a file; the cursor is after the version. @throws FormatError as {@link readIndexed} */
 export function openSection(bytes: Uint8Array | ByteSource) {
   const source = bytes instanceof Uint8Array ? sourceOfBytes(bytes) : bytes;
   const container = readContainer(source);
@@ -53,7 +50,7 @@ export function openSection(bytes: Uint8Array | ByteSource) {
     throw new FormatError("unsupported", 8, "indexed profile header", "there is no memory profile in it");
   const cursor = new Cursor(new Window(source), start, CONSTRUCT);
   const first = cursor.u64();
-  // Version 0 has no version: its first field is an offset, and never small.
+  // Version 0 stores no version: its first field is an offset, which is never small.
   const memprofVersion = first <= BigInt(NEWEST_MEMPROF) ? Number(first) : 0;
   if (first > NEWEST_MEMPROF && first < start)
     throw new FormatError(
@@ -139,21 +136,21 @@ function readVersion3Or4(cursor: Cursor, version: number): SectionContent {
   return { schema, profile: builder.build() };
 }
 
-/** A memprof section of version 3 or 4 whose parts are read when they are asked for. */
+/** Memprof section of version 3 or 4 whose parts are read on demand. */
 export interface LinearSection {
   readonly version: number;
-  /** Of version 4. */
   readonly summary: MemprofSummary | undefined;
   readonly schema: readonly MibField[];
   readonly frames: readonly MemprofFrame[];
-  /** Decodes the call stacks. */
   stacksOf(child: ChildStack): LinearStacks;
-  /** The records in stored order; `entry` is at the record's data, and valid until the next one is asked for. */
+  /**
+   * Yields the records in stored order; `entry` points to the record's data and is valid until the next record is
+   * requested.
+   */
   records(): Generator<{ readonly guid: bigint; readonly entry: Cursor }>;
   dataAccess(): DataAccessProfile | undefined;
 }
 
-/** @param cursor behind the section's version */
 export function readLinear(cursor: Cursor, version: number): LinearSection {
   const arrayStart = cursor.offset("call stack array");
   const recordPayload = cursor.offset("record payload");
@@ -211,7 +208,7 @@ function readSchema(cursor: Cursor): MibField[] {
   });
 }
 
-/** Blocks have their fields in tag order, each once, whatever the schema's order. */
+/** Creates a builder whose blocks have their fields in tag order, each once, whatever the schema's order. */
 function newBuilder(schema: readonly MibField[]): ProfileBuilder {
   return new ProfileBuilder(
     MIB_FIELDS.filter((field) => schema.includes(field)),
@@ -236,7 +233,6 @@ function readFrame(cursor: Cursor): MemprofFrame {
   return { guid, lineOffset, column, inline };
 }
 
-/** The frame table of versions 0 to 2: from the keys in it to frames. */
 function readFrameTable(
   file: Window,
   table: number,
@@ -283,8 +279,8 @@ function readSites(
 }
 
 /**
- * Adds the memory profile of an indexed file to a merger, as `addProfile` adds what `readIndexed` reads. Of versions 3
- * and 4, only pieces of the file are in memory. Nothing is added of a file that is damaged.
+ * Adds the memory profile of an indexed file to a merger, with the same result as `addProfile` of `readIndexed`. In
+ * versions 3 and 4 only pieces of the file are in memory. Nothing is added from a damaged file.
  *
  * @throws FormatError as {@link readIndexed}
  */
@@ -302,21 +298,20 @@ export function addIndexed(source: ByteSource, merger: ProfileMerger, input: num
   merger.addDataAccess(dataAccess);
 }
 
-/** Goes through everything. @returns whether there is a block */
 function check(section: LinearSection): boolean {
   const stacks = section.stacksOf(() => 0);
   const blockBytes = schemaBytes(section.schema);
-  const known = new Set<bigint>();
+  const seenGuids = new Set<bigint>();
   let hasBlocks = false;
   for (const { guid, entry } of section.records()) {
-    if (known.has(guid)) throw entry.error(`function ${guid} has two records`);
-    known.add(guid);
-    for (let left = entry.count(4, "alloc sites"); left > 0; left--) {
+    if (seenGuids.has(guid)) throw entry.error(`function ${guid} has two records`);
+    seenGuids.add(guid);
+    for (let remaining = entry.count(4, "alloc sites"); remaining > 0; remaining--) {
       stacks.at(entry.u32());
       entry.skip(blockBytes);
       hasBlocks = true;
     }
-    for (let left = entry.count(4, "call sites"); left > 0; left--) {
+    for (let remaining = entry.count(4, "call sites"); remaining > 0; remaining--) {
       stacks.at(entry.u32());
       readCallees(entry, section.version);
     }
@@ -330,11 +325,11 @@ class SectionAdder {
   readonly #input: number;
   readonly #stacks: LinearStacks;
   readonly #blockBytes: number;
-  /** Offset in a block of each field of the merger; -1 for those that are not there. */
   readonly #offsets: readonly number[];
-  /** By row: the number of the record that has its block, from 1. A context in an inline chain is in several. */
+  /**
+   * Number (from 1) of the record that has the row's block, by row. A context in an inline chain is in several records.
+   */
   readonly #owners = new Column();
-  /** Rows that come several times in their record. */
   readonly #repeated = new Map<number, Mib | undefined>();
 
   constructor(section: LinearSection, merger: ProfileMerger, input: number) {
@@ -346,7 +341,7 @@ class SectionAdder {
     this.#stacks = section.stacksOf((parent, frame) => merger.stacks.child(parent, frames[frame]!));
     this.#blockBytes = schemaBytes(schema);
     this.#offsets = merger.blocks.fields.map((field) => {
-      // Of a field that stands there several times the last one counts.
+      // If a field occurs several times in the schema, the last one counts.
       const index = schema.lastIndexOf(field);
       return index < 0 ? -1 : schemaBytes(schema.slice(0, index));
     });
@@ -354,7 +349,7 @@ class SectionAdder {
 
   add(): void {
     const { blocks } = this.#merger;
-    // Equal contexts of one process may combine otherwise: who they are is known only at the end.
+    // Combining equal contexts of one process depends on their order, which is known only at the end.
     const isDelayed = blocks.dependsOnOrder;
     this.#addSites(!isDelayed);
     if (isDelayed) this.#addDelayed();
@@ -369,20 +364,20 @@ class SectionAdder {
     let record = 0;
     for (const { guid, entry } of this.#section.records()) {
       record++;
-      for (let left = entry.count(4, "alloc sites"); left > 0; left--) {
+      for (let remaining = entry.count(4, "alloc sites"); remaining > 0; remaining--) {
         const stack = stacks.at(entry.u32());
         const block = entry.skip(this.#blockBytes);
         if (stack === 0) continue;
-        const known = merger.contexts.length;
+        const rowCount = merger.contexts.length;
         const row = merger.contexts.rowOf(stack);
         merger.noteFunction(row, stack, guid);
         const owner = owners.get(row);
         if (owner === 0) owners.set(row, record);
         else if (owner === record) repeated.set(row, undefined);
         else continue;
-        if (withBlocks) this.#addBlock(entry, block, row, row === known);
+        if (withBlocks) this.#addBlock(entry, block, row, row === rowCount);
       }
-      for (let left = entry.count(4, "call sites"); left > 0; left--) {
+      for (let remaining = entry.count(4, "call sites"); remaining > 0; remaining--) {
         const stack = stacks.at(entry.u32());
         merger.callSites.add(guid, stack, readCallees(entry, this.#section.version));
       }
@@ -399,7 +394,7 @@ class SectionAdder {
     let record = 0;
     for (const { entry } of section.records()) {
       record++;
-      for (let left = entry.count(4, "alloc sites"); left > 0; left--) {
+      for (let remaining = entry.count(4, "alloc sites"); remaining > 0; remaining--) {
         const stack = stacks.at(entry.u32());
         const block = entry.skip(this.#blockBytes);
         if (stack === 0) continue;
@@ -426,12 +421,10 @@ class SectionAdder {
   }
 }
 
-/** Size of a block with these fields. */
 export function schemaBytes(schema: readonly MibField[]): number {
   return schema.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** The targets of a call site; undefined in versions that do not have them. */
 export function readCallees(entry: Cursor, version: number): bigint[] | undefined {
   if (version < 4) return undefined;
   return Array.from({ length: entry.count(8, "callees") }, () => entry.u64());

@@ -40,36 +40,36 @@ import {
 interface WriteIndexedOptions {
   readonly version: MemprofVersion;
   readonly container: ContainerVersion;
-  /** The fields of each block, in stored order; fields that the profile does not know are written as 0. */
+  /** Fields of each block, in stored order; fields that the profile lacks are written as 0. */
   readonly schema: readonly MibField[];
   /**
-   * "inserted": the records are inserted into the table one after another, as LLVM does. "stored": they come from a
-   * table, or in ascending order, and keep their order within buckets.
+   * "inserted": the records are inserted into the table one after another, as LLVM does. "stored": the records come
+   * from a table, or in ascending order, and keep their order within buckets.
    */
   readonly order: "inserted" | "stored";
-  /** All stacks of the records in the order in which LLVM met them; record by record if not given. Version 2 shows it. */
+  /**
+   * All stacks of the records in the order in which LLVM encountered them; record by record by default. Only version 2
+   * depends on the order.
+   */
   readonly stackOrder?: Iterable<number> | undefined;
 }
 
-/** What stands in version 4 beside the records. */
 interface Version4Extras {
   readonly dataAccess: DataAccessProfile | undefined;
   summary(): MemprofSummary;
 }
 
-/** An indexed profile, in pieces, so that it need not be in memory as a whole. */
+/** Writes an indexed profile in pieces, so that the file need not be in memory as a whole. */
 export function writeIndexed(profile: MemprofProfile, options: WriteIndexedOptions): Chunks {
   if (options.version === 2) return writeVersion2(viewOf(profile), options);
   const extras = { dataAccess: profile.dataAccess, summary: () => summarize(profile) };
   return writeLinear(linearize(profile), extras, options);
 }
 
-/** An indexed profile of version 2. */
 function writeVersion2(profile: StackTreeView, options: WriteIndexedOptions): Chunks {
   return writeContainer((start) => planVersion2(profile, options, start), options);
 }
 
-/** An indexed profile of version 3 or 4, of stacks that are laid out already. */
 function writeLinear(profile: LinearProfile, extras: Version4Extras, options: WriteIndexedOptions): Chunks {
   return writeContainer((start) => planVersion3Or4(profile, extras, options, start), options);
 }
@@ -139,22 +139,21 @@ function planVersion3Or4(
   return { end: table.end + dataAccess.length, write };
 }
 
-/** A profile as versions 3 and 4 store it. */
+/** Profile in the form in which versions 3 and 4 store it. */
 interface LinearProfile {
   readonly frames: MemprofFrames;
-  /** Frames that occur, in file order. */
   readonly frameOrder: Uint32Array;
-  /** Number of elements of the call stack array. */
   readonly elements: number;
   writeElements(writer: ChunkWriter): Chunks;
-  /** Puts the places in the call stack array of stacks, as the records name them, at every `step`-th place. */
+  /**
+   * Stores the positions of stacks in the call stack array, at every `step`-th index of `into`. Stacks are given as the
+   * records name them.
+   */
   putPositions(stacks: Uint32Array, into: Uint32Array, first: number, step: number): void;
   readonly records: MemprofRecords;
-  /** A field of the blocks; undefined where it is not known. */
   field(field: MibField): BlockWords | undefined;
 }
 
-/** Lays out the stacks of a profile. */
 function linearize(profile: MemprofProfile): LinearProfile {
   const { frames, stacks, records, metStacks = [] } = profile;
   const isUsed = new Uint8Array(stacks.length);
@@ -181,7 +180,6 @@ function linearize(profile: MemprofProfile): LinearProfile {
   };
 }
 
-/** What was merged, as an indexed profile. */
 interface MergedIndexed {
   readonly contexts: number;
   readonly functions: number;
@@ -189,8 +187,8 @@ interface MergedIndexed {
 }
 
 /**
- * Writes what a merger holds as an indexed profile, the same bytes as `writeIndexed` of the built profile, out
- * of the merger's own tables: nothing as large as these is made beside them. The merger is used up.
+ * Writes a merger's contents as an indexed profile, with the same bytes as `writeIndexed` of the built profile. The
+ * writer reads the merger's own tables and makes no copy of their size. The merger is consumed.
  */
 export function writeMerged(merger: ProfileMerger, options: WriteIndexedOptions): MergedIndexed {
   const contexts = merger.contexts.length;
@@ -208,7 +206,10 @@ export function writeMerged(merger: ProfileMerger, options: WriteIndexedOptions)
   };
 }
 
-/** Records name the stack of a context by the context's row, that of a call site by a number behind all rows. */
+/**
+ * Lays out the merged stacks. A record names the stack of a context by the context's row, and the stack of a call site
+ * by a number above all rows.
+ */
 function linearizeMerged(merger: ProfileMerger): LinearProfile {
   const { stacks, contexts, blocks } = merger;
   const merged = new MergedOrder(merger);
@@ -220,10 +221,10 @@ function linearizeMerged(merger: ProfileMerger): LinearProfile {
   const { order, calls } = arranged;
   const records = merged.records(arranged, (index) => order[index]!);
   freeArray(order);
-  // The tree has frames as they came; their place among siblings and their number in the file are looked up by those.
+  // Stacks refer to frames in arrival order; these tables map a frame to its rank among siblings and to its number in
+  // the file.
   const siblings = ranks.map((rank) => byCount.ranks[rank]!);
   const array = new ChainArray(stacks, used, branches);
-  /** By number of the stack among those in use. */
   const positions = new Column();
   const elements = array.layOut(new ChainOrder(stacks, siblings, branches), (stack, position) => {
     positions.set(used.rankOf(stack), position);
@@ -243,7 +244,7 @@ function linearizeMerged(merger: ProfileMerger): LinearProfile {
       stacks.release();
     },
     putPositions(sites, into, first, step) {
-      // What is to be read lies far apart: each table in turn is asked for many sites.
+      // The values lie far apart in memory, so each table is read for many sites at once.
       const stacks = sites.map(stackOf);
       used.ranksOf(stacks);
       positions.gather(stacks, into, first, step);
@@ -258,20 +259,22 @@ function linearizeMerged(merger: ProfileMerger): LinearProfile {
 
 const SITES_AT_ONCE = 512;
 
-/** Puts what a version stores for stacks, as the records name them, at every `step`-th place of an array. */
+/**
+ * Stores the form in which a version refers to stacks, at every `step`-th index of an array. Stacks are given as the
+ * records name them.
+ */
 type PutStacks = (stacks: Uint32Array, into: Uint32Array, first: number, step: number) => void;
 
-/** The data of records: alloc sites with their blocks, then call sites. */
+/** Data of records: allocation sites with their blocks, then call sites. */
 class RecordLayout {
   readonly #records: MemprofRecords;
   readonly #version: MemprofVersion;
   readonly #columns: readonly { bytes: number; values: BlockWords | undefined }[];
   readonly #blockBytes: number;
   readonly #stackBytes: number;
-  /** Alloc sites to be written. */
   readonly #words: Uint32Array;
 
-  /** @param fields of the blocks, for each entry of the schema; those that are not known are written as 0 */
+  /** @param fields columns of the blocks for each entry of the schema; absent ones are written as 0 */
   constructor(
     records: MemprofRecords,
     fields: readonly (BlockWords | undefined)[],
@@ -282,12 +285,11 @@ class RecordLayout {
     this.#version = version;
     this.#columns = schema.map(({ name, bytes }, index) => ({
       bytes,
-      // The histogram's address means nothing outside of the process that had it.
+      // The histogram's address is meaningless outside of the recorded process.
       values: name === "accessHistogram" ? undefined : fields[index],
     }));
     this.#blockBytes = schema.reduce((sum, { bytes }) => sum + bytes, 0);
     this.#stackBytes = version === 2 ? 8 : 4;
-    // Fields that are not known stay 0.
     this.#words = new Uint32Array((SITES_AT_ONCE * (this.#stackBytes + this.#blockBytes)) / 4);
   }
 
@@ -304,7 +306,7 @@ class RecordLayout {
     return bytes;
   }
 
-  /** Hands pieces on while it writes: the record of a busy function may be most of the file. */
+  /** Yields pieces while writing, because the record of a busy function may be most of the file. */
   *write(writer: ChunkWriter, row: number, putStacks: PutStacks): Chunks {
     const { allocStart, callStart, callStack, callees } = this.#records;
     writer.u64s(allocStart[row + 1]! - allocStart[row]!);
@@ -325,7 +327,10 @@ class RecordLayout {
     }
   }
 
-  /** Column by column: the rows of blocks lie far apart in each, and reading many at once does not wait for each. */
+  /**
+   * Fills in column by column: the rows of blocks lie far apart in each column, and reading many at once hides memory
+   * latency.
+   */
   #writeSites(writer: ChunkWriter, start: number, end: number, putStacks: PutStacks): void {
     const { allocStack, allocBlock } = this.#records;
     const words = this.#words;
@@ -341,13 +346,13 @@ class RecordLayout {
   }
 }
 
-/** The memprof section of version 2: tables of records, of frames, and of call stacks with all their frames. */
+/** Plans the memprof section of version 2: tables of records, of frames, and of call stacks with all their frames. */
 function planVersion2(profile: StackTreeView, options: WriteIndexedOptions, start: number): SectionPlan {
   const { schema } = options;
   const ids = frameIds(profile.frames);
   const order = options.stackOrder ?? profile.metStacks ?? stacksByRecord(profile.records);
   const stacks = new StacksInUse(profile, ids, order);
-  // LLVM puts in all frames in the order in which it met them.
+  // LLVM inserts all frames in the order in which it encountered them.
   const usedFrames = options.order === "inserted" ? [...ids.keys()] : stacks.frames;
   const fields = schema.map((field) => profile.field(field));
   const records = new RecordLayout(profile.records, fields, schema, 2);
@@ -385,7 +390,6 @@ function planVersion2(profile: StackTreeView, options: WriteIndexedOptions, star
   return { end: stackTable.end, write };
 }
 
-/** All stacks of one record after the other. */
 function* stacksByRecord({
   length,
   allocStart,
@@ -399,20 +403,14 @@ function* stacksByRecord({
   }
 }
 
-/** Stacks by first use. */
 class StacksInUse {
-  /** Ids of the stacks. */
   readonly ids: BigUint64Array;
-  /** Frames that occur, in the order of their first use. */
   readonly frames: readonly number[];
-  /** The frames that `readFrames` has read, leaf first. */
   readonly path: number[] = [];
   readonly #profile: StackTreeView;
-  /** Numbers of the stacks in the tree. */
   readonly #used = new RankedBits();
-  /** By number of the stack among those: its place in the order of use. */
+  /** Place in the order of use, by rank of the stack in `#used`. */
   readonly #places = new Column();
-  /** By place: the stack as the records name it. */
   readonly #stacks = new Column();
 
   constructor(profile: StackTreeView, frameIds: BigUint64Array, order: Iterable<number>) {
@@ -437,7 +435,7 @@ class StacksInUse {
     this.frames = [...frames];
   }
 
-  /** Puts the ids of stacks as the records name them, two words each, at every `step`-th place. */
+  /** Stores the ids of stacks, two words each, at every `step`-th index. Stacks are given as the records name them. */
   putIds(stacks: Uint32Array, into: Uint32Array, first: number, step: number): void {
     for (let index = 0, at = first; index < stacks.length; index++, at += step) {
       const id = this.ids[this.#places.get(this.#rankOf(stacks[index]!)) - 1]!;
@@ -446,7 +444,7 @@ class StacksInUse {
     }
   }
 
-  /** Reads the frames of the stack at a place into `path`. @returns how many they are */
+  /** Reads the frames of the stack at a place into `path`. @returns the number of frames */
   readFrames(place: number): number {
     return this.#profile.framesOf(this.#stacks.get(place), this.path);
   }
@@ -456,7 +454,6 @@ class StacksInUse {
   }
 }
 
-/** Where a memprof section ends, and what writes it. */
 interface SectionPlan {
   readonly end: number;
   write(writer: ChunkWriter): Chunks;
@@ -479,7 +476,7 @@ function writeKey(writer: ChunkWriter, key: bigint, hasKeyLength: boolean, dataB
   writer.u64s(dataBytes, key);
 }
 
-/** A table of LLVM's on-disk hash tables: entries bucket by bucket, and where the buckets are. */
+/** Writes a table of LLVM's on-disk hash tables: entries bucket by bucket, then the offsets of the buckets. */
 function* writeTable(
   writer: ChunkWriter,
   { buckets, offsets, payloadEnd, bucketTable }: ReturnType<typeof planTable>,

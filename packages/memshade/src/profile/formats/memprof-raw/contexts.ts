@@ -3,24 +3,22 @@ import type { Mib } from "../../model/mib.ts";
 import { mibBytesOf } from "./layout.ts";
 import type { RawCursor, RawScan } from "./raw-scan.ts";
 
-/** What a raw profile holds, to be gone through: its dumps are merged. */
+/** Contents of a raw profile as iterables; its dumps are merged. */
 export interface RawContexts {
   /** PCs of every stack id, with or without a block. */
   stacks(): Iterable<readonly bigint[]>;
-  /** Blocks with their PCs, in the order in which their ids were first seen. */
+  /** Blocks with their PCs, in the order in which their ids first occur. */
   contexts(): Iterable<RawContext>;
-  /** Reads the block of a context once more, with its histogram, given the context's place. */
+  /** Returns a reader of a context's block with its histogram, given the context's place. */
   blockReader(): (place: number) => Mib;
 }
 
 export interface RawContext {
   readonly pcs: readonly bigint[];
-  /** Without its histogram. */
   readonly mib: Mib;
   readonly place: number;
 }
 
-/** Those of a file of which only pieces are in memory. */
 export function contextsOfScan(scan: RawScan): RawContexts {
   return {
     *stacks() {

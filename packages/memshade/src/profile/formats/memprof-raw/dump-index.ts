@@ -15,28 +15,27 @@ import { SectionReader } from "./section-reader.ts";
 const NEWEST_MIB_BYTES = mibBytesOf(4);
 
 /**
- * Several dumps of one process, or a dump in any order: where the blocks and the stack of each id stand in the file.
- * Takes some 50 bytes per context and dump.
+ * Index of several dumps of one process, or of a dump in any order: the file positions of each id's blocks and stack.
+ * An id takes about 50 bytes per dump.
  */
 export class DumpIndex implements RawScan {
-  /** Blocks are handed out merged, in this version's form. */
+  /** Version of the merged blocks that the cursors return. */
   readonly version: RawVersion = 4;
   readonly lastVersion: RawVersion;
   readonly segments: readonly RawSegment[];
   readonly #source: ByteSource;
   readonly #ids = new IdTable();
-  /** Rows of ids, in the order in which their first blocks came. */
   readonly #order = new Column();
   #count = 0;
-  /** By row: the first and the last of its blocks, plus 1. */
+  /** First and last block of each row, plus 1. */
   readonly #firstBlock = new Column();
   readonly #lastBlock = new Column();
-  /** By block: its offset, the version of its dump, and the next block of the same row, plus 1. */
+  /** Offset of each block, the version of its dump, and the next block of the same row, plus 1. */
   readonly #blockAt = new OffsetColumn();
   readonly #blockVersion = new NarrowColumn(1);
   readonly #nextBlock = new Column();
   #blocks = 0;
-  /** By row: where its PCs are, and how many. */
+  /** Offset of the PCs of each row, and their number. */
   readonly #stackAt = new OffsetColumn();
   readonly #depths = new NarrowColumn(1);
   #hasStacks = false;
@@ -45,9 +44,9 @@ export class DumpIndex implements RawScan {
     this.#source = source;
     this.lastVersion = headers.at(-1)!.version;
     const window = new Window(source);
-    const [first, ...others] = headers;
+    const [first, ...laterHeaders] = headers;
     this.segments = this.#readDump(window, first!);
-    for (const header of others) this.#readDump(window, header, this.segments);
+    for (const header of laterHeaders) this.#readDump(window, header, this.segments);
     for (let index = 0; index < this.#count; index++) {
       const row = this.#order.get(index);
       if (this.#stackAt.get(row) !== 0) continue;
@@ -72,7 +71,6 @@ export class DumpIndex implements RawScan {
     return (row) => this.mibOf(row, window);
   }
 
-  /** Number of ids. */
   get rows(): number {
     return this.#ids.length;
   }
@@ -81,7 +79,6 @@ export class DumpIndex implements RawScan {
     return this.#firstBlock.get(row) !== 0;
   }
 
-  /** Row of the id that came as number `index`. */
   rowAt(index: number): number {
     return this.#order.get(index);
   }
@@ -94,7 +91,6 @@ export class DumpIndex implements RawScan {
     return this.#stackAt.get(row);
   }
 
-  /** The blocks of a row in all dumps, merged. */
   mibOf(row: number, window: Window): Mib {
     let merged: Mib | undefined;
     for (let block = this.#firstBlock.get(row); block !== 0; block = this.#nextBlock.get(block - 1)) {
@@ -109,7 +105,7 @@ export class DumpIndex implements RawScan {
     return merged!;
   }
 
-  /** @param expected the segments that it must have */
+  /** Indexes one dump. @param expected the segments that the dump must have */
   #readDump(window: Window, header: DumpHeader, expected?: readonly RawSegment[]): RawSegment[] {
     const { fileOffset, version, totalSize } = header;
     const { segmentOffset, mibOffset, stackOffset } = readSectionOffsets(window, header);
@@ -125,7 +121,7 @@ export class DumpIndex implements RawScan {
   #readBlocks(section: SectionReader, version: RawVersion): void {
     const mibBytes = mibBytesOf(version);
     const entryBytes = histogramEntryBytesOf(version);
-    for (let left = section.readCount(8 + mibBytes); left > 0; left--) {
+    for (let remaining = section.readCount(8 + mibBytes); remaining > 0; remaining--) {
       const row = this.#ids.rowOf(section.readU64());
       this.#addBlock(row, section.position, version);
       if (entryBytes === 0) {
@@ -155,8 +151,8 @@ export class DumpIndex implements RawScan {
   }
 
   #readStacks(section: SectionReader, fileOffset: number): void {
-    const known = new Window(this.#source);
-    for (let left = section.readCount(16); left > 0; left--) {
+    const earlierStacks = new Window(this.#source);
+    for (let remaining = section.readCount(16); remaining > 0; remaining--) {
       const row = this.#ids.rowOf(section.readU64());
       const depth = section.readU64();
       section.need(depth * 8n, "call stack");
@@ -168,7 +164,7 @@ export class DumpIndex implements RawScan {
         this.#depths.set(row, Number(depth));
       } else if (
         this.#depths.get(row) !== Number(depth) ||
-        !this.#haveEqualBytes(known, row, offset, bytes)
+        !this.#haveEqualBytes(earlierStacks, row, offset, bytes)
       ) {
         throw differentStacks(fileOffset);
       }
@@ -250,7 +246,7 @@ class LooseStacks implements StackCursor {
   }
 }
 
-/** Rows from 0 for 64-bit ids, in the order in which they are first asked for. */
+/** Maps 64-bit ids to rows from 0, in the order of first lookup. */
 class IdTable {
   readonly #lows = new Column();
   readonly #highs = new NarrowColumn(1);
@@ -293,7 +289,7 @@ function hashOf(low: number, high: number): number {
   return hash ^ (hash >>> 16);
 }
 
-/** Offsets in a file, which may be larger than 32 bits. */
+/** Column of file offsets, which may exceed 32 bits. */
 export class OffsetColumn {
   readonly #lows = new Column();
   readonly #highs = new NarrowColumn(1);
@@ -308,7 +304,6 @@ export class OffsetColumn {
   }
 }
 
-/** The block at an offset of a file, with its histogram. */
 export function readMib(window: Window, offset: number, version: RawVersion): Mib {
   const bytes = mibBytesOf(version);
   const at = window.at(offset, bytes);
@@ -319,7 +314,6 @@ export function readMib(window: Window, offset: number, version: RawVersion): Mi
   return mib;
 }
 
-/** The histogram at an offset of a file. */
 export function readHistogram(
   window: Window,
   offset: number,

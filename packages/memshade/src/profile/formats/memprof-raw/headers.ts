@@ -4,7 +4,7 @@ import { Window } from "../../../ground/bytes/window.ts";
 import type { RawVersion } from "../../model/raw-profile.ts";
 import { HEADER_BYTES, isRawVersion, MAGIC, NEWEST_VERSION, OLDEST_VERSION } from "./layout.ts";
 
-/** What lies behind the last dump of a file and is too short for one, in errors. */
+/** Name, in errors, of the bytes after the last dump of a file that are too few for another dump. */
 export const REST = "rest of the file";
 
 export interface DumpHeader {
@@ -13,7 +13,6 @@ export interface DumpHeader {
   totalSize: number;
 }
 
-/** The headers of all dumps, checked. */
 export function walkDumps(window: Window): DumpHeader[] {
   const { size } = window;
   if (size < MAGIC.length || !hasMagic(window, 0))
@@ -56,12 +55,10 @@ function readHeader(window: Window, start: number): DumpHeader {
   return { fileOffset: start, version: Number(version) as RawVersion, totalSize: Number(totalSize) };
 }
 
-/** The version of the last dump of a file. @throws FormatError as {@link walkDumps} */
 export function lastVersion(source: ByteSource): RawVersion {
   return walkDumps(new Window(source)).at(-1)!.version;
 }
 
-/** Where the sections of a dump begin, relative to it. */
 export function readSectionOffsets(
   window: Window,
   { fileOffset, totalSize }: DumpHeader,

@@ -21,11 +21,11 @@ import {
 } from "../../model/run.ts";
 
 /**
- * The tables of a raw profile.
+ * Builds the tables of a raw profile.
  *
- * @param run the run that wrote it; without one (a file of clang's runtime, or a file on its own) totals,
- *   peak and leaks are unknown and times are taken for milliseconds, as MemProf defines them
- * @param symbolizerFor gets the modules and answers for their PCs
+ * @param run the run that wrote the file. Without a run (clang's runtime, or a file on its own) totals, peak and leaks
+ * are unknown, and times are taken as milliseconds, as MemProf defines them.
+ * @param symbolizerFor returns the symbolizer of PCs in the given modules
  */
 export function heapProfileFromRaw(
   raw: RawProfile,
@@ -36,7 +36,7 @@ export function heapProfileFromRaw(
   const isHost = ({ start }: RawSegment): boolean => host !== undefined && start === BigInt(host.start);
   const modules = [
     ...raw.segments.filter((segment) => !isHost(segment)).map((segment) => moduleOf(segment, run)),
-    // Modules that never allocated may have no segment; reports still say what is known of them.
+    // A module that never allocated may have no segment, but reports still name it.
     ...(run?.modules ?? [])
       .map((module) => segmentOf(module))
       .filter(({ start }) => !raw.segments.some((segment) => segment.start === start))
@@ -58,7 +58,6 @@ export function heapProfileFromRaw(
   return builder.build();
 }
 
-/** A symbolizer that knows the frames of the host too. */
 function withHost(symbolize: Symbolizer, host: RunHost | undefined): Symbolizer {
   if (host === undefined) return symbolize;
   const first = BigInt(host.start) + 1n;
@@ -68,31 +67,31 @@ function withHost(symbolize: Symbolizer, host: RunHost | undefined): Symbolizer 
   };
 }
 
-/** Contexts share most of their PCs: each is looked up once. */
+/** Caches frames by PC, because contexts share most of their PCs. */
 function rememberFrames(symbolize: Symbolizer): Symbolizer {
-  const known = new Map<bigint, ReturnType<Symbolizer>>();
+  const cache = new Map<bigint, ReturnType<Symbolizer>>();
   return (pc) => {
-    let frames = known.get(pc);
+    let frames = cache.get(pc);
     if (frames === undefined) {
       frames = symbolize(pc);
-      known.set(pc, frames);
+      cache.set(pc, frames);
     }
     return frames;
   };
 }
 
 /**
- * Allocators are folded away from call paths, so a leaf inside one is not a call in it: the host called the
- * allocation function itself, and the PC is the function's.
+ * Marks a leaf frame that is an allocation function. Allocators are folded out of call paths, so the host called such a
+ * function directly, and the PC is the function's own.
  */
 function markHostCall(
   frames: readonly ResolvedFrame[],
   modules: readonly ProfileModule[],
 ): readonly ResolvedFrame[] {
-  const [leaf, ...others] = frames;
+  const [leaf, ...outerFrames] = frames;
   const allocator = leaf?.module === undefined ? undefined : modules[leaf.module]!.allocator;
   return leaf !== undefined && allocator?.functions.some(({ index }) => index === leaf.wasmIndex)
-    ? [{ ...leaf, fromHost: true }, ...others]
+    ? [{ ...leaf, fromHost: true }, ...outerFrames]
     : frames;
 }
 
@@ -126,7 +125,6 @@ function segmentOf({ start, codeBytes, buildId }: RunModule): RawSegment {
   };
 }
 
-/** The fields of blocks that are made of access counts. */
 const ACCESS_FIELDS = MIB_FIELDS.map(({ name }) => name).filter((name) => name.includes("Access"));
 
 function describe(
@@ -185,7 +183,7 @@ function gapsOfHeap(raw: RawProfile, run: Run, sites: ReadonlyMap<bigint, RunSit
   const heap = run.heap;
   if (heap === undefined) return ["The run has no heap totals: peak and leaks are not known."];
   const gaps: string[] = [];
-  // Bounds are options where tables are made for the program: those of native ones are fixed.
+  // Bounds are options for wasm programs, and fixed for native programs.
   const isNative = run.modules.some(({ object }) => object !== undefined);
   const { contexts, blocks } = heap.overflow;
   if (contexts > 0)

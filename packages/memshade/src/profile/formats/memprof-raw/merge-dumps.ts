@@ -4,10 +4,9 @@ import type { RawContext, RawDump, RawProfile, RawSegment } from "../../model/ra
 import { readRawDumps } from "./read.ts";
 
 /**
- * A raw profile, versions 3, 4 and 5, all dumps merged (memprof-format, section 5).
+ * Reads a raw profile, versions 3, 4 and 5, and merges its dumps (memprof-format, section 5).
  *
- * Contexts stand in the order in which their stack ids were first seen; the version is that of the last
- * dump.
+ * Contexts are in the order in which their stack ids first occur. The version is that of the last dump.
  *
  * @throws FormatError of kind bad-magic, truncated, unsupported-version or malformed
  *
@@ -31,14 +30,14 @@ function mergeDumps(dumps: readonly RawDump[]): RawProfile {
   for (const dump of dumps) {
     requireEqualSegments(first.segments, dump.segments, dump.fileOffset);
     for (const { stackId, pcs } of dump.stacks) {
-      const known = stacks.get(stackId);
-      if (known !== undefined && !haveEqualItems(known, pcs)) throw differentStacks(dump.fileOffset);
+      const existing = stacks.get(stackId);
+      if (existing !== undefined && !haveEqualItems(existing, pcs)) throw differentStacks(dump.fileOffset);
       stacks.set(stackId, pcs);
     }
     for (const { stackId, mib } of dump.mibs) {
-      const known = mibs.get(stackId);
-      if (known === undefined) mibs.set(stackId, copyMib(mib));
-      else mergeMib(known, mib);
+      const existing = mibs.get(stackId);
+      if (existing === undefined) mibs.set(stackId, copyMib(mib));
+      else mergeMib(existing, mib);
     }
   }
   const contexts = Array.from(mibs, ([stackId, mib]): RawContext => {
@@ -49,7 +48,6 @@ function mergeDumps(dumps: readonly RawDump[]): RawProfile {
   return { version: dumps.at(-1)!.version, segments: first.segments, contexts };
 }
 
-/** @throws FormatError if a later dump of a file has other segments than the first */
 export function requireEqualSegments(
   first: readonly RawSegment[],
   later: readonly RawSegment[],
@@ -67,7 +65,7 @@ export function missingStack(stackId: bigint): FormatError {
   return malformed(0, "MIB section", `memprof callstack record does not contain id: ${stackId}`);
 }
 
-/** There is no call stack, or none has a frame left: to LLVM both are one. */
+/** Returns the error for a profile without call stacks, or without any symbolized frame. LLVM treats both alike. */
 export function noStacksLeft(): FormatError {
   return malformed(0, "memprof raw profile", "no entries in callstack map after symbolization");
 }
@@ -76,7 +74,7 @@ function malformed(offset: number, construct: string, detail: string): FormatErr
   return new FormatError("malformed", offset, construct, detail);
 }
 
-/** Whether dumps with these segments can be of one process. */
+/** Returns true if dumps with these segments may come from one process. */
 export function haveEqualSegments(a: readonly RawSegment[], b: readonly RawSegment[]): boolean {
   return (
     a.length === b.length &&

@@ -15,16 +15,16 @@ import {
 } from "./layout.ts";
 import { SectionReader } from "./section-reader.ts";
 
-/** Whether the bytes begin like a raw MemProf profile. */
+/** Returns true if the bytes begin like a raw MemProf profile. */
 export function isMemprofRaw(bytes: Uint8Array): boolean {
   return MAGIC.every((byte, index) => bytes[index] === byte);
 }
 
 /**
- * All dumps of a raw file, each as it stands there.
+ * Reads all dumps of a raw file, unmerged.
  *
- * The whole file is walked before any dump is decoded, in the order of the reference reader: magic,
- * length, version of each dump, sum of their sizes.
+ * All headers are checked before any dump is decoded, in the order of the reference reader: magic, length, version of
+ * each dump, sum of their sizes.
  *
  * @throws FormatError of kind bad-magic, truncated, unsupported-version or malformed
  */
@@ -51,7 +51,6 @@ function readDump(window: Window, header: DumpHeader): RawDump {
   };
 }
 
-/** The segments of a section. */
 export function readSegments(section: SectionReader): RawSegment[] {
   return section.readList(SEGMENT_BYTES, () => {
     const start = section.readU64();

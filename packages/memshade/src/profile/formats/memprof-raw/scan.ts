@@ -10,20 +10,20 @@ import { readSegments } from "./read.ts";
 import { SectionReader } from "./section-reader.ts";
 
 /**
- * Finds the contexts of a raw profile. Everything is checked before it returns.
+ * Finds the contexts of a raw profile. Everything is checked before the function returns.
  *
  * @throws FormatError as {@link readRawDumps} and {@link readRaw}
  */
 export function scanRaw(profile: ByteSource | Uint8Array): RawScan {
   const source = profile instanceof Uint8Array ? sourceOfBytes(profile) : profile;
   const headers = walkDumps(new Window(source));
-  // Anything but a single dump in the runtime's order needs an index.
+  // Every file but a single dump in the runtime's order needs an index.
   return (
     (headers.length === 1 ? scanPlainDump(source, headers[0]!) : undefined) ?? new DumpIndex(source, headers)
   );
 }
 
-/** Undefined unless there is one stack per block, in the same order, and no id comes twice. */
+/** Returns undefined unless the dump has one stack per block, in the same order, and no repeated id. */
 function scanPlainDump(source: ByteSource, header: DumpHeader): RawScan | undefined {
   const window = new Window(source);
   const { segmentOffset, mibOffset, stackOffset } = readSectionOffsets(window, header);
@@ -31,9 +31,9 @@ function scanPlainDump(source: ByteSource, header: DumpHeader): RawScan | undefi
   const length = readCount(window, mibOffset, stackOffset);
   if (length === undefined || readCount(window, stackOffset, totalSize) !== length) return undefined;
   const contexts = () => new PlainCursor(source, { version, length, mibOffset, stackOffset, totalSize });
-  const all = contexts();
-  while (all.skip());
-  if (!all.isComplete) return undefined;
+  const probe = contexts();
+  while (probe.skip());
+  if (!probe.isComplete) return undefined;
   const segments = readSegments(new SectionReader(window, "segment section", segmentOffset, mibOffset));
   return {
     version,
@@ -49,7 +49,6 @@ function scanPlainDump(source: ByteSource, header: DumpHeader): RawScan | undefi
   };
 }
 
-/** A block and a usual histogram. */
 const ONE_BLOCK_BYTES = 1 << 12;
 
 const NO_STACKS: StackCursor = {
@@ -74,7 +73,7 @@ interface PlainDump {
   readonly totalSize: number;
 }
 
-/** Goes through the blocks and the stacks of a dump side by side. */
+/** Reads the blocks and the stacks of a dump in parallel. */
 class PlainCursor implements RawCursor {
   depth = 0;
   mibAt = 0;
@@ -84,7 +83,7 @@ class PlainCursor implements RawCursor {
   readonly #dump: PlainDump;
   readonly #mibBytes: number;
   readonly #entryBytes: number;
-  #left: number;
+  #remaining: number;
   #lastId = -1;
   #block = 0;
   #entries = 0;
@@ -97,7 +96,7 @@ class PlainCursor implements RawCursor {
     this.#dump = dump;
     this.#mibBytes = mibBytesOf(dump.version);
     this.#entryBytes = histogramEntryBytesOf(dump.version);
-    this.#left = dump.length;
+    this.#remaining = dump.length;
     this.#nextBlock = dump.mibOffset + 8;
     this.#nextStack = dump.stackOffset + 8;
   }
@@ -114,9 +113,8 @@ class PlainCursor implements RawCursor {
     return this.#stacks.view;
   }
 
-  /** Whether all contexts were there. */
   get isComplete(): boolean {
-    return this.#left === 0;
+    return this.#remaining === 0;
   }
 
   next(): boolean {
@@ -125,14 +123,14 @@ class PlainCursor implements RawCursor {
     return true;
   }
 
-  /** As `next`, without the PCs. @returns false at the end, and where a context is not as it has to be */
+  /** Moves like `next`, without the PCs. @returns false at the end, and at a malformed context */
   skip(): boolean {
     const blocks = this.#blocks;
     const stacks = this.#stacks;
     const mibBytes = this.#mibBytes;
     const entryBytes = this.#entryBytes;
     const { stackOffset, totalSize } = this.#dump;
-    if (this.#left === 0) return false;
+    if (this.#remaining === 0) return false;
     if (this.#nextBlock + 8 + mibBytes > stackOffset || this.#nextStack + 16 > totalSize) return false;
     const at = blocks.at(this.#nextBlock, 8 + mibBytes);
     const id = blocks.view.getUint32(at, true);
@@ -154,7 +152,7 @@ class PlainCursor implements RawCursor {
     if (8 * depth > totalSize - this.#nextStack) return false;
     this.#nextStack += 8 * depth;
     this.depth = depth;
-    this.#left--;
+    this.#remaining--;
     return true;
   }
 
@@ -169,8 +167,7 @@ class PlainCursor implements RawCursor {
 }
 
 /**
- * The dumps of a raw file one by one, each with its own segments: those of several processes too, whose files were put
- * behind each other.
+ * Scans the dumps of a raw file one by one, each with its own segments. The file may hold dumps of several processes.
  *
  * @throws FormatError as {@link readRawDumps}
  */

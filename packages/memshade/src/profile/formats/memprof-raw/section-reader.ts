@@ -1,7 +1,6 @@
 import { FormatError } from "../../../ground/bytes/errors.ts";
 import type { Window } from "../../../ground/bytes/window.ts";
 
-/** Reads forward inside one section and never past its end. */
 export class SectionReader {
   readonly #window: Window;
   readonly #name: string;
@@ -15,26 +14,25 @@ export class SectionReader {
     this.#end = end;
   }
 
-  /** Offset in the file. */
   get position(): number {
     return this.#at;
   }
 
-  /** A u64 count, then that many items of at least `itemBytes` each. */
+  /** Reads a u64 count, then that many items of at least `itemBytes` each. */
   readList<T>(itemBytes: number, readItem: () => T): T[] {
     return Array.from({ length: this.readCount(itemBytes) }, readItem);
   }
 
-  /** A u64 count of items that take at least `itemBytes` each. */
+  /** Reads a u64 count of items that take at least `itemBytes` each. */
   readCount(itemBytes: number): number {
     const count = this.readU64();
     this.need(count * BigInt(itemBytes), `${count} entries`);
     return Number(count);
   }
 
-  need(byteCount: number | bigint, what: string): void {
+  need(byteCount: number | bigint, label: string): void {
     if (byteCount > this.#end - this.#at)
-      throw this.malformed(`${what} of ${byteCount} bytes, but ${this.#end - this.#at} are left`);
+      throw this.malformed(`${label} of ${byteCount} bytes, but ${this.#end - this.#at} are left`);
   }
 
   malformed(detail: string): FormatError {

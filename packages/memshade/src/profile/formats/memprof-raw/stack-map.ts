@@ -9,22 +9,22 @@ const FEWEST_BUCKETS = 64;
 interface Stack {
   readonly id: bigint;
   readonly hash: number;
-  /** Of its PCs in the file. */
   readonly offset: number;
   readonly depth: number;
 }
 
 /**
- * The PCs of every stack of a checked raw profile, in the order in which llvm-profdata 22 goes through them: that of the
- * buckets of its map from ids to stacks. In this order it numbers frames, which shows in indexed profiles of version 2.
+ * Yields the PCs of every stack of a checked raw profile in the order of llvm-profdata 22, which is the bucket order of
+ * its map from ids to stacks. llvm-profdata numbers frames in this order, which is visible in indexed profiles of
+ * version 2.
  */
 export function* stacksInLlvmOrder(source: ByteSource): Generator<bigint[]> {
-  let all: StackMap | undefined;
+  let merged: StackMap | undefined;
   for (const map of mapsOfDumps(source))
-    if (all === undefined) all = map;
-    else for (const stack of map) all.add(stack);
+    if (merged === undefined) merged = map;
+    else for (const stack of map) merged.add(stack);
   const window = new Window(source);
-  for (const { offset, depth } of all ?? []) {
+  for (const { offset, depth } of merged ?? []) {
     const at = window.at(offset, 8 * depth);
     yield Array.from({ length: depth }, (_, index) => window.view.getBigUint64(at + 8 * index, true));
   }
@@ -40,7 +40,7 @@ function* mapsOfDumps(source: ByteSource): Generator<StackMap> {
     ];
     const section = new SectionReader(window, "stack section", start, end);
     const map = new StackMap();
-    for (let left = section.readCount(16); left > 0; left--) {
+    for (let remaining = section.readCount(16); remaining > 0; remaining--) {
       const id = section.readU64();
       const depth = Number(section.readU64());
       map.add({ id, hash: hashOf(id), offset: section.position, depth });
@@ -50,19 +50,17 @@ function* mapsOfDumps(source: ByteSource): Generator<StackMap> {
   }
 }
 
-/** The low half of LLVM's hash of a 64-bit number: a product, and its high bits on the low ones. */
+/** Returns the low half of LLVM's hash of a 64-bit number: a product, with its high bits folded onto the low ones. */
 function hashOf(id: bigint): number {
   const product = BigInt.asUintN(64, id * 0xbf58_476d_1ce4_e5b9n);
   return Number(BigInt.asUintN(32, product ^ (product >> 31n)));
 }
 
-/** LLVM's hash map: open addressing, with steps that grow by one, and never more than three quarters full. */
+/** Hash map with LLVM's layout: open addressing, probe steps that grow by one, at most three quarters full. */
 class StackMap implements Iterable<Stack> {
   readonly #stacks: Stack[] = [];
-  /** Numbers of stacks. */
   #buckets = new Int32Array(FEWEST_BUCKETS).fill(NONE);
 
-  /** Adds a stack, unless its id is there. */
   add(stack: Stack): void {
     if (this.#buckets[this.#bucketOf(stack)] !== NONE) return;
     const number = this.#stacks.push(stack) - 1;
@@ -81,7 +79,7 @@ class StackMap implements Iterable<Stack> {
       if (number !== NONE) this.#buckets[this.#bucketOf(this.#stacks[number]!)] = number;
   }
 
-  /** The bucket that has an id, or would take it. */
+  /** Returns the bucket that holds an id, or the free bucket for it. */
   #bucketOf({ id, hash }: Stack): number {
     const mask = this.#buckets.length - 1;
     let bucket = hash & mask;

@@ -12,12 +12,12 @@ import {
 } from "./layout.ts";
 
 /**
- * One dump of a raw profile. Dumps may be appended to each other; readers merge them.
+ * Writes one dump of a raw profile. Dumps may be concatenated; readers merge them.
  *
- * Version 3 has no histograms, so they are left out of it; in version 5 counts above 4095 are rounded up
- * (by less than 1 in 2048) and end at 134 184 960. The histogram pointer (field 27) is written as 0.
+ * Version 3 has no histograms. Version 5 rounds counts above 4095 up, by less than 1 in 2048, and caps them at
+ * 134,184,960. The histogram pointer (field 27) is written as 0.
  *
- * @throws RangeError for a build id of more than 32 bytes, which the format has no room for
+ * @throws RangeError for a build id of more than 32 bytes, the size of its field
  *
  * @example
  * ```ts

@@ -6,11 +6,10 @@ import { isMemprofYaml } from "./is-yaml.ts";
 const U32 = 0xffffffffn;
 const U64 = 0xffffffffffffffffn;
 const PIECE_BYTES = 1 << 18;
-/** No line that is written for a profile is nearly as long. */
+/** Bound on the line length, far above any line written for a profile. */
 const LONGEST_LINE = 1 << 20;
 
 const CARRIAGE_RETURN = 0x0d;
-/** What frames and fields are indented by. */
 const INSIDE = " ".repeat(10);
 const CALLEES_KEY = "        CalleeGuids:";
 
@@ -24,10 +23,10 @@ const FIELDS = new Map(
 );
 
 /**
- * The fast path: reads a heap profile in YAML line by line, if its lines are those that tools write. Only a piece of the
- * file is in memory, where the library needs 58 times the file's size.
+ * Reads a heap profile in YAML line by line, if all lines have the form that tools write. Only a piece of the file is
+ * in memory, whereas the YAML library needs 58 times the file's size.
  *
- * @returns undefined if there is anything else in the file: the reader of any YAML is to be asked then
+ * @returns undefined if the file has any other line, and needs the general YAML reader
  */
 export function readFastYaml(source: ByteSource): MemprofProfile | undefined {
   const fieldNames = isMemprofYaml(source.read(0, 3)) ? findFields(source) : undefined;
@@ -38,7 +37,6 @@ export function readFastYaml(source: ByteSource): MemprofProfile | undefined {
   return reader.finish();
 }
 
-/** Names of the fields that blocks have. */
 function findFields(source: ByteSource): ReadonlySet<string> | undefined {
   const names = new Set<string>();
   for (const line of linesOf(source)) {
@@ -62,12 +60,10 @@ type State =
   | "frames"
   | "end";
 
-/** Reads line after line of one document. */
 class FastYamlReader {
   readonly #builder: ProfileBuilder;
   #state: State = "head";
   #record: RecordRows | undefined;
-  /** Numbers of frames by their lines. */
   readonly #frameNumbers = new Map<string, number>();
   readonly #frames: number[] = [];
   readonly #fields = new Map<string, bigint>();
@@ -77,7 +73,7 @@ class FastYamlReader {
     this.#builder = builder;
   }
 
-  /** @returns false for a line that is left to the whole reader */
+  /** Reads a line. @returns false if the line needs the general reader */
   read(line: string): boolean {
     if (this.#state === "head") return this.#readHead(line);
     if (this.#state === "end") return line === "";
@@ -85,7 +81,7 @@ class FastYamlReader {
     return this.#endSite(line) && this.#readOutside(line);
   }
 
-  /** What was read; undefined if the document is not complete. */
+  /** Returns the profile; undefined if the document is incomplete. */
   finish(): MemprofProfile | undefined {
     return this.#state === "end" ? this.#builder.build() : undefined;
   }
@@ -96,7 +92,6 @@ class FastYamlReader {
     return true;
   }
 
-  /** Frames and fields. */
   #readInside(line: string): boolean {
     if (this.#state === "callstack" || this.#state === "frames") {
       if (this.#callees.length > 0) return false;
@@ -157,7 +152,7 @@ class FastYamlReader {
   #readRecord(line: string): boolean {
     const [, guid] = RECORD.exec(line) ?? [];
     if (guid === undefined || !this.#isBetweenRecords()) return false;
-    // Of several records of a function the first one counts, as the reader of any YAML knows.
+    // The first of several records of a function counts. The general reader handles that case.
     if (this.#builder.has(BigInt(guid))) return false;
     this.#record = this.#builder.record(BigInt(guid));
     this.#state = "record";
@@ -173,7 +168,6 @@ class FastYamlReader {
     return ["records", "record", "allocSites", "callSites"].includes(this.#state);
   }
 
-  /** Adds the site whose lines end before this one. */
   #endSite(line: string): boolean {
     if (this.#state === "block") {
       if (this.#fields.size === 0) return false;
@@ -201,7 +195,10 @@ class FastYamlReader {
   }
 }
 
-/** The lines of a file, what follows the last line end too; undefined for what is not plain ASCII or has no lines. */
+/**
+ * Yields the lines of a file, including the text after the last line end. Yields undefined for text that is not plain
+ * ASCII, and for overlong lines.
+ */
 function* linesOf(source: ByteSource): Generator<string | undefined> {
   const decoder = new TextDecoder("latin1");
   let rest = "";

@@ -1,4 +1,4 @@
-// The reader of YAML is in read-yaml.ts alone: its parser takes memory that few who write texts want to spend.
+// The YAML reader is exported only by read-yaml.ts: its parser costs memory that writers of texts do not need.
 
 export { isMemprofYaml } from "./is-yaml.ts";
 export { rawProfileText } from "./raw-text.ts";

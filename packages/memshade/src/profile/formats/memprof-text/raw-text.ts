@@ -11,19 +11,17 @@ import type { RawSegment } from "../../model/raw-profile.ts";
 import { canonicalName } from "../memprof/guid.ts";
 import { summaryLines } from "./summary-lines.ts";
 
-/** What the head of the text says about the raw file. */
 export interface RawTextHead {
   readonly version: number;
   readonly segments: readonly RawSegment[];
-  /** Stacks that have a frame left. */
+  /** Number of stacks with at least one symbolized frame. */
   readonly stackCount: number;
-  /** A block with all its fields, and its histogram. */
   blockOf(block: number): Mib;
 }
 
 /**
- * The text of a symbolized raw profile as `llvm-profdata show --memory` prints it, in pieces. The profile must know
- * the sources; the AccessHistogram field is printed as 0, as it is an address of the printing tool.
+ * Yields the text of a symbolized raw profile as `llvm-profdata show --memory` prints it, in pieces. The profile must
+ * include the sources. The AccessHistogram field is printed as 0, because it is an address in the printing tool.
  */
 export function* rawProfileText(head: RawTextHead, profile: MemprofProfile): Generator<string> {
   const { records } = profile;

@@ -18,7 +18,7 @@ const U64 = 0xffffffffffffffffn;
 
 /**
  * Reads a profile from YAML of the shape that `llvm-profdata show --memory` prints for indexed profiles
- * (memprof-format, section 14.3). Function names may stand for GUIDs.
+ * (memprof-format, section 14.3). Function names are accepted instead of GUIDs.
  *
  * @throws FormatError of kind bad-magic or malformed
  */
@@ -36,9 +36,9 @@ export function readMemprofYaml(bytes: Uint8Array): MemprofProfile {
     MIB_FIELDS.filter(({ name }) => fieldNames.has(name)),
     false,
   );
-  const met: number[] = [];
-  for (const record of parsed) addRecord(builder, record, met);
-  if (new Set(parsed.map(({ guid }) => guid)).size < parsed.length) builder.metStacks = met;
+  const stackOrder: number[] = [];
+  for (const record of parsed) addRecord(builder, record, stackOrder);
+  if (new Set(parsed.map(({ guid }) => guid)).size < parsed.length) builder.metStacks = stackOrder;
   if (dataAccess !== undefined) builder.dataAccess = parseDataAccess(dataAccess);
   return builder.build();
 }
@@ -96,15 +96,18 @@ function parseBlock(node: YamlNode, fieldNames: Set<string>): Map<string, bigint
   return fields;
 }
 
-/** Of several records of a function, the first one counts. The stacks of all are put behind those that were met. */
+/**
+ * Adds a record, unless its function already has one. The stacks of all records are appended to `stackOrder`, in their order
+ * of occurrence.
+ */
 function addRecord(
   builder: ProfileBuilder,
   { guid, allocSites, callSites }: ParsedRecord,
-  met: number[],
+  stackOrder: number[],
 ): void {
   const stackOf = (frames: readonly ParsedFrame[]): number => {
     const stack = builder.stackOf(frames.map((frame) => builder.frames.intern(frame)));
-    met.push(stack);
+    stackOrder.push(stack);
     return stack;
   };
   if (builder.has(guid)) {
@@ -122,7 +125,6 @@ function addRecord(
   for (const { frames, callees } of callSites) record.addCallSite(stackOf(frames), callees);
 }
 
-/** A GUID in hexadecimal, or the name of a function. */
 function parseGuid(node: YamlNode): bigint {
   const text = node.text();
   if (/^0x[0-9a-f]+$/i.test(text)) return node.integer(U64);
@@ -133,11 +135,11 @@ function parseGuid(node: YamlNode): bigint {
 
 function parseDataAccess(node: YamlNode): DataAccessProfile {
   const sampled = node.optional("SampledRecords")?.items() ?? [];
-  const known = new Set<string | bigint>();
+  const seenSymbols = new Set<string | bigint>();
   const records = sampled.map((record) => {
     const parsed = parseDataRecord(record);
-    if (known.has(parsed.symbol)) throw record.error(`two records of ${parsed.symbol}`);
-    known.add(parsed.symbol);
+    if (seenSymbols.has(parsed.symbol)) throw record.error(`two records of ${parsed.symbol}`);
+    seenSymbols.add(parsed.symbol);
     return parsed;
   });
   const symbols = node.optional("KnownColdSymbols")?.items() ?? [];
@@ -165,12 +167,12 @@ function parseDataRecord(node: YamlNode): DataAccessRecord {
   return { symbol: symbol === "" ? hash! : canonicalSymbol(symbol), accessCount, locations };
 }
 
-/** The first document that has something in it; comments stand in one of their own. */
+/** Returns the root of the first non-empty document; comments may form a document of their own. */
 function parseRoot(bytes: Uint8Array): YamlNode | undefined {
   const text = new TextDecoder().decode(bytes);
   try {
     if (isTooDeep(text)) throw new FormatError("malformed", 0, CONSTRUCT, "it is nested too deeply");
-    // With the failsafe schema every scalar is the text that stands there.
+    // The failsafe schema keeps every scalar as its text.
     const documents = parseAllDocuments(text, { schema: "failsafe", logLevel: "silent" });
     for (const document of "empty" in documents ? [] : documents) {
       const [error] = document.errors;
@@ -191,13 +193,12 @@ function firstLine(message: string): string {
   return message.split("\n", 1)[0]!.replace(/ at line.*/, "");
 }
 
-/** As LLVM reads them: a number that begins with 0 is octal. */
+/** LLVM's number syntax, in which a leading 0 means octal. */
 const NUMBER = /^(?:0|[1-9]\d{0,19}|0[0-7]{1,22}|0[xX][0-9a-fA-F]{1,16}|0[oO][0-7]{1,22}|0[bB][01]{1,64})$/;
 const OCTAL = /^0(?=\d)|^0O/;
 const TRUE = /^(?:true|True|TRUE|yes|Yes|YES|y|Y|on|On|ON)$/;
 const FALSE = /^(?:false|False|FALSE|no|No|NO|n|N|off|Off|OFF)$/;
 
-/** A node of the document, with the checks that the reader needs. */
 class YamlNode {
   readonly #node: unknown;
   readonly #name: string;

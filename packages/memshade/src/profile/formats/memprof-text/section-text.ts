@@ -5,8 +5,8 @@ import { type Cursor, type LinearSection, readCallees, schemaBytes } from "../me
 import { documentText, LINES, wordsText } from "./yaml-text.ts";
 
 /**
- * A memprof section of version 3 or 4 as `indexedProfileText` prints what `readIndexed` reads of it. Only pieces of the
- * file are in memory, and the stacks. Everything is checked before this returns.
+ * Yields the text of a memprof section of version 3 or 4, equal to `indexedProfileText` of `readIndexed`. Only pieces
+ * of the file and the stacks are in memory. Everything is checked before the function returns.
  *
  * @throws FormatError as `readIndexed`
  */
@@ -15,7 +15,6 @@ export function sectionText(section: LinearSection): Generator<string> {
   return documentText(head, recordTexts(section));
 }
 
-/** Goes through everything. */
 function check(section: LinearSection) {
   const { schema, version } = section;
   const frames = new FrameTable(false);
@@ -23,14 +22,13 @@ function check(section: LinearSection) {
   const chains = new StackChains();
   const stacks = section.stacksOf((parent, frame) => chains.child(parent, ids[frame]!));
   const blockBytes = schemaBytes(schema);
-  const known = new Set<bigint>();
-  /** Stacks of alloc sites: each counts once. */
+  const seenGuids = new Set<bigint>();
   const seen = new RankedBits();
   const summary = new SummaryBuilder();
   for (const { guid, entry } of section.records()) {
-    if (known.has(guid)) throw entry.error(`function ${guid} has two records`);
-    known.add(guid);
-    for (let left = entry.count(4, "alloc sites"); left > 0; left--) {
+    if (seenGuids.has(guid)) throw entry.error(`function ${guid} has two records`);
+    seenGuids.add(guid);
+    for (let remaining = entry.count(4, "alloc sites"); remaining > 0; remaining--) {
       const stack = stacks.at(entry.u32());
       const at = entry.next(blockBytes);
       if (seen.has(stack)) continue;
@@ -38,7 +36,7 @@ function check(section: LinearSection) {
       const block = mibFromFields(entry.window.view, at, schema);
       summary.add(block.allocCount, block.totalSize, block.totalLifetime, block.totalLifetimeAccessDensity);
     }
-    for (let left = entry.count(4, "call sites"); left > 0; left--) {
+    for (let remaining = entry.count(4, "call sites"); remaining > 0; remaining--) {
       stacks.at(entry.u32());
       readCallees(entry, version);
     }
@@ -46,7 +44,7 @@ function check(section: LinearSection) {
   const dataAccess = section.dataAccess();
   chains.release();
   seen.release();
-  return { summary: section.summary ?? summary.build(), records: known.size, dataAccess };
+  return { summary: section.summary ?? summary.build(), records: seenGuids.size, dataAccess };
 }
 
 function* recordTexts(section: LinearSection): Generator<string> {
@@ -60,12 +58,13 @@ function* recordTexts(section: LinearSection): Generator<string> {
   const blockText = blockTexts(section);
   for (const { guid, entry } of section.records()) {
     yield LINES.function(guid);
-    let left = entry.count(4, "alloc sites");
-    if (left > 0) yield LINES.allocSites;
-    for (; left > 0; left--) yield `${LINES.allocSite}${callStack(entry)}${LINES.block}${blockText(entry)}`;
-    left = entry.count(4, "call sites");
-    if (left > 0) yield LINES.callSites;
-    for (; left > 0; left--) {
+    let remaining = entry.count(4, "alloc sites");
+    if (remaining > 0) yield LINES.allocSites;
+    for (; remaining > 0; remaining--)
+      yield `${LINES.allocSite}${callStack(entry)}${LINES.block}${blockText(entry)}`;
+    remaining = entry.count(4, "call sites");
+    if (remaining > 0) yield LINES.callSites;
+    for (; remaining > 0; remaining--) {
       yield `${LINES.callSite}${callStack(entry)}`;
       const callees = readCallees(entry, section.version) ?? [];
       if (callees.length > 0) yield LINES.callees(callees);
@@ -73,12 +72,12 @@ function* recordTexts(section: LinearSection): Generator<string> {
   }
 }
 
-/** The lines of the block that a cursor is at, in tag order. */
+/** Returns a formatter of the block at a cursor; its lines are in tag order. */
 function blockTexts({ schema }: LinearSection): (entry: Cursor) => string {
   const fields = MIB_FIELDS.filter((field) => schema.includes(field)).map((field) => ({
     start: LINES.field(field),
     isWide: field.bytes === 8,
-    // Of a field that stands there several times the last one counts.
+    // If a field occurs several times in the schema, the last one counts.
     offset: schemaBytes(schema.slice(0, schema.lastIndexOf(field))),
   }));
   const bytes = schemaBytes(schema);

@@ -1,6 +1,5 @@
 import type { MemprofSummary } from "../../model/memprof/index.ts";
 
-/** The comment block at the head of both texts. */
 export function summaryLines(summary: MemprofSummary): string {
   return [
     "# MemProfSummary:",

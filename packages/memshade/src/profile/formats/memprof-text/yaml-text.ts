@@ -18,7 +18,7 @@ const WORDS = new Set(["null", "Null", "NULL", "~", "true", "True", "TRUE", "fal
 const PLAIN_START = /^[^-?:\\,[\]{}#&*!|>'"%@`]/;
 const PLAIN = /^[A-Za-z0-9_\-^., \t]*$/;
 
-/** A string as LLVM writes it in YAML: plain where it can be, else in single or double quotes. */
+/** Quotes a string as LLVM does in YAML: plain if possible, else in single or double quotes. */
 export function quoteScalar(text: string): string {
   if (needsDoubleQuotes(text)) return `"${escapeText(text)}"`;
   const isPlain =
@@ -59,8 +59,8 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 function escapeText(text: string): string {
   return Array.from(text, (character) => {
-    const known = ESCAPES[character];
-    if (known !== undefined) return known;
+    const shortEscape = ESCAPES[character];
+    if (shortEscape !== undefined) return shortEscape;
     const code = character.codePointAt(0)!;
     const digits = code.toString(16).toUpperCase();
     if (code < 0x20) return `\\x${digits.padStart(2, "0")}`;
@@ -71,14 +71,13 @@ function escapeText(text: string): string {
 const VALUE_COLUMN = 17;
 
 /**
- * An indexed profile as `llvm-profdata show --memory` prints it, in pieces (memprof-format, section 14.2). Records
- * come in the profile's order, the known fields in tag order.
+ * Yields an indexed profile as `llvm-profdata show --memory` prints it, in pieces (memprof-format, section 14.2).
+ * Records are in the profile's order, the known fields in tag order.
  */
 export function indexedProfileText(profile: MemprofProfile): Generator<string> {
   return profileText(viewOf(profile));
 }
 
-/** As {@link indexedProfileText}. */
 export function* profileText(profile: ProfileView): Generator<string> {
   const { records, dataAccess } = profile;
   yield* documentText(
@@ -87,15 +86,12 @@ export function* profileText(profile: ProfileView): Generator<string> {
   );
 }
 
-/** What stands around the records of a profile. */
 export interface ProfileHead {
   readonly summary: MemprofSummary;
-  /** How many there are. */
   readonly records: number;
   readonly dataAccess: DataAccessProfile | undefined;
 }
 
-/** The whole text, with the texts of all records. */
 export function* documentText(
   { summary, records, dataAccess }: ProfileHead,
   recordTexts: Iterable<string>,
@@ -117,7 +113,6 @@ export function* documentText(
   yield "...\n";
 }
 
-/** The lines that a record consists of. */
 export const LINES = {
   function: (guid: bigint) => `  - ${keyText("GUID")}${hex(guid)}\n`,
   allocSites: "    AllocSites:\n",
@@ -166,14 +161,13 @@ function* recordTexts(profile: ProfileView): Generator<string> {
   }
 }
 
-/** Upper words below this make numbers that are exact. */
+/** Least upper word of a u64 that a double may not hold exactly. */
 const LEAST_INEXACT_HIGH = 2 ** 21;
 
 function valueText(words: BlockWords, block: number): string {
   return wordsText(words.low(block), words.high(block));
 }
 
-/** A u64 that is given as words. */
 export function wordsText(low: number, high: number): string {
   if (high === 0) return String(low);
   return high < LEAST_INEXACT_HIGH
@@ -181,7 +175,6 @@ export function wordsText(low: number, high: number): string {
     : String((BigInt(high) << 32n) | BigInt(low));
 }
 
-/** The lines of frames in a call stack. */
 function frameTexts({ frames }: ProfileView): string[] {
   return Array.from({ length: frames.length }, (_, index) => LINES.frame(frameAt(frames, index)));
 }
@@ -221,7 +214,7 @@ function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return a.length - b.length;
 }
 
-/** A key and what separates it from its value, which begins in a common column. */
+/** Formats a key and its padding, so that values begin in a common column. */
 function keyText(key: string): string {
   return `${key}:`.padEnd(Math.max(VALUE_COLUMN, key.length + 2));
 }

@@ -3,8 +3,8 @@ import { md5 } from "@noble/hashes/legacy.js";
 const MARKERS = [".llvm.", ".part."];
 
 /**
- * A function's name without the suffixes that compilers add to copies of it, `.llvm.<n>` and `.part.<n>`. Other
- * suffixes stay (memprof-format, section 8.1).
+ * Removes the suffixes that compilers add to copies of a function, `.llvm.<n>` and `.part.<n>`. Other suffixes stay
+ * (memprof-format, section 8.1).
  */
 export function canonicalName(name: string): string {
   let result = name;
@@ -15,7 +15,7 @@ export function canonicalName(name: string): string {
   return result;
 }
 
-/** The 64-bit identifier of a function: the first eight bytes of the MD5 of its canonical linkage name. */
+/** Returns the 64-bit identifier of a function: the first eight bytes of the MD5 of its canonical linkage name. */
 export function functionGuid(name: string): bigint {
   const digest = md5(new TextEncoder().encode(canonicalName(name)));
   return new DataView(digest.buffer, digest.byteOffset).getBigUint64(0, true);

@@ -12,17 +12,15 @@ import {
 import { MIB_FIELDS } from "../../model/mib-fields.ts";
 
 export interface HeapProfileOptions {
-  /** Of the raw or indexed format that the profile comes from. */
   readonly version: number;
   readonly program?: string | undefined;
   readonly modules?: readonly ProfileModule[];
   readonly notTracked: readonly string[];
   readonly demangle: (name: string) => string;
-  /** Finds the function of a GUID for frames without a name, and where it begins. */
+  /** Finds the name and the first line of a GUID's function, for frames without a name. */
   readonly functionOf?: (guid: bigint) => KnownFunction | undefined;
 }
 
-/** A function as debug information knows it. */
 export interface KnownFunction {
   readonly name: string;
   readonly file?: string | undefined;
@@ -30,7 +28,7 @@ export interface KnownFunction {
 }
 
 /**
- * The tables of a merged profile, for reports. Every block is one context, the sites of its inline chain are not
+ * Builds the report tables of a merged profile. Every block becomes one context; the sites of its inline chain are not
  * repeated. Times are milliseconds, as MemProf defines them.
  */
 export function heapProfileFromMemprof(profile: MemprofProfile, options: HeapProfileOptions): HeapProfile {
@@ -62,7 +60,7 @@ export function heapProfileFromMemprof(profile: MemprofProfile, options: HeapPro
   const frames = Array.from({ length: profile.frames.length }, (_, index) =>
     resolve(frameAt(profile.frames, index), options),
   );
-  /** By block: its stack plus 1. */
+  /** Stack plus 1, by block. */
   const stackOf = new Uint32Array(blocks.length);
   const { allocBlock, allocStack } = records;
   for (let site = 0; site < allocBlock.length; site++)
@@ -79,7 +77,10 @@ export function heapProfileFromMemprof(profile: MemprofProfile, options: HeapPro
   return builder.build(columnsOfBlocks(blocks, rows));
 }
 
-/** By stack: its copy, where a block has it. `child` makes one, of the copy of its caller and a frame. */
+/**
+ * Copies the stacks that blocks use. `child` creates a copy from the copy of the caller and a frame. @returns the copy
+ * by stack
+ */
 function copyStacks(
   { length, parent, frame }: MemprofStacks,
   stackOfBlock: Uint32Array,
@@ -94,7 +95,6 @@ function copyStacks(
   return copies;
 }
 
-/** The blocks of some rows; without a copy, if these are all. */
 function columnsOfBlocks(blocks: MemprofBlocks, rows: readonly number[]): MibColumns {
   const isAll = rows.length === blocks.length;
   const columns = MIB_FIELDS.map(({ name, bytes }) => {
@@ -115,13 +115,13 @@ function resolve(
   { guid, name, file, line, lineOffset, column, inline }: ReturnType<typeof frameAt>,
   { demangle, functionOf }: HeapProfileOptions,
 ): ResolvedFrame {
-  const known = name === undefined ? functionOf?.(guid) : undefined;
-  const knownLine = known === undefined ? line : known.startLine + (lineOffset | 0);
+  const knownFunction = name === undefined ? functionOf?.(guid) : undefined;
+  const knownLine = knownFunction === undefined ? line : knownFunction.startLine + (lineOffset | 0);
   const startLine = knownLine === undefined || knownLine === 0 ? 0 : knownLine - (lineOffset | 0);
   return {
-    name: known === undefined ? nameOf(name, guid, demangle) : demangle(known.name),
-    offset: known === undefined && name === undefined ? lineOffset : 0,
-    file: file ?? known?.file,
+    name: knownFunction === undefined ? nameOf(name, guid, demangle) : demangle(knownFunction.name),
+    offset: knownFunction === undefined && name === undefined ? lineOffset : 0,
+    file: file ?? knownFunction?.file,
     line: knownLine,
     startLine: Math.max(0, startLine),
     column,
@@ -129,7 +129,7 @@ function resolve(
   };
 }
 
-/** So many digits of a build id tell modules apart. */
+/** Digits of a build id that suffice to distinguish modules. */
 const SHORT_ID_DIGITS = 8;
 
 function nameOf(name: string | undefined, guid: bigint, demangle: (name: string) => string): string {

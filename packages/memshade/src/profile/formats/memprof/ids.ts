@@ -3,13 +3,11 @@ import type { MemprofFrames } from "../../model/memprof/index.ts";
 
 const FRAME_BYTES = 17;
 
-/** The first eight bytes of the BLAKE3 hash, as a little-endian u64. */
 export function blake3Of64Bits(bytes: Uint8Array): bigint {
   const digest = blake3(bytes, { dkLen: 8 });
   return new DataView(digest.buffer, digest.byteOffset).getBigUint64(0, true);
 }
 
-/** Ids of frames: hashes of their stored form. */
 export function frameIds(frames: MemprofFrames): BigUint64Array {
   const stored = new Uint8Array(FRAME_BYTES);
   const view = new DataView(stored.buffer);
@@ -22,7 +20,7 @@ export function frameIds(frames: MemprofFrames): BigUint64Array {
   });
 }
 
-/** Id of a call stack: the hash of its frame ids, leaf first. */
+/** Returns the id of a call stack: the hash of its frame ids, leaf first. */
 export function callStackId(ids: readonly bigint[]): bigint {
   return blake3Of64Bits(new Uint8Array(BigUint64Array.from(ids).buffer));
 }

@@ -7,7 +7,7 @@ import {
 import { mibBytesOf } from "../memprof-raw/layout.ts";
 import type { RawCursor, RawScan } from "../memprof-raw/raw-scan.ts";
 
-/** A map from PCs to locations, for one profile at a time: an open hash table of three numbers per entry. */
+/** Maps PCs to locations for one profile at a time: an open hash table of three numbers per entry. */
 export class PcCache {
   #lows = new Uint32Array(1 << 12);
   #highs = new Uint32Array(1 << 12);
@@ -20,7 +20,6 @@ export class PcCache {
     this.#count = 0;
   }
 
-  /** The location of a PC, or -1. */
   find(low: number, high: number): number {
     const lows = this.#lows;
     const highs = this.#highs;
@@ -33,7 +32,6 @@ export class PcCache {
     }
   }
 
-  /** Adds a PC that is not there. */
   add(low: number, high: number, location: number): void {
     if (2 * ++this.#count > this.#values.length) this.#enlarge();
     this.#put(low, high, location + 1);
@@ -65,12 +63,10 @@ function hashOf(low: number, high: number): number {
   return hash ^ (hash >>> 15);
 }
 
-/** What adding a raw profile came to. */
 export interface AddedRaw {
   readonly contexts: number;
-  /** Contexts of which no frame is in the given modules. */
   readonly dropped: number;
-  /** Contexts that have no frame but places in modules, and those that were dropped. */
+  /** Contexts without any function name: all of their frames are module offsets, or they were dropped. */
   readonly unnamed: number;
 }
 
@@ -83,7 +79,7 @@ export class RawAdder {
   readonly #locations: LocationTable;
   readonly #cache = new PcCache();
   readonly #withHistograms: boolean;
-  /** By context row: the number of the profile that it was last seen in. */
+  /** Serial number of the last profile that had the context, by context row. */
   #lastSeen = new Uint32Array(256);
   #serial = 0;
   #unnamed = 0;
@@ -94,7 +90,7 @@ export class RawAdder {
     this.#withHistograms = withHistograms;
   }
 
-  /** Goes on with another merger, which has the frames and the call sites of the one before. */
+  /** Continues with another merger, which has the frames and the call sites of the previous one. */
   moveTo(merger: ProfileMerger): void {
     this.#merger = merger;
     this.#locations.moveTo(merger);
@@ -108,7 +104,7 @@ export class RawAdder {
     this.#cache.clear();
     const sorted = modules.toSorted((a, b) => a.start - b.start);
     const repeated = new PackedMibs();
-    // Where several PCs lie on one source position, contexts of one process fall together.
+    // If several PCs have the same source position, contexts of one process become equal.
     const rows = blocks.dependsOnOrder ? new Int32Array(scan.length).fill(-1) : undefined;
     let dropped = 0;
     this.#unnamed = 0;
@@ -119,10 +115,10 @@ export class RawAdder {
         dropped++;
         continue;
       }
-      const known = this.#merger.contexts.length;
+      const rowCount = this.#merger.contexts.length;
       const row = this.#merger.contexts.rowOf(stack);
       if (rows === undefined) {
-        blocks.addPacked(cursor.mib, cursor.mibAt, present, row, row === known, input);
+        blocks.addPacked(cursor.mib, cursor.mibAt, present, row, row === rowCount, input);
       } else {
         rows[context] = row;
         if (this.#wasSeen(row)) repeated.expect(row);
@@ -201,15 +197,18 @@ export class RawAdder {
   }
 }
 
-/** A place to look PCs of one segment up: addresses inside (`start` < PC ≤ `end`) are PC + `shift`. */
+/**
+ * Address range of a segment for the lookup of PCs. A PC inside (`start` < PC ≤ `end`) has the file address PC +
+ * `shift`.
+ */
 export interface RawModule {
   readonly start: number;
   readonly end: number;
-  /** From run-time addresses to addresses of the file. */
+  /** Difference from run-time addresses to addresses of the file. */
   readonly shift: number;
-  /** Names what `framesAt` belongs to: modules of equal keys share what is found. */
+  /** Key of the results of `framesAt`: modules with equal keys share them. */
   readonly key: string;
-  /** Frames at an address of the file, innermost first; empty for an address that is to be left out. */
+  /** Returns the frames at an address of the file, innermost first; empty if the address is to be dropped. */
   readonly framesAt: (address: number) => readonly MemprofFrame[];
 }
 
@@ -217,9 +216,9 @@ const AS_CALLER = 1;
 const AS_LEAF = 2;
 
 /**
- * Addresses with their frames, over all profiles of a merge. Location 0 has no frames. A location that is used adds
- * the call sites that it stands for: its whole inline chain in every function of the chain, except, for the
- * allocation call itself, in the innermost one.
+ * Locations (addresses with their frames) of all profiles of a merge. Location 0 has no frames. The first use of a
+ * location adds its call sites: the whole inline chain to every function of the chain. The innermost function is
+ * skipped if the location is the allocation call itself.
  */
 class LocationTable {
   #merger: ProfileMerger;
@@ -233,28 +232,27 @@ class LocationTable {
     this.#merger = merger;
   }
 
-  /** Goes on with another merger, which has the frames and the call sites of the one before. */
   moveTo(merger: ProfileMerger): void {
     this.#merger = merger;
   }
 
   at({ key, framesAt }: RawModule, address: number): number {
-    let known = this.#byAddress.get(key);
-    if (known === undefined) {
-      known = new Map();
-      this.#byAddress.set(key, known);
+    let locations = this.#byAddress.get(key);
+    if (locations === undefined) {
+      locations = new Map();
+      this.#byAddress.set(key, locations);
     }
-    let location = known.get(address);
+    let location = locations.get(address);
     if (location === undefined) {
       const found = framesAt(address);
       location = this.#add(found.map((frame) => this.#merger.frames.intern(frame)));
       if (isUnresolved(found[0]?.name)) this.#places.add(location);
-      known.set(address, location);
+      locations.set(address, location);
     }
     return location;
   }
 
-  /** Whether a location is known as a place in a module alone. */
+  /** Returns true if a location is only a module offset, without a function. */
   isPlace(location: number): boolean {
     return this.#places.size > 0 && this.#places.has(location);
   }

@@ -11,7 +11,7 @@ import type { RawContexts } from "../memprof-raw/contexts.ts";
 import { OffsetColumn } from "../memprof-raw/dump-index.ts";
 import { noStacksLeft } from "../memprof-raw/merge-dumps.ts";
 
-/** Frames at a PC, innermost first; only the last is not inlined. Empty for a PC that is to be left out. */
+/** Frames at a PC, innermost first; only the last one is not inlined. Empty for a PC that is to be dropped. */
 export type FramesAtPc = (pc: bigint) => readonly MemprofFrame[];
 
 export interface SymbolizeRawOptions {
@@ -22,19 +22,18 @@ export interface SymbolizeRawOptions {
 
 export interface SymbolizedRaw {
   readonly profile: MemprofProfile;
-  /** Stacks of the file that have a frame left, with or without a block. */
+  /** Number of the file's stacks with a symbolized frame, with or without a block. */
   readonly stackCount: number;
-  /** The stacks of the records in the order in which LLVM meets them: those of blocks, then those of calls. */
+  /** Returns the stacks of the records in LLVM's order: stacks of blocks, then stacks of calls. */
   stackOrder(): Iterable<number>;
-  /** Reads a block as it is in the file, with its histogram. */
   blockOf(block: number): Mib;
 }
 
 /**
- * The records of a raw profile, in LLVM's order and as LLVM makes them: contexts whose PCs differ stay apart, also
- * where their frames are equal (memprof-format, section 7).
+ * Builds the records of a raw profile in LLVM's order and form. Contexts with different PCs stay separate, even if
+ * their frames are equal (memprof-format, section 7).
  *
- * @throws FormatError "no entries in callstack map after symbolization" if no stack has a frame left
+ * @throws FormatError "no entries in callstack map after symbolization" if no stack has a symbolized frame
  */
 export function symbolizeRaw(raw: RawContexts, options: SymbolizeRawOptions): SymbolizedRaw {
   const { fields = MIB_FIELDS, keepsSources = true } = options;
@@ -74,24 +73,22 @@ export function symbolizeRaw(raw: RawContexts, options: SymbolizeRawOptions): Sy
 function countStacksLeft(raw: RawContexts, locations: Locations): number {
   let count = 0;
   for (const pcs of raw.stacks()) {
-    // All of a stack at once: this is also the order in which LLVM numbers frames.
+    // All PCs of the stack are symbolized here, because LLVM numbers frames in this order.
     if (pcs.filter((pc) => locations.at(pc).frames.length > 0).length > 0) count++;
   }
   if (count === 0) throw noStacksLeft();
   return count;
 }
 
-/** A PC with its frames, innermost first. */
 interface Location {
   readonly frames: readonly number[];
   readonly guids: readonly bigint[];
-  /** The frames as a call stack of their own. */
   readonly stack: number;
 }
 
-/** Each PC is symbolized once. */
+/** Cache of locations: each PC is symbolized once. */
 class Locations {
-  readonly #known = new Map<bigint, Location>();
+  readonly #locations = new Map<bigint, Location>();
   readonly #builder: ProfileBuilder;
   readonly #framesAt: FramesAtPc;
 
@@ -101,18 +98,18 @@ class Locations {
   }
 
   at(pc: bigint): Location {
-    let location = this.#known.get(pc);
+    let location = this.#locations.get(pc);
     if (location === undefined) {
       const found = this.#framesAt(pc);
       const frames = found.map((frame) => this.#builder.frames.intern(frame));
       location = { frames, guids: found.map(({ guid }) => guid), stack: this.#builder.stackOf(frames) };
-      this.#known.set(pc, location);
+      this.#locations.set(pc, location);
     }
     return location;
   }
 }
 
-/** The calls in each function that lead to allocations: every PC once, in the order of their first use. */
+/** Call sites by function that lead to allocations. Every PC occurs once, in the order of first use. */
 class CallSites {
   readonly byFunction = new Map<bigint, Set<Location>>();
 

@@ -5,10 +5,9 @@ import { writeDataAccessChunk } from "./data-access-chunk.ts";
 import { CHUNK, type Deflate, MAGIC, PACKING, PIECE_BYTES, VERSION } from "./layout.ts";
 import type { RecordChunks } from "./record-chunks.ts";
 
-/** Kind and packing take a byte each, the two sizes five. */
+/** Size of a directory entry: kind and packing take a byte each, the two sizes five. */
 const ENTRY_BYTES = 12;
 
-/** A chunk as it is stored. */
 export interface PackedChunk {
   readonly packing: number;
   readonly storedBytes: number;
@@ -16,8 +15,8 @@ export interface PackedChunk {
 }
 
 /**
- * The pieces of a file with a known number of chunks. The directory is written over its place when the sizes of all
- * chunks are known.
+ * Writer of a file with a known number of chunks. The directory is patched in at its reserved position when the sizes
+ * of all chunks are known.
  */
 export class ChunkFile {
   readonly #chunks: number;
@@ -32,7 +31,6 @@ export class ChunkFile {
     this.#directory = new ByteWriter(ENTRY_BYTES * chunks);
   }
 
-  /** What stands before the chunks. */
   *begin(): Generator<Uint8Array, void, undefined> {
     const head = new ByteWriter(1 << 8).bytes(MAGIC).u32Leb(VERSION).u32Leb(this.#chunks);
     this.#directoryAt = head.length;
@@ -40,7 +38,6 @@ export class ChunkFile {
     yield new Uint8Array(ENTRY_BYTES * this.#chunks);
   }
 
-  /** The next chunk, of what `write` writes. */
   *chunk(
     kind: number,
     write: (writer: ByteWriter) => Iterable<void>,
@@ -50,22 +47,21 @@ export class ChunkFile {
     this.note(kind, yield* packChunk(writer, () => write(writer), deflate));
   }
 
-  /** Notes the next chunk, whose bytes somebody else hands on. */
+  /** Records a chunk in the directory; the caller passes on its bytes. */
   note(kind: number, { packing, storedBytes, plainBytes }: PackedChunk): void {
     const directory = this.#directory;
     directory.u32Leb(kind).u32Leb(packing);
     for (const size of [storedBytes, plainBytes]) directory.patchU32Leb(directory.reserveU32Leb(), size);
   }
 
-  /** What stands in the directory. */
   end(): Patch {
     return { at: this.#directoryAt, bytes: this.#directory.finish() };
   }
 }
 
 /**
- * Packs what `write` writes: in pieces of a fixed size, wherever it stops, so that equal content is packed alike. Small
- * chunks stay as they are, where that is shorter.
+ * Packs the output of `write` in pieces of a fixed size, independent of the points where `write` stops, so that equal
+ * content is packed alike. A small chunk stays unpacked if packing does not shorten it.
  */
 export function* packChunk(
   writer: ByteWriter,
@@ -112,7 +108,7 @@ export function* packChunk(
   return { packing: PACKING.deflate, storedBytes, plainBytes };
 }
 
-/** What stands behind the contexts of a memshade profile, to the end: records, data accesses, and the directory's patch. */
+/** Yields the end of a memshade profile after the contexts: records, data accesses, and the directory's patch. */
 export function* lastChunks(
   file: ChunkFile,
   records: RecordChunks,

@@ -2,7 +2,6 @@ import { ByteWriter } from "../../../ground/bytes/writer.ts";
 import type { DataAccessProfile } from "../../model/memprof/index.ts";
 import type { VarintReader } from "./varint-reader.ts";
 
-/** Statistics of accesses to static data; strings stand where they are used. */
 export function writeDataAccessChunk({ records, coldSymbols, coldHashes }: DataAccessProfile): Uint8Array {
   const writer = new ByteWriter(1 << 10).u32Leb(records.length);
   for (const { symbol, accessCount, locations } of records) {

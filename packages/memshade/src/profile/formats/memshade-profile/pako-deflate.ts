@@ -2,7 +2,7 @@
 import { Inflate, Deflate as PakoDeflate } from "pako";
 import type { Deflate } from "./layout.ts";
 
-/** Packing that works everywhere; programs for Node pass in its own, which is faster. */
+/** Portable DEFLATE. Programs for Node pass in Node's own, which is faster. */
 export const pakoDeflate: Deflate = {
   *pack(pieces) {
     const stream = new PakoDeflate({ raw: true, level: 9 });

@@ -13,10 +13,10 @@ import { readContexts, readSchema, readTables, type StoredSchema, type StoredTab
 import type { ProfileOrigin } from "./types.ts";
 import { VarintReader } from "./varint-reader.ts";
 
-/** DEFLATE expands at most 1032-fold. */
+/** Bound on the expansion of DEFLATE, which is at most 1032-fold. */
 const MOST_EXPANSION = 1032;
 
-/** A memshade profile whose records and blocks are unpacked when they are asked for. */
+/** Memshade profile whose records and blocks are unpacked on demand. */
 export class MemshadeProfile {
   readonly origin: ProfileOrigin;
   readonly #chunks: readonly Chunk[];
@@ -24,7 +24,6 @@ export class MemshadeProfile {
   readonly #tables: StoredTables;
   readonly #deflate: Deflate;
 
-  /** @throws FormatError of kind bad-magic, unsupported-version or malformed */
   constructor(bytes: Uint8Array, deflate: Deflate = pakoDeflate) {
     this.#deflate = deflate;
     this.#chunks = readDirectory(bytes);
@@ -48,13 +47,11 @@ export class MemshadeProfile {
     return this.#tables.stacks;
   }
 
-  /** Everything. */
   whole(): MemprofProfile {
     const { contexts, fields } = this;
     return { ...this.outline(), blocks: joinBlocks(contexts, fields, this.blocks()) };
   }
 
-  /** Everything but the blocks. */
   outline(): Omit<MemprofProfile, "blocks"> {
     const { frames, stacks } = this.#tables;
     const [dataAccess] = this.#chunksOf(CHUNK.dataAccess);
@@ -66,12 +63,10 @@ export class MemshadeProfile {
     };
   }
 
-  /** Number of contexts, and of their blocks. */
   get contexts(): number {
     return this.#schema.contexts;
   }
 
-  /** Fields of the blocks that this reader knows. */
   get fields(): readonly MibField[] {
     const { columns } = this.#schema;
     const tags = new Set(columns.map(({ tag }) => tag));
@@ -81,7 +76,6 @@ export class MemshadeProfile {
     );
   }
 
-  /** The blocks in order, some thousand at a time. */
   *blocks(): Generator<MemprofBlocks, void, undefined> {
     const { contexts, columns } = this.#schema;
     const { fields } = this;
@@ -103,7 +97,7 @@ export class MemshadeProfile {
     for (const { guid, chunk, offset } of places) {
       if (chunk !== current || reader === undefined) {
         const found = chunks[chunk];
-        // Records stand in ascending order: a chunk that comes again would be unpacked again and again.
+        // Records are stored in ascending order. Returning to an earlier chunk would unpack it repeatedly.
         if (found === undefined || chunk < current)
           throw new FormatError("malformed", 8, "memshade profile", "a record is out of place");
         reader = this.#open(found, "records");
@@ -119,18 +113,18 @@ export class MemshadeProfile {
   #readRecord(reader: VarintReader, sites: SiteReceiver): void {
     let lastStack = 0;
     let lastBlock = 0;
-    const near = (last: number, limit: number, what: string) => {
-      const value = last + reader.signed(what);
-      if (value < 0 || value >= limit) throw reader.error(`${what} ${value} of ${limit}`);
+    const near = (last: number, limit: number, label: string) => {
+      const value = last + reader.signed(label);
+      if (value < 0 || value >= limit) throw reader.error(`${label} ${value} of ${limit}`);
       return value;
     };
-    for (let left = reader.count(2, "alloc sites"); left > 0; left--) {
+    for (let remaining = reader.count(2, "alloc sites"); remaining > 0; remaining--) {
       lastStack = near(lastStack, this.stacks.length, "stack");
       lastBlock = near(lastBlock, this.#schema.contexts, "context");
       sites.addAllocSite(lastStack, lastBlock);
     }
     lastStack = 0;
-    for (let left = reader.count(2, "call sites"); left > 0; left--) {
+    for (let remaining = reader.count(2, "call sites"); remaining > 0; remaining--) {
       lastStack = near(lastStack, this.stacks.length, "stack");
       const callees = Array.from({ length: reader.count(1, "callees") }, () => reader.wide());
       sites.addCallSite(lastStack, callees);
@@ -141,8 +135,8 @@ export class MemshadeProfile {
     return this.#chunks.filter((chunk) => chunk.kind === kind);
   }
 
-  #open({ bytes, packing, plainBytes, offset }: Chunk, what: string): VarintReader {
-    const construct = `memshade profile, ${what}`;
+  #open({ bytes, packing, plainBytes, offset }: Chunk, label: string): VarintReader {
+    const construct = `memshade profile, ${label}`;
     const damaged = (detail: string) => new FormatError("malformed", offset, construct, detail);
     if (packing === PACKING.none) return new VarintReader(bytes, offset, construct);
     if (packing !== PACKING.deflate) throw damaged(`packing ${packing} is not known`);
@@ -156,12 +150,10 @@ export class MemshadeProfile {
   }
 }
 
-/** Whether the bytes begin like a memshade profile. */
 export function isMemshadeProfile(bytes: Uint8Array): boolean {
   return bytes.length >= MAGIC.length && MAGIC.every((byte, index) => bytes[index] === byte);
 }
 
-/** A chunk as it stands in the file. */
 interface Chunk {
   readonly kind: number;
   readonly packing: number;
@@ -170,7 +162,6 @@ interface Chunk {
   readonly bytes: Uint8Array;
 }
 
-/** @throws FormatError of kind bad-magic, unsupported-version or malformed */
 function readDirectory(bytes: Uint8Array): Chunk[] {
   if (!isMemshadeProfile(bytes))
     throw new FormatError("bad-magic", 0, "memshade profile", "not a memshade profile (bad magic)");
@@ -196,13 +187,11 @@ function readDirectory(bytes: Uint8Array): Chunk[] {
   });
 }
 
-/** Takes the sites of a record as they are read. */
 interface SiteReceiver {
   addAllocSite(stack: number, block: number): void;
   addCallSite(stack: number, callees: readonly bigint[]): void;
 }
 
-/** Collects records that come one after the other. */
 class RecordColumns implements SiteReceiver {
   readonly #guid: BigUint64Array;
   readonly #allocStart: Uint32Array;
@@ -215,7 +204,6 @@ class RecordColumns implements SiteReceiver {
   #allocs = 0;
   #calls = 0;
 
-  /** @param length number of records */
   constructor(length: number) {
     this.#guid = new BigUint64Array(length);
     this.#allocStart = new Uint32Array(length + 1);
@@ -257,7 +245,6 @@ class RecordColumns implements SiteReceiver {
   }
 }
 
-/** The numbers of a column, which is given back. */
 function arrayOf(column: Column, length: number): Uint32Array {
   const array = new Uint32Array(length);
   for (let row = 0; row < length; row++) array[row] = column.get(row);
@@ -265,7 +252,6 @@ function arrayOf(column: Column, length: number): Uint32Array {
   return array;
 }
 
-/** Blocks that come in pieces, as one table. */
 function joinBlocks(
   length: number,
   fields: readonly MibField[],

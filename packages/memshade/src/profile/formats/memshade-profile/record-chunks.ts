@@ -1,7 +1,6 @@
 import { ByteWriter } from "../../../ground/bytes/writer.ts";
 import { PIECE_BYTES, RECORD_CHUNK_BYTES } from "./layout.ts";
 
-/** Where the record of a function stands. */
 export interface RecordPlace {
   readonly guid: bigint;
   /** Number of the record chunk, and offset in it. */
@@ -9,22 +8,21 @@ export interface RecordPlace {
   readonly offset: number;
 }
 
-/** The records of a profile. */
 export interface RecordSource {
-  /** Of their functions, all different. */
   readonly guids: ArrayLike<bigint>;
-  /** Writes one. Stops whenever the writer holds enough to be handed on. */
+  /** Writes a record. Yields whenever the writer holds enough to be passed on. */
   write(writer: ByteWriter, row: number): Iterable<void>;
 }
 
-/** The records of a profile, in chunks. They are laid out first, so that their places are known before they are written. */
+/**
+ * Records of a profile, in chunks. The layout is computed first, so that positions are known before anything is
+ * written.
+ */
 export class RecordChunks {
   readonly #source: RecordSource;
-  /** Rows, ascending by GUID. */
   readonly #order: Uint32Array;
-  /** Where the chunks begin in `order`, and its length. */
+  /** First index in `#order` of each chunk, then the length of `#order`. */
   readonly #starts: number[] = [0];
-  /** By place in `order`: offset in the chunk. */
   readonly #offsets: Float64Array;
 
   constructor(source: RecordSource) {
@@ -54,7 +52,7 @@ export class RecordChunks {
     return this.#starts.length - 1;
   }
 
-  /** Where the records stand, ascending by GUID. */
+  /** Yields the positions of the records, ascending by GUID. */
   *places(): Generator<RecordPlace, void, undefined> {
     const { guids } = this.#source;
     for (let chunk = 0; chunk < this.chunkCount; chunk++)
@@ -62,20 +60,17 @@ export class RecordChunks {
         yield { guid: guids[this.#order[place]!]!, chunk, offset: this.#offsets[place]! };
   }
 
-  /** Stops whenever the writer holds enough to be handed on. */
   *write(writer: ByteWriter, chunk: number): Generator<void, void, undefined> {
     for (let place = this.#starts[chunk]!; place < this.#starts[chunk + 1]!; place++)
       yield* this.#source.write(writer, this.#order[place]!);
   }
 }
 
-/** A call site of a record: its stack, and the functions that it may call. */
 export interface StoredCallSite {
   readonly stack: number;
   readonly callees: readonly bigint[];
 }
 
-/** The part of a record that has its call sites. Stops whenever the writer holds enough to be handed on. */
 export function* writeCallSites(
   writer: ByteWriter,
   sites: readonly StoredCallSite[],

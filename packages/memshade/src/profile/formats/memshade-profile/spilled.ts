@@ -13,7 +13,6 @@ import { RecordChunks, type RecordSource, type StoredCallSite, writeCallSites } 
 import { type BlocksView, writeContexts, writeSchema, writeTables } from "./tables.ts";
 import type { ProfileOrigin } from "./types.ts";
 
-/** What a file has, as is told when it is written. */
 export interface WrittenSizes {
   readonly contexts: number;
   readonly functions: number;
@@ -22,8 +21,8 @@ export interface WrittenSizes {
 const READ_BYTES = 1 << 16;
 
 /**
- * A memshade profile of what was merged into runs, the same as that of a merge in memory. The runs are walked through
- * once; what the file has in another order is kept in more files meanwhile.
+ * Yields a memshade profile of a merge that was spilled into runs, with the same bytes as a merge in memory. The runs
+ * are walked once; data that the file has in another order goes to temporary files first.
  */
 export function* spilledProfilePieces(
   profile: SpilledProfile,
@@ -67,7 +66,7 @@ interface Parts {
   readonly records: SpilledRecords;
 }
 
-/** Walks through the runs: stacks and packed chunks of blocks go into files, sites into the records. */
+/** Walks through the runs. Stacks and packed chunks of blocks go into files, sites into the records. */
 function walkThrough(
   profile: SpilledProfile,
   deflate: Deflate,
@@ -100,7 +99,6 @@ function walkThrough(
   };
   const records = new SpilledRecords(profile, recordFile);
   const stackWriter = new ByteWriter(READ_BYTES + (READ_BYTES >> 3));
-  /** By depth: number and frame of the stack and of its callers. */
   const numbers = [0];
   const frames = [0];
   let stackCount = 0;
@@ -147,26 +145,24 @@ function* copyAll(file: SpillFile, writer: ByteWriter): Generator<void, void, un
   }
 }
 
-/** So much of a record is in memory; what is before goes to a file. */
+/** Bytes of a record that stay in memory; earlier ones go to a file. */
 const PART_BYTES = 1 << 13;
 
-/** The alloc sites of one function, as they are stored. */
 interface Sites {
   readonly writer: ByteWriter;
   count: number;
   lastStack: number;
   lastBlock: number;
-  /** What is in the file already: offset and length in turn. */
+  /** Offset and length, in turn, of each part in the file. */
   readonly parts: number[];
 }
 
-/** The records of all functions, collected while contexts come in order. */
+/** Records of all functions, collected while contexts arrive in order. */
 class SpilledRecords implements RecordSource {
   readonly #profile: SpilledProfile;
   readonly #file: SpillFile;
   readonly #isPlace: Uint8Array;
   readonly #byFunction = new Map<bigint, Sites>();
-  /** By frame: the sites of its function. */
   readonly #byFrame: (Sites | undefined)[] = [];
   readonly #numbers = new Map<number, number>();
   #guidsOfRows: readonly bigint[] | undefined;
@@ -179,7 +175,7 @@ class SpilledRecords implements RecordSource {
     this.#isPlace = Uint8Array.from({ length }, (_, frame) => (isPlaceName[source!.name[frame]!] ? 1 : 0));
   }
 
-  /** Ascending. Nothing can be added any more. */
+  /** GUIDs in ascending order. Nothing may be added after the first access. */
   get guids(): readonly bigint[] {
     if (this.#guidsOfRows === undefined) {
       const guids = new Set([...this.#byFunction.keys(), ...this.#profile.callSites.functions()]);
@@ -188,23 +184,23 @@ class SpilledRecords implements RecordSource {
     return this.#guidsOfRows;
   }
 
-  /** Adds the number of the next stack that is that of a call site. */
+  /** Records the number of the next stack of a call site. */
   addCallStack(stack: number): void {
     const { callStacks } = this.#profile;
     this.#numbers.set(callStacks[this.#numbers.size]!, stack);
   }
 
   /**
-   * Adds a context to the records of the functions in its innermost inline chain, and of others.
+   * Adds a context to the records of the functions in its innermost inline chain, and of the functions in `otherFunctions`.
    *
-   * @param frames by depth, outermost first; those up to `depth` are those of the context
+   * @param frames by depth, outermost first; the context's frames are those up to `depth`
    */
   addContext(
     frames: readonly number[],
     depth: number,
     stack: number,
     block: number,
-    others: ReadonlySet<bigint>,
+    otherFunctions: ReadonlySet<bigint>,
   ): void {
     const { inline } = this.#profile.frames;
     const seen: Sites[] = [];
@@ -217,7 +213,7 @@ class SpilledRecords implements RecordSource {
       note(this.#sitesOfFrame(frames[at]!));
       if (inline[frames[at]!] === 0) break;
     }
-    for (const guid of others) note(this.#sitesOf(guid));
+    for (const guid of otherFunctions) note(this.#sitesOf(guid));
     for (const sites of seen) this.#add(sites, stack, block);
   }
 

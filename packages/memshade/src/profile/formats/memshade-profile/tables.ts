@@ -16,23 +16,20 @@ import type { RecordPlace } from "./record-chunks.ts";
 import type { ProfileOrigin } from "./types.ts";
 import type { VarintReader } from "./varint-reader.ts";
 
-/** A column as the file's schema describes it. */
 interface StoredColumn {
   readonly tag: number;
   readonly encoding: number;
   /** Tag of the total whose mean the values are stored against. */
   readonly total: number;
-  /** Undefined for fields that this reader does not know. */
+  /** Field of the column; undefined if this reader does not support it. */
   readonly field: MibField | undefined;
 }
 
-/** The blocks of a profile. */
 export type BlocksView = Pick<ProfileView, "fields" | "field" | "hasHistograms" | "histogramOf">;
 
-/** The fields whose values can be told from others, or mean nothing in a file. */
+/** Fields that are derived from other values, or are meaningless in a file. */
 const LEFT_OUT: readonly MibField["name"][] = ["accessHistogramSize", "accessHistogram"];
 
-/** Columns in file order. */
 function schemaOf({ fields, hasHistograms }: BlocksView): StoredColumn[] {
   const columns: StoredColumn[] = [];
   const knows = (field: MibField | undefined) => field !== undefined && fields.includes(field);
@@ -80,7 +77,6 @@ export function readSchema(reader: VarintReader): StoredSchema {
   return { contexts, columns };
 }
 
-/** The blocks `first` to before `end`, column by column. */
 export function writeContexts(writer: ByteWriter, profile: BlocksView, first: number, end: number): void {
   const counts = profile.field(MIB_FIELDS[0]!);
   for (const { encoding, total, field } of schemaOf(profile)) {
@@ -103,7 +99,10 @@ export function writeContexts(writer: ByteWriter, profile: BlocksView, first: nu
   }
 }
 
-/** Upper words below this make numbers that doubles hold exactly, twice them too. */
+/**
+ * Least upper word of a u64 for which doubles may be inexact: below it a double holds the value, and twice the value,
+ * exactly.
+ */
 const LEAST_WIDE_HIGH = 2 ** 19;
 
 function writeFromMean(
@@ -129,7 +128,6 @@ function wideOf(low: number, high: number): bigint {
   return (BigInt(high) << 32n) | BigInt(low);
 }
 
-/** Reads a chunk of `count` blocks, of which it keeps the fields that are wanted. */
 export function readContexts(
   reader: VarintReader,
   columns: readonly StoredColumn[],
@@ -154,7 +152,7 @@ export function readContexts(
     words.set(column.tag, read);
     if (column.encoding === ENCODING.fromMean) delayed.push(column);
   }
-  // Totals may be differences themselves in files that others wrote: these count as what they were written as.
+  // A total may itself be a stored difference in files of other writers. Means are computed from plain columns only.
   const plain = new Map(words);
   for (const { tag } of delayed) plain.delete(tag);
   for (const { tag, total } of delayed) {
@@ -189,7 +187,7 @@ function readLists(
   }
 }
 
-/** Turns differences into what they are differences of, modulo 2^64. */
+/** Adds the means to the stored differences, modulo 2^64. */
 function addMeans(values: Uint32Array, totals: Uint32Array, counts: Uint32Array): void {
   for (let at = 0; at < values.length; at += 2) {
     const [low, high] = [values[at]!, values[at + 1]!];
@@ -216,7 +214,7 @@ function meanOf(total: bigint, count: bigint): bigint {
   return count === 0n ? 0n : total / count;
 }
 
-/** Differences are taken modulo 2^64, so that any two values have one. */
+/** Encodes a difference, taken modulo 2^64 so that any two values have one. */
 function zigzag(value: bigint): bigint {
   const signed = BigInt.asIntN(64, value);
   return BigInt.asUintN(64, (signed << 1n) ^ (signed >> 63n));
@@ -228,19 +226,18 @@ function unzigzag(value: bigint): bigint {
 
 const NOT_KNOWN = 0;
 
-/** What the tables are written of. */
 export interface TablesSource {
   readonly frames: MemprofFrames;
   /** Number of stacks, without the empty one. */
   readonly stackCount: number;
-  /** Writes all of them. Stops whenever the writer holds enough to be handed on. */
+  /** Writes all stacks. Yields whenever the writer holds enough to be passed on. */
   writeStacks(writer: ByteWriter): Iterable<void>;
   readonly recordCount: number;
 }
 
 /**
- * Strings, paths, functions, stack entries, stacks, the index of the records, and where all comes from. Stops whenever
- * the writer holds enough to be handed on.
+ * Writes strings, paths, functions, stack entries, stacks, the index of the records, and the profile's origin. Yields
+ * whenever the writer holds enough to be passed on.
  */
 export function* writeTables(
   writer: ByteWriter,
@@ -362,7 +359,7 @@ function readStacks(reader: VarintReader, frameCount: number): MemprofStacks {
   return { length, parent, frame };
 }
 
-/** Sorted, each as what it shares with the one before and the rest. */
+/** Writes sorted strings, each as the length of its common prefix with the previous one, and the rest. */
 function writeStrings(writer: ByteWriter, strings: readonly string[]): void {
   const encoder = new TextEncoder();
   writer.u32Leb(strings.length);
@@ -376,7 +373,7 @@ function writeStrings(writer: ByteWriter, strings: readonly string[]): void {
   }
 }
 
-/** Strings may not become larger, all together, than so many times the bytes that they stand in. */
+/** Bound on the total size of all strings, relative to the bytes that store them. */
 const MOST_EXPANSION = 1000;
 
 function readStrings(reader: VarintReader): string[] {
@@ -419,8 +416,8 @@ class PathTree {
   }
 
   #add(path: string): number {
-    const known = this.#indices.get(path);
-    if (known !== undefined) return known;
+    const existing = this.#indices.get(path);
+    if (existing !== undefined) return existing;
     const slash = path.lastIndexOf("/");
     const parent = slash < 0 ? -1 : this.#add(path.slice(0, slash));
     const index = this.#nodes.push({ parent, part: path.slice(slash + 1) }) - 1;

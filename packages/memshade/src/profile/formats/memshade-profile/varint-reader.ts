@@ -1,10 +1,9 @@
 import { FormatError } from "../../../ground/bytes/errors.ts";
 import { readS64Leb, readU64Leb, skipLeb64 } from "../../../ground/bytes/leb128.ts";
 
-/** Reads LEB128 integers forward in an unpacked chunk. Offsets in errors are those of the chunk in the file. */
+/** Reads LEB128 integers forward in an unpacked chunk. Errors give the chunk's offset in the file. */
 export class VarintReader {
   position = 0;
-  /** The words of the u64 that `words` has read. */
   low = 0;
   high = 0;
   readonly #bytes: Uint8Array;
@@ -25,14 +24,12 @@ export class VarintReader {
     return new FormatError("malformed", this.#fileOffset, this.#construct, detail);
   }
 
-  /** A u64. */
   wide(): bigint {
     if (this.position < this.#bytes.length && this.#bytes[this.position]! < 0x80)
       return BigInt(this.#bytes[this.position++]!);
     return this.#guard(() => readU64Leb(this.#bytes, this.position));
   }
 
-  /** Reads a u64 into `low` and `high`. */
   words(): void {
     const bytes = this.#bytes;
     let position = this.position;
@@ -53,16 +50,14 @@ export class VarintReader {
     this.high = Number(value >> 32n);
   }
 
-  /** A number from 0 below 2^53. */
-  number(what: string): number {
+  number(label: string): number {
     this.words();
     const value = this.high * 2 ** 32 + this.low;
-    if (!Number.isSafeInteger(value)) throw this.error(`${what} ${value} is too large`);
+    if (!Number.isSafeInteger(value)) throw this.error(`${label} ${value} is too large`);
     return value;
   }
 
-  /** A signed number within ±2^53. */
-  signed(what: string): number {
+  signed(label: string): number {
     const { position } = this;
     const bytes = this.#bytes;
     let value = 0;
@@ -74,27 +69,26 @@ export class VarintReader {
       const unused = 25 - 7 * at;
       return (value << unused) >> unused;
     }
-    return this.#wideSigned(what);
+    return this.#wideSigned(label);
   }
 
-  #wideSigned(what: string): number {
+  #wideSigned(label: string): number {
     const value = Number(this.#guard(() => readS64Leb(this.#bytes, this.position)));
-    if (!Number.isSafeInteger(value)) throw this.error(`${what} ${value} is too large`);
+    if (!Number.isSafeInteger(value)) throw this.error(`${label} ${value} is too large`);
     return value;
   }
 
-  /** A number below `limit`. */
-  index(limit: number, what: string): number {
-    const value = this.number(what);
-    if (value >= limit) throw this.error(`${what} ${value} of ${limit}`);
+  index(limit: number, label: string): number {
+    const value = this.number(label);
+    if (value >= limit) throw this.error(`${label} ${value} of ${limit}`);
     return value;
   }
 
-  /** A count of items of at least `itemBytes` each, which must fit into the rest. */
-  count(itemBytes: number, what: string): number {
-    const value = this.number(what);
+  /** Reads a count of items of at least `itemBytes` each, which must fit into the rest. */
+  count(itemBytes: number, label: string): number {
+    const value = this.number(label);
     if (value * itemBytes > this.remaining)
-      throw this.error(`${value} ${what}, but ${this.remaining} bytes are left`);
+      throw this.error(`${value} ${label}, but ${this.remaining} bytes are left`);
     return value;
   }
 

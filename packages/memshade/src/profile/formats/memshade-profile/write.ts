@@ -7,9 +7,8 @@ import { type TablesSource, writeContexts, writeSchema, writeTables } from "./ta
 import type { ProfileOrigin } from "./types.ts";
 
 /**
- * A memshade profile (docs/memshade-profile.md): everything that a symbolized MemProf profile knows, in pieces. Records
- * are stored in ascending order of their GUIDs. The directory is written over its place when the sizes of all chunks
- * are known.
+ * Yields a memshade profile (docs/memshade-profile.md): all data of a symbolized MemProf profile, in pieces. Records
+ * are stored in ascending order of their GUIDs. The directory is patched in when the sizes of all chunks are known.
  */
 export function* memshadeProfilePieces(
   profile: StackTreeView,
@@ -53,7 +52,7 @@ function tablesOf(profile: StackTreeView): TablesSource {
   };
 }
 
-/** Sites stand close to each other, so that differences are small. */
+/** Stores sites as differences: neighbouring sites are close, so differences are small. */
 function recordsOf(profile: StackTreeView): RecordSource {
   const { guid: guids, allocStart, allocStack, allocBlock, callStart, callStack, callees } = profile.records;
   return {

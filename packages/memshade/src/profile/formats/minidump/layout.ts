@@ -21,12 +21,11 @@ export const StreamType = {
 export const THREAD_BYTES = 48;
 export const MODULE_BYTES = 108;
 
-/** Processors of the SystemInfo stream; Breakpad had a number of its own for AArch64 at first. */
+/** Processors of the SystemInfo stream; early Breakpad used its own number for AArch64. */
 export const PROCESSOR_AMD64 = 9;
 export const PROCESSOR_ARM64 = 12;
 export const PROCESSOR_ARM64_BREAKPAD = 0x8003;
 
-/** First word of a CodeView record with an ELF build id. */
 export const CV_ELF = 0x4270454c;
 /** First word of a CodeView record with a GUID, age and file name ("RSDS"). */
 export const CV_PDB70 = 0x53445352;
@@ -36,5 +35,5 @@ export const CV_PDB70 = 0x53445352;
 export const AMD64_CONTEXT: readonly number[] = [
   120, 136, 128, 144, 168, 176, 160, 152, 184, 192, 200, 208, 216, 224, 232, 240, 248,
 ];
-/** x0 to x30, sp, pc. */
+/** Order of the registers: x0 to x30, sp, pc. */
 export const ARM64_CONTEXT: readonly number[] = Array.from({ length: 33 }, (_, number) => 8 + number * 8);

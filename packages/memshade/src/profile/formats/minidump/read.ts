@@ -25,7 +25,6 @@ import {
   THREAD_BYTES,
 } from "./layout.ts";
 
-/** Whether a file starts like a minidump. */
 export function isMinidump(source: ByteSource): boolean {
   if (isBigEndianMinidump(source)) return true;
   const start = source.read(0, 4);
@@ -33,10 +32,10 @@ export function isMinidump(source: ByteSource): boolean {
 }
 
 /**
- * Opens a minidump of an x86-64 or AArch64 process as Breakpad and Crashpad write them. Lists are read at once, memory
- * when it is asked for; the source must stay open. The thread that crashed comes first, as it was when it crashed.
+ * Opens a minidump of an x86-64 or AArch64 process as written by Breakpad and Crashpad. Lists are read immediately,
+ * memory on demand, so the source must stay open. The crashed thread comes first, with its state at the crash.
  *
- * @throws FormatError if it is not such a dump, or has no thread with registers
+ * @throws FormatError if the file is no such dump, or has no thread with registers
  */
 export function readMinidump(source: ByteSource): ProcessImage {
   if (isBigEndianMinidump(source))
@@ -89,7 +88,6 @@ function processorOf(file: MinidumpFile): ProcessArchitecture {
   throw new FormatError("unsupported", 0, "minidump", detail);
 }
 
-/** Bytes of the SystemInfo stream up to the platform id, and with it. */
 const PLATFORM_AT = 20;
 
 function crashOf(
@@ -125,7 +123,10 @@ function readContext(
   return registers;
 }
 
-/** Modules by address. A file that is listed once per mapping becomes one, which starts at the lowest of them. */
+/**
+ * Returns the modules by address. A file with an entry per mapping becomes one module, which starts at the lowest
+ * mapping.
+ */
 function modulesOf(file: MinidumpFile): MappedFile[] {
   const modules = [...file.list(StreamType.ModuleList, MODULE_BYTES)].map((entry): MappedFile => {
     const start = u64At(entry, 0);
@@ -170,8 +171,8 @@ function text(view: DataView): string {
 }
 
 /**
- * The build id in a module's CodeView record, in hexadecimal: whole in Breakpad's records for ELF; its first 16 bytes in
- * those that hold it as a GUID, whose first three fields are stored with their bytes swapped.
+ * Returns the build id of a module's CodeView record in hexadecimal. Breakpad's ELF records hold the whole id. Records
+ * with a GUID hold its first 16 bytes, and the first three fields of the GUID are byte-swapped.
  */
 export function buildIdOfCodeView(record: Uint8Array): string | undefined {
   if (record.length < 5) return undefined;
@@ -187,7 +188,7 @@ function toHex(bytes: ArrayLike<number>): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Systems by the platform id of the SystemInfo stream, as far as they have codes of their own. */
+/** Platform ids of the SystemInfo stream, for systems with exception codes of their own. */
 const WINDOWS: readonly number[] = [1, 2, 3];
 const APPLE: readonly number[] = [0x8101, 0x8102];
 
@@ -207,7 +208,7 @@ const MACH: Readonly<Record<number, string>> = {
   12: "EXC_GUARD",
   13: "EXC_CORPSE_NOTIFY",
 };
-/** What is the matter with a bad access (`mach/kern_return.h`). */
+/** Causes of a bad access (`mach/kern_return.h`). */
 const BAD_ACCESS = 1;
 const ACCESS_FAULTS: Readonly<Record<number, string>> = {
   1: "KERN_INVALID_ADDRESS",
@@ -215,7 +216,7 @@ const ACCESS_FAULTS: Readonly<Record<number, string>> = {
   13: "EXC_I386_GPFLT",
 };
 
-/** Codes of Windows (`ntstatus.h`, `winnt.h`). */
+/** Windows' exception codes (`ntstatus.h`, `winnt.h`). */
 const STATUS: Readonly<Record<number, string>> = {
   1073741845: "STATUS_FATAL_APP_EXIT",
   2147483649: "STATUS_GUARD_PAGE_VIOLATION",
@@ -241,17 +242,17 @@ const STATUS: Readonly<Record<number, string>> = {
   3765269347: "an exception of C++",
 };
 
-/** Breakpad's and Crashpad's codes for dumps that a program asked for. */
+/** Breakpad's and Crashpad's codes for dumps that the program requested. */
 const ASKED_FOR: readonly number[] = [0xffffffff, 0x43507378, 0x0517a7ed];
 const SIGNALS = 64;
 
-/** What ended a process: a signal of Linux, or what another system calls it. */
+/** Cause of a process's end: a Linux signal, or another system's exception name. */
 interface Exception {
   readonly signal?: number;
   readonly exception?: string;
 }
 
-/** @param platform the platform id; undefined where the dump has none, which is taken for Linux */
+/** @param platform the platform id; undefined if the dump has none, which is treated as Linux */
 function exceptionOf(platform: number | undefined, code: number, flags: number): Exception {
   if (ASKED_FOR.includes(code)) return { exception: "none: the dump was asked for" };
   const hex = `0x${code.toString(16).padStart(8, "0")}`;
@@ -264,7 +265,7 @@ function exceptionOf(platform: number | undefined, code: number, flags: number):
   return code <= SIGNALS ? { signal: code } : { exception: hex };
 }
 
-/** Processors whose dumps are not read, by their number in the SystemInfo stream. */
+/** Unsupported processors by their number in the SystemInfo stream. */
 const OTHER_PROCESSORS: Readonly<Record<number, string>> = {
   0: "32-bit x86",
   1: "MIPS",
@@ -279,23 +280,19 @@ const OTHER_PROCESSORS: Readonly<Record<number, string>> = {
   32774: "64-bit RISC-V",
 };
 
-/** Whether a file starts like a minidump of a machine whose bytes stand the other way around. */
 function isBigEndianMinidump(source: ByteSource): boolean {
   return String.fromCharCode(...source.read(0, 4)) === "PMDM";
 }
 
-/** A piece of the file. */
 interface Location {
   readonly size: number;
   readonly offset: number;
 }
 
-/** The streams of a minidump by type, and its pieces. */
 class MinidumpFile {
   readonly source: ByteSource;
   readonly #streams = new Map<number, Location>();
 
-  /** @throws FormatError if the file is no minidump */
   constructor(source: ByteSource) {
     this.source = source;
     const header = this.view({ offset: 0, size: HEADER_BYTES });
@@ -310,7 +307,7 @@ class MinidumpFile {
     }
   }
 
-  /** The content of a stream; empty if there is none. Cut at the end of the file. */
+  /** Returns the content of a stream, cut at the end of the file; empty if there is none. */
   stream(type: number): DataView {
     return this.view(this.#streams.get(type) ?? { offset: 0, size: 0 });
   }
@@ -325,7 +322,8 @@ class MinidumpFile {
   }
 
   /**
-   * Views of the entries of a list: a count of 32 bits, in some files four bytes of padding, entries of a fixed size.
+   * Yields views of the entries of a list. A list is a 32-bit count, in some files four bytes of padding, then entries
+   * of a fixed size.
    */
   *list(type: number, entryBytes: number): Generator<DataView> {
     const stream = this.stream(type);
@@ -338,7 +336,7 @@ class MinidumpFile {
     }
   }
 
-  /** A UTF-16 string with its length in bytes in front. */
+  /** Reads a UTF-16 string that follows its length in bytes. */
   string(offset: number): string {
     const header = this.view({ offset, size: 4 });
     if (header.byteLength < 4) return "";
@@ -348,7 +346,6 @@ class MinidumpFile {
   }
 }
 
-/** A size and an offset, 32 bits each. */
 function locationAt(view: DataView, at: number): Location {
   return { size: view.getUint32(at, true), offset: view.getUint32(at + 4, true) };
 }
@@ -361,10 +358,9 @@ interface MemoryPiece extends Location {
   readonly start: number;
 }
 
-/** The memory in a minidump: stacks of threads, and what the memory lists have. */
+/** Memory in a minidump: the stacks of threads and the memory lists. */
 class MinidumpMemory {
   readonly #file: MinidumpFile;
-  /** By address, without overlaps. */
   readonly #pieces: readonly MemoryPiece[];
 
   constructor(file: MinidumpFile) {
@@ -372,7 +368,7 @@ class MinidumpMemory {
     this.#pieces = withoutOverlaps([...stacks(file), ...memoryList(file), ...memory64List(file)]);
   }
 
-  /** Bytes at an address, up to the end of the piece that holds it. */
+  /** Returns the bytes at an address, up to the end of the piece that holds it. */
   read(address: number, length: number): Uint8Array {
     const pieces = this.#pieces;
     const piece = pieces[partitionPoint(0, pieces.length, (index) => pieces[index]!.start <= address) - 1];
@@ -392,7 +388,7 @@ function* memoryList(file: MinidumpFile): Generator<MemoryPiece> {
     yield { start: u64At(entry, 0), ...locationAt(entry, 8) };
 }
 
-/** Ranges with 64-bit sizes, whose contents follow each other from one offset on. */
+/** Yields the ranges with 64-bit sizes, whose contents are consecutive in the file. */
 function* memory64List(file: MinidumpFile): Generator<MemoryPiece> {
   const stream = file.stream(StreamType.Memory64List);
   if (stream.byteLength < 16) return;
@@ -406,16 +402,19 @@ function* memory64List(file: MinidumpFile): Generator<MemoryPiece> {
   }
 }
 
-/** Sorted by address; where pieces overlap, which is the same memory twice, the longer of two with one start is kept. */
+/**
+ * Sorts pieces by address and removes overlaps, which hold the same memory twice. Of two pieces with the same start the
+ * longer one stays.
+ */
 function withoutOverlaps(pieces: readonly MemoryPiece[]): MemoryPiece[] {
   const sorted = pieces.filter(({ size }) => size > 0).sort((a, b) => a.start - b.start || b.size - a.size);
-  const kept: MemoryPiece[] = [];
+  const disjoint: MemoryPiece[] = [];
   let end = Number.NEGATIVE_INFINITY;
   for (const { start, size, offset } of sorted) {
     if (start + size <= end) continue;
     const into = Math.max(0, end - start);
-    kept.push({ start: start + into, size: size - into, offset: offset + into });
+    disjoint.push({ start: start + into, size: size - into, offset: offset + into });
     end = start + size;
   }
-  return kept;
+  return disjoint;
 }

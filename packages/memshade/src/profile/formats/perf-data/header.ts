@@ -13,12 +13,11 @@ import {
 } from "./layout.ts";
 import type { PerfEvent, PerfHeader } from "./types.ts";
 
-/** An unsigned 64-bit value as a number: exact up to 2^53. */
+/** Reads an unsigned 64-bit value as a number: exact up to 2^53. */
 export function getU64(view: DataView, at: number): number {
   return view.getUint32(at + 4, true) * 2 ** 32 + view.getUint32(at, true);
 }
 
-/** An unsigned 64-bit value as 16 hexadecimal digits, for comparing. */
 function getId(view: DataView, at: number): string {
   return hex(view.getUint32(at + 4, true)) + hex(view.getUint32(at, true));
 }
@@ -33,7 +32,6 @@ function viewOf(bytes: Uint8Array): DataView {
 
 const utf8 = new TextDecoder();
 
-/** The text in a view up to its first NUL, or up to `end`. */
 export function textAt(view: DataView, start: number, end = view.byteLength): string {
   let length = 0;
   const limit = Math.max(0, Math.min(end, view.byteLength) - start);
@@ -50,16 +48,16 @@ export function hexBytes(view: DataView, start: number, length: number): string 
   ).join("");
 }
 
-/** Size of `perf_event_attr` up to `config`: what every version has, and what is needed at all. */
+/** Size of `perf_event_attr` up to `config`, the part that every version has and that the reader requires. */
 export const MINIMUM_ATTR_BYTES = 64;
 
-/** Hardware and software events by `type` and `config`, for files that do not name their events. */
+/** Names of hardware and software events by `type` and `config`, for files that do not name their events. */
 const EVENT_NAMES: readonly (readonly string[])[] = [
   ["cycles", "instructions", "cache-references", "cache-misses", "branches", "branch-misses"],
   ["cpu-clock", "task-clock", "page-faults", "context-switches"],
 ];
 
-/** Reads a `perf_event_attr`; fields behind its own size count as 0. */
+/** Reads a `perf_event_attr`; fields beyond its own size count as 0. */
 export function readAttribute(view: DataView, ids: readonly string[], name?: string): PerfEvent {
   const size = Math.min(view.byteLength, view.getUint32(4, true) || MINIMUM_ATTR_BYTES);
   const u32 = (at: number) => (at + 4 <= size ? view.getUint32(at, true) : 0);
@@ -75,10 +73,10 @@ export function readAttribute(view: DataView, ids: readonly string[], name?: str
   };
 }
 
-/** More kinds of events than any recording has; ids are per event and processor. */
+/** Bound on the kinds of events, above any recording's; ids are per event and processor. */
 const MOST_EVENTS = 4096;
 
-/** A header whose parts may still come in records, where the file was written to a pipe. */
+/** Header whose parts may still arrive in records, if the file was written to a pipe. */
 export interface GrowingHeader extends PerfHeader {
   events: PerfEvent[];
   architecture: ProcessArchitecture | undefined;
@@ -88,7 +86,6 @@ export interface GrowingHeader extends PerfHeader {
 
 export interface PerfFileHeader {
   readonly header: GrowingHeader;
-  /** Where the records are. */
   readonly start: number;
   readonly end: number;
 }
@@ -102,7 +99,6 @@ export function isPerfData(source: ByteSource): boolean {
   );
 }
 
-/** @throws FormatError if the file is not perf.data of version 2, or its header is damaged */
 export function readPerfHeader(source: ByteSource): PerfFileHeader {
   if (!isPerfData(source)) {
     const detail = "the file is not perf.data of a little-endian machine";
@@ -121,9 +117,9 @@ export function readPerfHeader(source: ByteSource): PerfFileHeader {
   const attributes = { entryBytes: getU64(view, 16), offset: getU64(view, 24), size: getU64(view, 32) };
   const start = getU64(view, 40);
   const size = getU64(view, 48);
-  // The size stands there only when perf ended as it should.
+  // The size is written only if perf ended normally.
   const end = size === 0 ? source.size : Math.min(source.size, start + size);
-  // What describes the records is not among them; in a damaged file it could be as long as they are.
+  // Header data lies outside of the records. In a damaged file its size could be as large as the records.
   const outside = (offset: number, bytes: number) =>
     Math.max(0, Math.min(bytes, (offset < start ? start : offset < end ? 0 : source.size) - offset));
   readAttributes(source, attributes, outside, header);
@@ -141,13 +137,13 @@ function readAttributes(
     throw new FormatError("malformed", 16, "perf.data header", `attributes of ${entryBytes} bytes`);
   const count = Math.min(Math.floor(outside(offset, size) / entryBytes), MOST_EVENTS);
   const bytes = offset < source.size ? source.read(offset, count * entryBytes) : new Uint8Array(0);
-  // Lists of ids do not share bytes; in a damaged file they could, each as long as the file.
-  let left = source.size;
+  // Lists of ids do not overlap. In a damaged file they could, and each could be as long as the file.
+  let remaining = source.size;
   for (let at = 0; at + entryBytes <= bytes.length; at += entryBytes) {
     const view = viewOf(bytes.subarray(at, at + entryBytes));
     const idsOffset = getU64(view, entryBytes - 16);
-    const idBytes = Math.min(outside(idsOffset, getU64(view, entryBytes - 8)), left);
-    left -= idBytes;
+    const idBytes = Math.min(outside(idsOffset, getU64(view, entryBytes - 8)), remaining);
+    remaining -= idBytes;
     const ids = viewOf(readSome(source, idsOffset, idBytes));
     header.events.push(readAttribute(viewOf(bytes.subarray(at, at + entryBytes - 16)), idsOf(ids)));
   }
@@ -159,7 +155,7 @@ export function idsOf(view: DataView): string[] {
   return Array.from({ length: Math.floor(view.byteLength / 8) }, (_, index) => getId(view, index * 8));
 }
 
-/** Sections behind the data: an offset and a size for each set bit of the bitmap at 72. */
+/** Reads the sections after the data: an offset and a size for each set bit of the bitmap at 72. */
 function readFeatures(
   source: ByteSource,
   tableOffset: number,
@@ -183,7 +179,7 @@ function readSome(source: ByteSource, offset: number, size: number): Uint8Array 
   return offset >= source.size ? new Uint8Array(0) : source.read(offset, Math.min(size, LARGEST_SECTION));
 }
 
-/** Reads what one feature section says; what does not fit is left out. */
+/** Reads one feature section; malformed entries are left out. */
 export function readFeature(feature: number, view: DataView, header: GrowingHeader): void {
   switch (feature) {
     case Feature.BuildId:
@@ -206,7 +202,7 @@ function architectureOf(machine: string | undefined): ProcessArchitecture | unde
   return machine === "aarch64" || machine === "arm64" ? "aarch64" : undefined;
 }
 
-/** Entries shaped like records: process id, 20 bytes of build id and their number, path. */
+/** Reads build ids. Entries have the shape of records: process id, 20 bytes of build id and their number, path. */
 export function readBuildIds(view: DataView, header: GrowingHeader): void {
   for (let at = 0; at + 36 <= view.byteLength; ) {
     const size = view.getUint16(at + 6, true);
@@ -237,7 +233,6 @@ function readEventNames(view: DataView, header: GrowingHeader): void {
   }
 }
 
-/** A string with its padded length in front. */
 function stringAt(view: DataView, at: number): { text: string; end: number } | undefined {
   if (at + 4 > view.byteLength) return undefined;
   const end = at + 4 + view.getUint32(at, true);
@@ -248,7 +243,7 @@ function stringsAt(view: DataView): string[] {
   const strings: string[] = [];
   if (view.byteLength < 4) return strings;
   let at = 4;
-  for (let left = view.getUint32(0, true); left > 0; left--) {
+  for (let remaining = view.getUint32(0, true); remaining > 0; remaining--) {
     const string = stringAt(view, at);
     if (string === undefined) break;
     strings.push(string.text);

@@ -18,68 +18,61 @@ import {
 import { MISC_MMAP_BUILD_ID, RECORD_HEADER_BYTES, RecordType, SampleBit } from "./layout.ts";
 import type { PerfEvent, PerfHeader, PerfRecord, PerfSample } from "./types.ts";
 
-/** How far a step of decompression came. */
 export interface Decompressed {
-  /** Bytes of the input that are done with. */
+  /** Consumed bytes of the input. */
   readonly read: number;
-  /** Bytes of the room that were filled. */
+  /** Filled bytes of the output buffer. */
   readonly written: number;
 }
 
 /**
- * Decompresses one stream, step by step: goes on with `input`, and fills `room`. When it comes back, either all of the input
- * has been read, or the room is full, or a frame ends, or nothing at all could be done.
+ * Decompresses one stream step by step: continues with `input`, and fills `room`. A call returns when the input is
+ * consumed, `room` is full, a frame ends, or no progress is possible.
  */
 export type Decompressor = (input: Uint8Array, room: Uint8Array) => Decompressed | Promise<Decompressed>;
 
-/** Takes samples where they are read. */
 export interface SampleTaker {
-  /** What is called in place of `PerfRecordsWasm.next`: may leave out records that need not be handed on. */
+  /** Replacement of `PerfRecordsWasm.next`; may skip records that need no callback. */
   readonly wasm: { nextRecord(): number; readonly damagedSamples: WebAssembly.Global<"i32"> };
-  /** What the header says of events has changed. */
   setEvents(): void;
-  /** It says more about build ids. */
   setBuildIds(): void;
 }
 
 export interface PerfReadOptions {
-  /** Begins to decompress a Zstandard stream; without it files recorded with `-z` cannot be read. */
+  /** Starts the decompression of a Zstandard stream. Files recorded with `-z` need it. */
   readonly zstd?: () => Decompressor;
   /**
-   * Called in the order of time. `header` is complete before the first sample. What a sample refers to is overwritten
+   * Called in the order of time. `header` is complete before the first sample. The data of a sample is overwritten
    * after the call.
    */
   readonly onRecord: (record: PerfRecord, header: PerfHeader) => void;
-  /** For what takes samples inside WebAssembly, out of the memory that they are read into. */
+  /** Creates a consumer that takes samples inside WebAssembly, from the memory into which they are read. */
   readonly takeSamples?: (records: PerfRecords, header: PerfHeader) => SampleTaker;
 }
 
 export interface PerfDataSummary {
   readonly header: PerfHeader;
-  /** What is damaged or missing, as sentences. */
   readonly gaps: readonly string[];
 }
 
-/** Bytes that are read at a time; records are at most 64 KiB. */
+/** Bytes read at a time; records are at most 64 KiB. */
 const PIECE_BYTES = 2 ** 19;
-/** Records are decompressed to pieces of this size, each until less is left than the longest record. */
+/** Size of a piece for decompressed records. A piece is full when the rest is shorter than the longest record. */
 const ROOM_BYTES = 2 ** 19;
 const LONGEST_RECORD = 2 ** 16;
 
-/** A piece that is filled bit by bit. */
 interface DecompressionRoom {
   readonly piece: number;
-  /** Where the first record begins that was not taken yet. */
+  /** Offset of the first record that was not taken yet. */
   taken: number;
-  /** How far the piece is filled. */
   filled: number;
 }
 
 /**
- * Reads perf.data, as `perf record` writes it to a file or to a pipe, in memory that does not depend on its size.
- * A file that was cut off is read as far as it goes.
+ * Reads perf.data, as written by `perf record` to a file or a pipe, in memory independent of its size. A truncated file
+ * is read up to its end.
  *
- * @throws FormatError if it is not perf.data, or compressed and no decompressor was given
+ * @throws FormatError if the file is not perf.data, or is compressed and no decompressor was given
  */
 export async function readPerfData(source: ByteSource, options: PerfReadOptions): Promise<PerfDataSummary> {
   const { header, start, end } = readPerfHeader(source);
@@ -106,7 +99,6 @@ class RecordReader {
   readonly #next: () => number;
   #records: RecordDecoder;
   #zstd: Decompressor | undefined;
-  /** The piece that records are decompressed to; none in front of the first. */
   #room: DecompressionRoom | undefined;
   #damagedSamples = 0;
 
@@ -119,7 +111,7 @@ class RecordReader {
     this.#next = this.#taker?.wasm.nextRecord ?? this.#wasm.next;
   }
 
-  /** Reads a piece of the file, and takes the whole records at its start. Returns how many bytes they are. */
+  /** Reads a piece of the file and takes the whole records at its start. @returns the bytes of these records */
   async readPiece(source: ByteSource, offset: number, length: number): Promise<number> {
     const piece = this.#wasm.takePiece(length);
     const room = this.#roomOf(piece, length);
@@ -132,7 +124,10 @@ class RecordReader {
     return new Uint8Array(this.#wasm.memory.buffer, this.#wasm.pieceAddress(piece), length);
   }
 
-  /** Takes the whole records of a piece, and returns how many bytes they are, with what may follow the last of them. */
+  /**
+   * Takes the whole records of a piece. @returns the bytes of these records, including a payload that may follow the
+   * last one
+   */
   async #takePiece(piece: number, length: number, fileOffset: number): Promise<number> {
     const wasm = this.#wasm;
     const start = wasm.pieceAddress(piece);
@@ -156,7 +151,7 @@ class RecordReader {
       } else {
         this.#takeHeader(record, type);
       }
-      // What follows may reach beyond this piece.
+      // The payload may extend beyond this piece.
       if (this.isDamaged || used !== position - start) {
         wasm.leave(piece);
         return used;
@@ -168,7 +163,7 @@ class RecordReader {
     return used;
   }
 
-  /** Whether the records end in a damaged one, in front of the end of a piece. */
+  /** Sets `isDamaged` if the records end in a damaged one before the end of a piece. */
   #lookForDamage(address: number, end: number, fileOffset: number): void {
     if (address + RECORD_HEADER_BYTES > end) return;
     const size = this.#memory.view.getUint16(address + 6, true);
@@ -193,7 +188,7 @@ class RecordReader {
     const start = record.getUint32(0, true) === RecordType.Compressed2 ? 16 : RECORD_HEADER_BYTES;
     const most = Math.max(0, record.byteLength - start);
     const end = start === 16 && most > 0 ? Math.min(most, getU64(record, 8)) : most;
-    // Addresses: the memory may move when it grows.
+    // The loop keeps addresses, because the memory's buffer may change when it grows.
     let from = record.byteOffset + start;
     const to = from + end;
     try {
@@ -222,7 +217,10 @@ class RecordReader {
     }
   }
 
-  /** Where more than a record can be decompressed to; behind the start of one whose end is missing yet. */
+  /**
+   * Returns a piece with room for more than a record. A new piece begins with the incomplete record of the previous
+   * one.
+   */
   #roomForMore(): DecompressionRoom {
     const wasm = this.#wasm;
     const before = this.#room;
@@ -254,7 +252,7 @@ class RecordReader {
     this.#lookForDamage(wasm.position.value, start + room.filled, fileOffset);
   }
 
-  /** Records that say what a file has in its header, in files written to a pipe. */
+  /** Handles records that replace the header's data in files written to a pipe. */
   #takeHeader(record: DataView, type: number): void {
     const body = new DataView(
       record.buffer,
@@ -283,7 +281,6 @@ class RecordReader {
     }
   }
 
-  /** PERF_EVENT_UPDATE__NAME: the name of the event with an id. */
   #renameEvent(body: DataView): void {
     if (getU64(body, 0) !== 2) return;
     const [id] = idsOf(new DataView(body.buffer, body.byteOffset + 8, 8));
@@ -304,7 +301,7 @@ class RecordReader {
   }
 }
 
-/** Bytes that follow some records without being part of them. */
+/** Returns the size of the payload that follows some record types. */
 function payloadBytes(record: DataView, type: number): number {
   if (type === RecordType.AuxTrace && record.byteLength >= 16) return getU64(record, 8);
   if (type === RecordType.TracingData && record.byteLength >= 12)
@@ -312,7 +309,6 @@ function payloadBytes(record: DataView, type: number): number {
   return 0;
 }
 
-/** What `assembly/` exports. Addresses are those in its memory. */
 export interface PerfRecordsWasm {
   readonly memory: WebAssembly.Memory;
   readonly SAMPLE: WebAssembly.Global<"i32">;
@@ -334,12 +330,10 @@ export interface PerfRecordsWasm {
   setPlaces(id: number, time: number, timeFromEnd: number): void;
 }
 
-/** Bits of what a sample has. */
 const HAS = { registers: 4, stack: 8 } as const;
 
 let compiled: WebAssembly.Module | undefined;
 
-/** The records of one file, in a memory that WebAssembly looks at. */
 export class PerfRecords {
   readonly wasm: PerfRecordsWasm;
   #view: DataView;
@@ -350,18 +344,18 @@ export class PerfRecords {
     this.#view = new DataView(this.wasm.memory.buffer);
   }
 
-  /** The memory as it is now: it moves when it grows. */
+  /** View of the current memory, whose buffer changes when it grows. */
   get view(): DataView {
     const { buffer } = this.wasm.memory;
     if (this.#view.buffer !== buffer) this.#view = new DataView(buffer);
     return this.#view;
   }
 
-  /** Tells what the header says of events. They agree in what stands at the end of other records. */
+  /** Passes the header's events to WebAssembly. All events have the same fields at the end of other records. */
   setEvents({ events }: PerfHeader): void {
     const { wasm } = this;
-    const all = events.flatMap(({ ids }, event) => ids.map((id) => ({ id: BigInt(`0x${id}`), event })));
-    wasm.beginEvents(events.length, all.length);
+    const eventIds = events.flatMap(({ ids }, event) => ids.map((id) => ({ id: BigInt(`0x${id}`), event })));
+    wasm.beginEvents(events.length, eventIds.length);
     const { view } = this;
     for (const [index, { sampleType, readFormat, branchSampleType, userRegisters }] of events.entries()) {
       const [low, high] = userRegisters;
@@ -369,7 +363,7 @@ export class PerfRecords {
       for (const [field, value] of fields.entries())
         view.setUint32(wasm.events.value + 16 * index + 4 * field, value, true);
     }
-    for (const [index, { id, event }] of all.entries()) {
+    for (const [index, { id, event }] of eventIds.entries()) {
       view.setBigUint64(wasm.ids.value + 16 * index, id, true);
       view.setUint32(wasm.ids.value + 16 * index + 8, event, true);
     }
@@ -377,7 +371,7 @@ export class PerfRecords {
     if (first !== undefined) wasm.setPlaces(...placesIn(first));
   }
 
-  /** The sample that was decoded last. Its arrays are views of the memory. */
+  /** Returns the last decoded sample. Its arrays are views of the memory. */
   sample(): PerfSample {
     const { view } = this;
     const at = this.wasm.SAMPLE.value;
@@ -399,13 +393,16 @@ export class PerfRecords {
         (has & HAS.stack) === 0
           ? undefined
           : new Uint8Array(view.buffer, stackAt, view.getUint32(at + 76, true)),
-      // Stands in front of the stack in the record.
+      // The size precedes the stack in the record.
       stackRoom: (has & HAS.stack) === 0 ? 0 : getU64(view, stackAt - 8),
     };
   }
 }
 
-/** Where the id and the time stand in a sample, and the time in other records, from their end; 0 for nowhere. */
+/**
+ * Returns the offsets of id and time in a sample, and the distance of the time from the end of other records. 0 means
+ * absent.
+ */
 function placesIn({ sampleType, hasSampleIds }: PerfEvent): [id: number, time: number, timeFromEnd: number] {
   const { Identifier, Ip, Tid, Time, Address, Id, StreamId, Cpu } = SampleBit;
   const has = (bit: number) => (sampleType & bit) !== 0;
@@ -427,18 +424,16 @@ function bitCount(word: number): number {
   return count;
 }
 
-/** Where the path stands in the two kinds of records of mappings. */
 const MMAP_PATH = 40;
 const MMAP2_PATH = 72;
 
-/** Bytes of the sample id behind a record that is no sample. */
 function sampleIdBytes({ sampleType, hasSampleIds }: PerfEvent): number {
   if (!hasSampleIds) return 0;
   const { Tid, Time, Id, StreamId, Cpu, Identifier } = SampleBit;
   return 8 * [Tid, Time, Id, StreamId, Cpu, Identifier].filter((bit) => sampleType & bit).length;
 }
 
-/** Decodes records that are no samples. The events of a file agree in what stands at the end of such records. */
+/** Decodes records other than samples. All events of a file have the same fields at the end of such records. */
 class RecordDecoder {
   readonly #header: PerfHeader;
   readonly #idBytes: number;
@@ -448,7 +443,7 @@ class RecordDecoder {
     this.#idBytes = event === undefined ? 0 : sampleIdBytes(event);
   }
 
-  /** What a record says; undefined for what is of no interest, or too short. */
+  /** Decodes a record; returns undefined for irrelevant or short ones. */
   decode(record: DataView): PerfRecord | undefined {
     const end = record.byteLength - this.#idBytes;
     switch (record.getUint32(0, true)) {

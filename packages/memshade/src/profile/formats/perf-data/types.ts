@@ -1,8 +1,7 @@
 import type { ProcessArchitecture } from "../../model/process-image.ts";
 
-/** One kind of event that was sampled. */
 export interface PerfEvent {
-  /** As perf prints it: `cycles:u`. */
+  /** Name as perf prints it: `cycles:u`. */
   readonly name: string;
   readonly sampleType: number;
   readonly readFormat: number;
@@ -10,20 +9,18 @@ export interface PerfEvent {
   readonly hasSampleIds: boolean;
   /** Bit per register of perf's numbering, low and high half. */
   readonly userRegisters: readonly [low: number, high: number];
-  /** Ids by which samples name the event, as text of 64 bits in hexadecimal. */
   readonly ids: readonly string[];
 }
 
-/** What is known before the first sample. */
 export interface PerfHeader {
   readonly events: readonly PerfEvent[];
   readonly architecture: ProcessArchitecture | undefined;
   readonly commandLine: readonly string[];
-  /** Build ids, in hexadecimal, of files by the paths that mappings name. */
+  /** Build ids, in hexadecimal, by the path of the mapping. */
   readonly buildIds: ReadonlyMap<string, string>;
 }
 
-/** A file, or a piece without one, came into the memory of a process or of the kernel. */
+/** Mapping of a file, or of anonymous memory, into a process or the kernel. */
 export interface PerfMapping {
   readonly kind: "mmap";
   readonly pid: number;
@@ -31,7 +28,6 @@ export interface PerfMapping {
   readonly length: number;
   readonly fileOffset: number;
   readonly path: string;
-  /** Hexadecimal. */
   readonly buildId: string | undefined;
 }
 
@@ -52,24 +48,23 @@ export interface PerfLost {
   readonly count: number;
 }
 
-/** A sample. Its arrays are views of the file's bytes. */
+/** Sample whose arrays are views of the file's bytes. */
 export interface PerfSample {
   readonly kind: "sample";
-  /** Index into the events of the header. */
   readonly event: number;
   readonly pid: number;
   readonly tid: number;
   /** Nanoseconds of the recording's clock; 0 if times were not recorded. */
   readonly time: number;
-  /** How many events the sample stands for; 1 if periods were not recorded. */
+  /** Number of events that the sample represents; 1 if periods were not recorded. */
   readonly period: number;
-  /** Where the program was; rounded above 2^53, where only the kernel's addresses lie. */
+  /** Instruction pointer; rounded above 2^53, where only kernel addresses are. */
   readonly ip: number;
-  /** The values of the event's user registers in the order of their bits: 64-bit words. */
+  /** Values of the event's user registers in the order of their bits: 64-bit words. */
   readonly registers: DataView | undefined;
-  /** The stack from the user stack pointer on, as much as was copied of it. */
+  /** Copied part of the stack, from the user stack pointer on. */
   readonly stack: Uint8Array | undefined;
-  /** How many bytes of the stack were asked for: there are fewer where it ends. 0 without a stack. */
+  /** Requested bytes of the stack; fewer exist near its end. 0 without a stack. */
   readonly stackRoom: number;
 }
 

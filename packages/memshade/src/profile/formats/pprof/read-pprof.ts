@@ -11,7 +11,7 @@ import {
 } from "../../model/imported-heap.ts";
 import { FrameModules } from "../frame-modules.ts";
 
-/** What of a `profile.proto` a heap profile is made of. Ids are those of the file. */
+/** Parts of a `profile.proto` that a heap profile needs. Ids are those of the file. */
 interface DecodedPprof {
   readonly sampleTypes: readonly { readonly type: string; readonly unit: string }[];
   readonly samples: readonly DecodedSample[];
@@ -20,16 +20,17 @@ interface DecodedPprof {
   readonly mappings: ReadonlyMap<bigint, DecodedMapping>;
   readonly period: number;
   readonly comments: readonly string[];
-  /** Regular expressions of names: viewers of pprof hide functions that the first fits and the second does not, with what they call. */
+  /**
+   * Regular expressions of function names. pprof viewers hide functions that `dropFrames` matches and `keepFrames` does
+   * not, together with their callees.
+   */
   readonly dropFrames: string;
   readonly keepFrames: string;
 }
 
 interface DecodedSample {
-  /** The leaf first. */
   readonly locations: readonly bigint[];
   readonly values: readonly bigint[];
-  /** Numbers by their key. */
   readonly numbers: ReadonlyMap<string, bigint>;
   readonly offset: number;
 }
@@ -37,7 +38,6 @@ interface DecodedSample {
 interface DecodedLocation {
   readonly mapping: bigint;
   readonly address: bigint;
-  /** Innermost first. */
   readonly lines: readonly { readonly function: bigint; readonly line: number; readonly column: number }[];
 }
 
@@ -58,9 +58,9 @@ const CONSTRUCT = "pprof profile";
 type Value = { readonly number: bigint } | { readonly bytes: ByteReader };
 
 /**
- * Decodes a profile that is not compressed.
+ * Decodes an uncompressed profile.
  *
- * @throws FormatError with the offset of what is no part of one, or is cut off
+ * @throws FormatError with the offset of a malformed or truncated part
  */
 export function decodePprof(bytes: Uint8Array): DecodedPprof {
   const sampleTypes: [number, number][] = [];
@@ -151,13 +151,12 @@ function byId<T>(rows: readonly Fields[], make: (fields: Fields) => T): Map<bigi
   return new Map(rows.map((fields) => [numberIn(fields, 1), make(fields)]));
 }
 
-/** The fields of a message, repeated ones in their order. */
 function messageOf(value: Value, offset: number): Fields {
   const fields = new Map<number, Value[]>();
   for (const { field, value: part } of fieldsOf(bytesOf(value, offset))) {
-    const known = fields.get(field);
-    if (known === undefined) fields.set(field, [part]);
-    else known.push(part);
+    const existing = fields.get(field);
+    if (existing === undefined) fields.set(field, [part]);
+    else existing.push(part);
   }
   return fields;
 }
@@ -187,7 +186,7 @@ function* fieldsOf(reader: ByteReader): Generator<{ field: number; value: Value;
   }
 }
 
-/** Of at most ten bytes, as protocol buffers have them. */
+/** Reads a varint of at most ten bytes, the limit of protocol buffers. */
 function varint(reader: ByteReader): bigint {
   const start = reader.position;
   let value = 0n;
@@ -213,7 +212,6 @@ function viewOf({ bytes, position, end }: ByteReader): Uint8Array {
   return bytes.subarray(position, end);
 }
 
-/** Repeated numbers, packed or not. */
 function numbersOf(values: readonly Value[]): bigint[] {
   return values.flatMap((value) => {
     if ("number" in value) return [value.number];
@@ -230,7 +228,7 @@ function numberIn(fields: Fields, field: number): bigint {
   return value === undefined ? 0n : numberOf(value, 0);
 }
 
-/** A number that is small where the file is right: an index, a line. */
+/** Returns a number that is small in a valid file, such as an index or a line; 0 otherwise. */
 function indexOf(fields: Fields, field: number): number {
   const value = signed(numberIn(fields, field));
   return value < 0n || value > 0xffff_ffffn ? 0 : Number(value);
@@ -240,7 +238,7 @@ function signed(value: bigint): bigint {
   return BigInt.asIntN(64, value);
 }
 
-/** What the values of heap profiles are called: by Go and others, by allocators that only know what is live. */
+/** Value names of heap profiles. The last names are from allocators that record only live blocks. */
 const COLUMNS: {
   readonly [What in "allocated" | "live" | "peak"]: {
     readonly [Of in keyof ImportedBlocks]: readonly string[];
@@ -250,7 +248,7 @@ const COLUMNS: {
   live: { blocks: ["inuse_objects", "objects"], bytes: ["inuse_space", "space"] },
   peak: { blocks: ["peak_objects"], bytes: ["peak_space"] },
 };
-/** Units of bytes as pprof knows them, without an s behind: each is 1,024 of the one before. */
+/** Byte units of pprof, without a plural s: each is 1,024 times the previous one. */
 const UNITS: readonly (readonly string[])[] = [
   ["b", "byte", ""],
   ["kb", "kbyte", "kilobyte"],
@@ -265,21 +263,21 @@ const IN_WORDS: { readonly [What in keyof typeof COLUMNS]: string } = {
   peak: "the peak",
 };
 
-/** Tags of the types of values, of samples and of their distance; and what a type of values begins with. */
+/** Tags of the value types of samples and of their period, and the first byte of a value type. */
 const TYPE_TAGS = [0x0a, 0x5a];
 const TYPE_STARTS = [0x08, 0x10];
 const LONGEST_TYPE = 0x20;
 
-/** Whether bytes that are not compressed may be a pprof profile: writers begin with a type of values. */
+/** Returns true if uncompressed bytes may be a pprof profile, because writers begin with a value type. */
 export function isPprof([tag = 0, length = 0, start = 0]: Uint8Array): boolean {
   return TYPE_TAGS.includes(tag) && length < LONGEST_TYPE && TYPE_STARTS.includes(start);
 }
 
 /**
- * The heap profile that a `profile.proto` has, not compressed: of Go, tcmalloc, jemalloc and others.
+ * Reads the heap profile in an uncompressed `profile.proto` of Go, tcmalloc, jemalloc and others.
  *
- * @param namesOf of places that have an address alone
- * @throws FormatError for what is no whole profile, and for profiles of other things than the heap
+ * @param namesOf resolves locations that have only an address
+ * @throws FormatError for incomplete profiles, and for profiles of other things than the heap
  */
 export function readPprof(bytes: Uint8Array, namesOf?: PlaceNames): HeapProfile {
   const file = decodePprof(bytes);
@@ -311,8 +309,8 @@ export function readPprof(bytes: Uint8Array, namesOf?: PlaceNames): HeapProfile 
   const count = [...paths.values()].reduce((sum, { sample }) => sum + framesIn(sample, file), 0);
   assertHolds(count, bytes.length, CONSTRUCT);
   const contexts = [...paths.values()].map(({ sample, sums, least, most, sized }): ImportedContext => {
-    const blocks = (what: keyof typeof COLUMNS): ImportedBlocks | undefined => {
-      const column = columns[what];
+    const blocks = (kind: keyof typeof COLUMNS): ImportedBlocks | undefined => {
+      const column = columns[kind];
       return (
         column && {
           blocks: column.blocks === undefined ? undefined : amount(sums[column.blocks]!, sample),
@@ -332,8 +330,8 @@ export function readPprof(bytes: Uint8Array, namesOf?: PlaceNames): HeapProfile 
   });
   return importedHeapProfile({
     contexts: withEqualKnowledge(contexts),
-    modules: modules.all,
-    program: modules.all[0]?.path === undefined ? undefined : modules.all[0].name,
+    modules: modules.list,
+    program: modules.list[0]?.path === undefined ? undefined : modules.list[0].name,
     clock: { kind: "wall", unit: "ms" },
     end: { kind: "dump" },
     format: "pprof",
@@ -342,7 +340,7 @@ export function readPprof(bytes: Uint8Array, namesOf?: PlaceNames): HeapProfile 
   });
 }
 
-/** Where nobody names addresses. */
+/** Returns the number of frames if no address is resolved by `namesOf`. */
 function framesIn({ locations }: DecodedSample, file: DecodedPprof): number {
   return locations.reduce((sum, id) => sum + Math.max(1, file.locations.get(id)?.lines.length ?? 0), 0);
 }
@@ -353,27 +351,25 @@ type Columns = {
     | undefined;
 };
 
-/** The samples of one call path. */
 interface PathSums {
   readonly sample: DecodedSample;
   sums: bigint[];
-  /** Sizes of blocks, where all samples have one. */
+  /** Sizes of the smallest and largest block, valid only if all samples have a block size. */
   least: bigint | undefined;
   most: bigint | undefined;
   sized: boolean;
 }
 
-/** Where the values of a heap profile are. */
 function columnsOf({ sampleTypes }: DecodedPprof): Columns {
-  const entries = KINDS.map((what) => {
-    const blocks = sampleTypes.findIndex(({ type }) => COLUMNS[what].blocks.includes(type));
+  const entries = KINDS.map((kind) => {
+    const blocks = sampleTypes.findIndex(({ type }) => COLUMNS[kind].blocks.includes(type));
     const bytes = sampleTypes.findIndex(
-      ({ type, unit }) => COLUMNS[what].bytes.includes(type) && bytesOfUnit(unit) !== undefined,
+      ({ type, unit }) => COLUMNS[kind].bytes.includes(type) && bytesOfUnit(unit) !== undefined,
     );
-    if (bytes < 0) return [what, undefined] as const;
-    // Some writers have bytes alone.
+    if (bytes < 0) return [kind, undefined] as const;
+    // Some writers record only bytes.
     const unit = bytesOfUnit(sampleTypes[bytes]!.unit)!;
-    return [what, { blocks: blocks < 0 ? undefined : blocks, bytes, unit }] as const;
+    return [kind, { blocks: blocks < 0 ? undefined : blocks, bytes, unit }] as const;
   });
   const columns: Columns = Object.fromEntries(entries);
   if (columns.allocated !== undefined || columns.live !== undefined) return columns;
@@ -381,10 +377,9 @@ function columnsOf({ sampleTypes }: DecodedPprof): Columns {
   throw new FormatError("unsupported", 0, CONSTRUCT, `it is no profile of a heap: its values are ${types}`);
 }
 
-/** Undefined for what is no unit of bytes. */
 function bytesOfUnit(unit: string): bigint | undefined {
-  const one = unit.toLowerCase().replace(/s$/, "");
-  const power = UNITS.findIndex((names) => names.includes(one));
+  const singular = unit.toLowerCase().replace(/s$/, "");
+  const power = UNITS.findIndex((names) => names.includes(singular));
   return power < 0 ? undefined : 1024n ** BigInt(power);
 }
 
@@ -400,7 +395,7 @@ function amount(value: bigint, { offset }: DecodedSample): number {
   );
 }
 
-/** The frames of a location, made once, innermost first; and how many locations have no name. */
+/** Returns a lookup of a location's frames (cached, innermost first) and the number of unresolved locations. */
 function framesOf(
   { locations, functions, mappings }: DecodedPprof,
   modules: FrameModules,
@@ -411,10 +406,10 @@ function framesOf(
 } {
   let nameless = 0;
   const [main] = mappings.values();
-  if (main !== undefined) modules.of(main.file || "the program", main.file || undefined, main.buildId);
-  const known = new Map<bigint, ResolvedFrame[]>();
+  if (main !== undefined) modules.indexOf(main.file || "the program", main.file || undefined, main.buildId);
+  const cache = new Map<bigint, ResolvedFrame[]>();
   const framesAt = (id: bigint, sample: DecodedSample): ResolvedFrame[] => {
-    let frames = known.get(id);
+    let frames = cache.get(id);
     if (frames !== undefined) return frames;
     const location = locations.get(id);
     if (location === undefined)
@@ -426,20 +421,20 @@ function framesOf(
       );
     const mapping = mappings.get(location.mapping);
     const file = mapping?.file || undefined;
-    const module = modules.of(
+    const module = modules.indexOf(
       file ?? main?.file ?? "the program",
       file ?? (main?.file || undefined),
       mapping?.buildId,
     );
     const offset = Number(location.address - (mapping?.start ?? 0n));
-    frames = location.lines.map(({ function: of, line, column }, depth) => {
-      const called = functions.get(of);
+    frames = location.lines.map(({ function: functionId, line, column }, depth) => {
+      const called = functions.get(functionId);
       if (called === undefined)
         throw new FormatError(
           "malformed",
           sample.offset,
           "location",
-          `it names function ${of}, which is not there`,
+          `it names function ${functionId}, which is not there`,
         );
       return {
         module,
@@ -459,13 +454,13 @@ function framesOf(
       if (named === undefined) nameless++;
       frames = named?.map((frame) => ({ ...frame, module })) ?? [{ module, offset }];
     }
-    known.set(id, frames);
+    cache.set(id, frames);
     return frames;
   };
   return { frames: framesAt, nameless: () => nameless };
 }
 
-/** Sizes are known of all call paths or said of none. */
+/** Drops the block sizes unless all call paths have them. */
 function withEqualKnowledge(contexts: readonly ImportedContext[]): ImportedContext[] {
   const isSized = contexts.every(({ sizes }) => sizes !== undefined);
   return isSized ? [...contexts] : contexts.map(({ sizes: _, ...context }) => context);
@@ -476,8 +471,8 @@ function notTracked(
   columns: Columns,
   nameless: number,
 ): string[] {
-  const shown = new Set(KINDS.flatMap((what) => [columns[what]?.blocks, columns[what]?.bytes]));
-  const others = sampleTypes.filter((_, column) => !shown.has(column)).map(({ type }) => type);
+  const shown = new Set(KINDS.flatMap((kind) => [columns[kind]?.blocks, columns[kind]?.bytes]));
+  const otherTypes = sampleTypes.filter((_, column) => !shown.has(column)).map(({ type }) => type);
   return [
     ...(period > 1
       ? [
@@ -487,11 +482,11 @@ function notTracked(
     ...(columns.allocated === undefined
       ? ["What was allocated in all was not recorded, only what was live."]
       : []),
-    ...KINDS.filter((what) => columns[what] !== undefined && columns[what].blocks === undefined).map(
-      (what) => `Of ${IN_WORDS[what]}, blocks were not recorded, only their bytes.`,
+    ...KINDS.filter((kind) => columns[kind] !== undefined && columns[kind].blocks === undefined).map(
+      (kind) => `Of ${IN_WORDS[kind]}, blocks were not recorded, only their bytes.`,
     ),
     `${columns.peak === undefined ? "The peak, lifetimes" : "Lifetimes"} and accesses are not known: pprof profiles do not have them.`,
-    ...(others.length === 0 ? [] : [`Not shown here: the file's values ${others.join(", ")}.`]),
+    ...(otherTypes.length === 0 ? [] : [`Not shown here: the file's values ${otherTypes.join(", ")}.`]),
     ...(dropFrames === ""
       ? []
       : [

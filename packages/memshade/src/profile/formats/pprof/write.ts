@@ -14,22 +14,22 @@ import { exactAmount } from "../amounts.ts";
 
 export interface PprofOptions {
   /**
-   * Mean distance of two samples, in bytes of memory, or in the unit of the first value type where none is bytes; 1 when
+   * Mean distance between samples, in bytes of memory, or in the unit of the first value type if none is in bytes. 1 if
    * everything was recorded.
    */
   period?: number;
-  /** Index of the value type that readers show first; the last one if it is not given. */
+  /** Index of the value type that readers show first; the last one by default. */
   shown?: number;
 }
 
-/** The file of a pprof profile: compressed, without a time in it. As {@link writePprof}. */
+/** Writes the file of a pprof profile: compressed, without a timestamp. See {@link writePprof}. */
 export function pprofFile(profile: SampleProfile, options: PprofOptions = {}): Uint8Array {
   return gzip(writePprof(profile, options));
 }
 
 /**
- * A pprof profile (`profile.proto`), not yet compressed, which a file of it has to be. Samples of equal stacks are
- * summed. Frames that share an address become one location with several lines, innermost first.
+ * Writes an uncompressed pprof profile (`profile.proto`); files must be compressed. Samples of equal stacks are summed.
+ * Frames that share an address become one location with several lines, innermost first.
  *
  * @throws UserError if a sum is negative or above 2^53
  */
@@ -59,7 +59,7 @@ export function writePprof(profile: SampleProfile, { period = 1, shown }: PprofO
         memoryLimit: module.end,
         filename: text(module.path ?? module.name),
         buildId: text(module.buildId ?? ""),
-        // Readers look for symbols of their own where these are not set.
+        // Readers look for symbols themselves unless these flags are set.
         hasFunctions: true,
         hasFilenames: frames.some(({ file }) => file !== undefined),
         hasLineNumbers: frames.some(({ line }) => line !== undefined),
@@ -76,10 +76,10 @@ export function writePprof(profile: SampleProfile, { period = 1, shown }: PprofO
   }).encode();
 }
 
-/** Readers print each comment as a line above their tables. */
+/** Returns the comments, which readers print line by line above their tables. */
 function commentsOf({ name, notes, valueTypes }: SampleProfile): string[] {
-  const said = valueTypes.flatMap(({ type, says }) => (says === undefined ? [] : `${type}: ${says}`));
-  return [`profile: ${name}`, ...(said.length === 0 ? [] : [said.join("; ")]), ...notes];
+  const descriptions = valueTypes.flatMap(({ type, says }) => (says === undefined ? [] : `${type}: ${says}`));
+  return [`profile: ${name}`, ...(descriptions.length === 0 ? [] : [descriptions.join("; ")]), ...notes];
 }
 
 class LocationTables {
@@ -95,13 +95,12 @@ class LocationTables {
     this.#text = text;
   }
 
-  /** Ids of a stack's locations, leaf first. */
   locationsOf(stack: number): number[] {
     const ids: number[] = [];
     let inlined: number[] = [];
     for (const frame of framesOfSampleStack(this.#profile, stack)) {
       inlined.push(frame);
-      // An inlined frame shares the location of the function around it, which ends the group.
+      // An inlined frame shares the location of its enclosing function, which ends the group.
       if (this.#profile.frames[frame]!.inlined === true) continue;
       ids.push(this.#location(inlined));
       inlined = [];
@@ -112,8 +111,8 @@ class LocationTables {
 
   #location(frames: readonly number[]): number {
     const key = frames.join();
-    const known = this.#locationIds.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#locationIds.get(key);
+    if (existing !== undefined) return existing;
     const { module, address } = this.#profile.frames[frames.at(-1)!]!;
     const id = this.locations.length + 1;
     this.locations.push(
@@ -138,8 +137,8 @@ class LocationTables {
   #function(index: number): number {
     const { function: name, linkageName = name, file = "", startLine = 0 } = this.#profile.frames[index]!;
     const key = JSON.stringify([name, linkageName, file, startLine]);
-    const known = this.#functionIds.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#functionIds.get(key);
+    if (existing !== undefined) return existing;
     const id = this.functions.length + 1;
     const text = this.#text;
     this.functions.push(

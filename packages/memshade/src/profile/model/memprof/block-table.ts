@@ -1,14 +1,14 @@
 import { MIB_FIELDS, type MibField } from "../mib-fields.ts";
 import type { MemprofBlocks } from "./profile.ts";
 
-/** The fields of the hot/cold schema: all that the compiler needs. */
+/** Fields of the hot/cold schema: all that the compiler needs. */
 export const HOT_COLD_FIELDS: readonly MibField[] = MIB_FIELDS.filter(({ name }) =>
   ["allocCount", "totalSize", "totalLifetime", "totalLifetimeAccessDensity"].includes(name),
 );
 
 /**
- * A growing table of MIBs: a Uint32Array per field, u64 fields as two words, low word first, so that adding two
- * blocks makes no bigints.
+ * Growing table of MIBs: a Uint32Array per field, u64 fields as two words, low word first. Adding two blocks therefore
+ * creates no bigints.
  */
 export class BlockTable {
   readonly fields: readonly MibField[];
@@ -25,18 +25,16 @@ export class BlockTable {
     return this.#count;
   }
 
-  /** A new row of zeros. */
   addRow(): number {
     if (this.#count === this.#capacity) this.#grow();
     return this.#count++;
   }
 
-  /** The words of a field's column: one per row, or two for a u64 field. Valid until a row is added. */
+  /** Returns the words of a field's column: one per row, or two for a u64 field. Valid until a row is added. */
   wordsOf(field: number): Uint32Array {
     return this.#words[field]!;
   }
 
-  /** Gives a field's column back. */
   release(field: number): void {
     this.#words[field] = new Uint32Array(0);
   }
@@ -52,7 +50,7 @@ export class BlockTable {
     words[2 * row + 1] = Number(wide >> 32n);
   }
 
-  /** The columns, of exactly the rows there are; the table is not to be used any more. */
+  /** Returns the columns, trimmed to the number of rows. The table is consumed. */
   build(histograms: ReadonlyMap<number, BigUint64Array> = new Map()): MemprofBlocks {
     const columns = this.fields.map(({ bytes }, field) => {
       const words = this.#words[field]!.slice(0, (this.#count * bytes) / 4);

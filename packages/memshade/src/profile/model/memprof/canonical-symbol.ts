@@ -1,5 +1,5 @@
 /**
- * The name of a symbol without the suffixes of its copies: from the first dot on, `.__uniq.` and its number excepted
+ * Removes the suffixes of a symbol's copies: everything from the first dot on, except `.__uniq.` and its number
  * (memprof-format, section 12).
  */
 export function canonicalSymbol(name: string): string {

@@ -2,26 +2,21 @@ import { Column, freeArray } from "./column.ts";
 import type { RankedBits } from "./merge/ranked-bits.ts";
 import type { StackChains } from "./stack-chains.ts";
 
-/** The chains of a stack tree as lists of what each stack calls, in ascending order of frames. */
+/** Chains of a stack tree as sibling lists by caller, in ascending order of frames. */
 export class ChainOrder {
   readonly stacks: StackChains;
   readonly ranks: Uint32Array;
-  /** Stacks with a chain that they call. */
   readonly #branches: RankedBits;
-  /** By number among these: where the first chain begins. */
+  /** First chain's start by rank of the stack in `#branches`. */
   readonly #first = new Column();
-  /** By chain: where the next one of the same caller begins; 0 for none. */
+  /** Start of the next sibling by chain; 0 for none. */
   readonly #next = new Column();
 
-  /**
-   * @param ranks of the frames, all different, from 0
-   * @param branches of the stacks
-   */
   constructor(stacks: StackChains, ranks: Uint32Array, branches: RankedBits) {
     this.stacks = stacks;
     this.ranks = ranks;
     this.#branches = branches;
-    // A counting sort, largest rank first: each chain then becomes the first of its siblings in turn.
+    // Counting sort, largest rank first: each chain is then inserted before its siblings.
     const starts = new Uint32Array(ranks.length + 1);
     stacks.forEachStart((start) => {
       starts[ranks.length - this.rankOf(start)]! += 1;
@@ -44,12 +39,10 @@ export class ChainOrder {
     return this.ranks[this.stacks.frameOf(stack)]!;
   }
 
-  /** Where the first of the chains begins that a stack calls; 0 if there is none. */
   firstOf(stack: number): number {
     return this.#branches.has(stack) ? this.#first.get(this.#branches.rankOf(stack)) : 0;
   }
 
-  /** Where the next chain of the same caller begins; 0 if there is none. */
   nextOf(start: number): number {
     return this.#next.get(this.stacks.chainOf(start));
   }
@@ -60,16 +53,14 @@ export class ChainOrder {
   }
 }
 
-/** A walk through all stacks but the empty one: callers first, those with lower frames first. */
+/** Walk through all stacks but the empty one: callers first, siblings in ascending order of frames. */
 export class ChainWalk {
-  /** The stack that the walk is at. */
   stack = 0;
-  /** Number of its frames. */
   depth = 0;
-  /** It and its callers, by depth; what is deeper is left over. */
+  /** The stack and its callers, by depth; deeper entries are stale. */
   readonly path: number[] = [0];
   readonly #order: ChainOrder;
-  /** By depth: the next chain to go into, and the stack that goes on with the chain of this one, or 0. */
+  /** Next chain to enter at each depth, and the stack that continues the chain, or 0. */
   readonly #chain: number[];
   readonly #rest: number[] = [0];
 
@@ -78,7 +69,6 @@ export class ChainWalk {
     this.#chain = [order.firstOf(0)];
   }
 
-  /** Goes on to the next stack. @returns false at the end */
   next(): boolean {
     const { path } = this;
     const order = this.#order;

@@ -2,18 +2,20 @@ import { freeArray } from "./column.ts";
 import type { RankedBits } from "./merge/ranked-bits.ts";
 import type { StackChains } from "./stack-chains.ts";
 
-/** How often frames occur in certain stacks, and the sum of their positions there (0 for the leaf). By frame. */
+/**
+ * Number of occurrences of each frame in certain stacks, and the sum of its positions there (0 for the leaf). By frame.
+ */
 export interface FrameCounts {
   readonly counts: Float64Array;
   readonly positionSums: Float64Array;
 }
 
 /**
- * Counts the frames of the stacks in use. Callers have lower numbers than what they call: going down through the numbers,
- * a stack has heard of all stacks above it, how many they are and how far away.
+ * Counts the frames of the used stacks. Callers have lower numbers than callees, so one pass in descending order sums
+ * the number and the distance of all stacks above each stack.
  *
- * @param branches of the stacks
- * @param ranks what the frames are to be numbered as
+ * @param branches stacks that call a chain
+ * @param ranks new numbers of the frames
  */
 export function countFrames(
   stacks: StackChains,
@@ -23,7 +25,7 @@ export function countFrames(
 ): FrameCounts {
   const counts = new Float64Array(ranks.length);
   const positionSums = new Float64Array(ranks.length);
-  /** By branch: the stacks in use of the chains that it calls, and their distances. */
+  /** Used stacks of the chains that each branch calls, and their distances. */
   const countsAbove = new Float64Array(branches.count);
   const distancesAbove = new Float64Array(branches.count);
   let count = 0;

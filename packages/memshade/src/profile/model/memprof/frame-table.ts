@@ -1,6 +1,5 @@
 import type { MemprofFrames, MemprofSources } from "./profile.ts";
 
-/** A frame with what is known of its place in the sources. */
 export interface MemprofFrame {
   readonly guid: bigint;
   readonly lineOffset: number;
@@ -13,8 +12,8 @@ export interface MemprofFrame {
 }
 
 /**
- * A growing table of frames, equal ones once. With `sources`, frames that LLVM takes for one stay apart when their
- * names, files, lines or discriminators differ.
+ * Growing table of distinct frames. With `keepsSources`, frames that LLVM treats as equal stay separate if their names,
+ * files, lines or discriminators differ.
  */
 export class FrameTable {
   readonly keepsSources: boolean;
@@ -38,8 +37,8 @@ export class FrameTable {
     let key = `${guid} ${lineOffset} ${column} ${inline ? 1 : 0}`;
     if (this.keepsSources)
       key += ` ${frame.line ?? 0} ${frame.discriminator ?? 0} ${frame.name ?? ""}\n${frame.file ?? ""}`;
-    const known = this.#indices.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#indices.get(key);
+    if (existing !== undefined) return existing;
     const index = this.#rows.length;
     this.#rows.push(this.keepsSources ? frame : { guid, lineOffset, column, inline });
     this.#indices.set(key, index);
@@ -51,7 +50,6 @@ export class FrameTable {
   }
 }
 
-/** The columns of a list of frames. */
 export function framesOf(rows: readonly MemprofFrame[], keepsSources: boolean): MemprofFrames {
   return {
     length: rows.length,
@@ -63,7 +61,6 @@ export function framesOf(rows: readonly MemprofFrame[], keepsSources: boolean): 
   };
 }
 
-/** One row of the columns. */
 export function frameAt(frames: MemprofFrames, index: number): MemprofFrame {
   const { source } = frames;
   const frame = {
@@ -105,7 +102,7 @@ function sourcesOf(rows: readonly MemprofFrame[]): MemprofSources {
   };
 }
 
-/** Order of frames by what they are: GUID, line, column, inline, then the sources. */
+/** Compares frames by content: GUID, line, column, inline, then the sources. */
 export function compareFrames(a: MemprofFrame, b: MemprofFrame): number {
   return (
     compare(a.guid, b.guid) ||

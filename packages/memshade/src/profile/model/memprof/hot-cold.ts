@@ -1,7 +1,6 @@
-/** How LLVM's compiler takes an allocation context. */
 export type AllocationType = "cold" | "hot" | "notcold";
 
-/** Limits of the classification; their units are those of LLVM's options of the same meaning. */
+/** Limits of the classification, in the units of LLVM's corresponding options. */
 export interface HotColdThresholds {
   /** Cold below: mean accesses per byte and second of lifetime (`memprof-lifetime-access-density-cold-threshold`). */
   readonly coldDensity: number;
@@ -9,11 +8,10 @@ export interface HotColdThresholds {
   readonly coldLifetimeSeconds: number;
   /** Hot above: mean accesses per byte and second (`memprof-min-ave-lifetime-access-density-hot-threshold`). */
   readonly hotDensity: number;
-  /** Whether contexts are called hot at all (`memprof-use-hot-hints`). */
+  /** True if contexts may be classified as hot (`memprof-use-hot-hints`). */
   readonly usesHot: boolean;
 }
 
-/** LLVM's defaults. */
 export const LLVM_THRESHOLDS: HotColdThresholds = {
   coldDensity: 0.05,
   coldLifetimeSeconds: 200,
@@ -22,7 +20,7 @@ export const LLVM_THRESHOLDS: HotColdThresholds = {
 };
 
 /**
- * Classifies one MIB, in 32-bit float arithmetic as the compiler does.
+ * Classifies one MIB in 32-bit float arithmetic, as the compiler does.
  *
  * @param totalLifetime milliseconds, over all blocks
  * @param totalLifetimeAccessDensity accesses per byte and second times 100, over all blocks

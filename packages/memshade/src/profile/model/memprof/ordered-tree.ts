@@ -1,13 +1,13 @@
 import type { MemprofStacks } from "./profile.ts";
 
-/** Children of the stacks in question, siblings in descending order of their frames. 0 stands for none. */
+/** Children of the kept stacks, siblings in descending order of their frames. 0 means none. */
 export interface OrderedTree {
   readonly firstChild: Uint32Array;
   readonly nextSibling: Uint32Array;
 }
 
 /**
- * The part of a stack tree that leads to certain stacks.
+ * Returns the part of a stack tree that leads to certain stacks.
  *
  * @param isWanted 1 for the stacks to keep
  * @param ranks of the frames, all different, from 0
@@ -16,7 +16,7 @@ export function orderTree(stacks: MemprofStacks, isWanted: Uint8Array, ranks: Ui
   const { length, parent, frame } = stacks;
   const isKept = isWanted.slice();
   for (let stack = length - 1; stack > 0; stack--) if (isKept[stack] === 1) isKept[parent[stack]!] = 1;
-  // A counting sort by rank; then each stack becomes the first of its siblings in turn.
+  // Counting sort by rank: each stack is then inserted before its siblings.
   const starts = new Uint32Array(ranks.length + 1);
   for (let stack = 1; stack < length; stack++)
     if (isKept[stack] === 1) starts[ranks[frame[stack]!]! + 1]! += 1;

@@ -4,7 +4,6 @@ import { FrameTable } from "./frame-table.ts";
 import type { DataAccessProfile, MemprofProfile, MemprofRecords } from "./profile.ts";
 import { StackTree } from "./stack-tree.ts";
 
-/** The sites of one function while a profile is built. */
 export class RecordRows {
   readonly guid: bigint;
   /** Stack and block of each site, alternating. */
@@ -26,7 +25,10 @@ export class RecordRows {
   }
 }
 
-/** Collects a profile whose records keep the order in which they are asked for first, and their sites theirs. */
+/**
+ * Collects a profile. Records keep the order in which they were first requested, and sites the order in which they were
+ * added.
+ */
 export class ProfileBuilder {
   readonly frames: FrameTable;
   readonly stacks = new StackTree();
@@ -45,7 +47,6 @@ export class ProfileBuilder {
     return this.#records.has(guid);
   }
 
-  /** The record of a function, made if there is none. */
   record(guid: bigint): RecordRows {
     let record = this.#records.get(guid);
     if (record === undefined) {
@@ -55,7 +56,6 @@ export class ProfileBuilder {
     return record;
   }
 
-  /** The stack of these frames, leaf first. */
   stackOf(frames: readonly number[]): number {
     let stack = 0;
     for (let index = frames.length - 1; index >= 0; index--) stack = this.stacks.child(stack, frames[index]!);

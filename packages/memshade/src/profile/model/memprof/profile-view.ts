@@ -9,7 +9,7 @@ import {
   type MemprofStacks,
 } from "./profile.ts";
 
-/** The six figures at the head of a MemProf profile. Sizes are the largest TotalSize of a context, in bytes. */
+/** Summary of a MemProf profile. Sizes are the largest TotalSize of a context, in bytes. */
 export interface MemprofSummary {
   readonly contexts: bigint;
   readonly coldContexts: bigint;
@@ -19,9 +19,7 @@ export interface MemprofSummary {
   readonly maxHotTotalSize: bigint;
 }
 
-/**
- * Summarizes a profile. Each call stack counts once, with the block of its first site in record order.
- */
+/** Summarizes a profile. Each call stack counts once, with the block of its first site in record order. */
 export function summarize(
   profile: MemprofProfile,
   thresholds: HotColdThresholds = LLVM_THRESHOLDS,
@@ -48,7 +46,6 @@ export function summarize(
   return summary.build();
 }
 
-/** Collects a summary context by context. */
 export class SummaryBuilder {
   readonly #thresholds: HotColdThresholds;
   readonly #contexts = { cold: 0n, hot: 0n, notcold: 0n };
@@ -83,58 +80,50 @@ export class SummaryBuilder {
   }
 }
 
-/** The two words of a field, by block; the upper one of a u32 field is 0. */
+/** Words of a field, by block; the upper one of a u32 field is 0. */
 export interface BlockWords {
   low(block: number): number;
   high(block: number): number;
-  /** Copies the words of some blocks, a u64 field's upper one behind its lower one, to every `step`-th place. */
+  /** Copies the words of some blocks to every `step`-th index; the upper word of a u64 field follows its lower one. */
   gather(blocks: Uint32Array, into: Uint32Array, first: number, step: number): void;
 }
 
-/** A field of a block as one number; 0 where the field is not known. */
+/** Returns a field of a block as one number; 0 if the profile lacks the field. */
 export function wholeWord(words: BlockWords | undefined, block: number): bigint {
   return words === undefined ? 0n : BigInt(words.low(block)) + (BigInt(words.high(block)) << 32n);
 }
 
-/** A profile as those see it who write it: its tables need not be columns of their own. */
+/** Read-only view of a profile for writers; its tables need not be columns of their own. */
 export interface ProfileView {
   readonly frames: MemprofFrames;
   readonly records: MemprofRecords;
   readonly dataAccess: DataAccessProfile | undefined;
-  /** Puts the frames of a stack into an array, leaf first. @returns how many they are */
+  /** Stores the frames of a stack into an array, leaf first. @returns the number of frames */
   framesOf(stack: number, into: number[]): number;
   readonly blockCount: number;
-  /** The fields of the blocks that are known, in tag order. */
   readonly fields: readonly MibField[];
-  /** Undefined where the field is not known. */
   field(field: MibField): BlockWords | undefined;
   readonly hasHistograms: boolean;
   histogramOf(block: number): BigUint64Array | undefined;
   summary(): MemprofSummary;
 }
 
-/** A view that also tells all stacks, as a tree. */
+/** View that also provides all stacks as a tree. */
 export interface StackTreeView extends ProfileView {
-  /** Number of stacks in the tree, the empty one included. */
   readonly treeLength: number;
-  /** All stacks but the empty one, in the order of their numbers in the tree, which begin with 1. */
+  /** Returns a cursor over all stacks but the empty one, in the order of their numbers in the tree, from 1. */
   stacks(): TreeCursor;
-  /** Number in the tree of a stack that the records name. */
+  /** Returns the number in the tree of a stack as the records name it. */
   numberOf(stack: number): number;
-  /** As a profile has them. */
   readonly metStacks?: readonly number[] | undefined;
 }
 
-/** One stack of a tree after the other. */
 export interface TreeCursor {
-  /** Goes to the next stack, at first to the first one. @returns false at the end */
   next(): boolean;
-  /** Number of the stack that calls it. */
   readonly parent: number;
   readonly frame: number;
 }
 
-/** A built profile. */
 export function viewOf(profile: MemprofProfile): StackTreeView {
   const { frames, stacks, blocks, records, dataAccess } = profile;
   return {
@@ -177,7 +166,6 @@ class ColumnCursor implements TreeCursor {
   }
 }
 
-/** A column as words; undefined where there is none. */
 function wordsOf(column: Uint32Array | BigUint64Array | undefined): BlockWords | undefined {
   if (column === undefined) return undefined;
   const isWide = !(column instanceof Uint32Array);

@@ -14,39 +14,37 @@ export interface MemprofProfile {
   readonly blocks: MemprofBlocks;
   readonly records: MemprofRecords;
   readonly dataAccess?: DataAccessProfile | undefined;
-  /** Where records were left out, since there are others of their functions: the stacks of all in their order. LLVM writes them too. */
+  /**
+   * Stacks of all records in their order, if duplicate records of functions were dropped. LLVM writes these stacks too.
+   */
   readonly metStacks?: readonly number[] | undefined;
 }
 
-/** Frames as LLVM knows them: equal in all four columns means the same frame. */
+/** Frames in LLVM's terms: equal in all four columns means the same frame. */
 export interface MemprofFrames {
   readonly length: number;
-  /** GUID of the function. */
   readonly guid: BigUint64Array;
   /** Line minus the function's first line, modulo 2^32. */
   readonly lineOffset: Uint32Array;
   readonly column: Uint32Array;
-  /** 1 if the function was inlined into the next outer frame. */
+  /** Value 1 if the function was inlined into the next outer frame. */
   readonly inline: Uint8Array;
-  /** What LLVM's indexed form drops; absent for profiles that never had it. */
+  /** Source positions, which LLVM's indexed form drops; absent for profiles without them. */
   readonly source?: MemprofSources | undefined;
 }
 
-/** Where frames are in the sources. Indices into `strings`; -1 where unknown. */
+/** Source positions of frames. Indices into `strings`; -1 if unknown. */
 export interface MemprofSources {
   readonly strings: readonly string[];
-  /** Linkage name of the function. */
   readonly name: Int32Array;
-  /** Path of the file, with slashes. */
   readonly file: Int32Array;
-  /** From 1; 0 where unknown. */
   readonly line: Uint32Array;
   readonly discriminator: Uint32Array;
 }
 
 /**
- * Call stacks as a tree: a stack is a frame called by a shorter stack. Stack 0 is the empty one and its own
- * parent; callers stand before what they call, so `parent[stack] < stack` for all others.
+ * Call stacks as a tree: a stack is a frame called from a shorter stack. Stack 0 is the empty one and its own parent.
+ * Callers precede callees, so `parent[stack] < stack` for all others.
  */
 export interface MemprofStacks {
   readonly length: number;
@@ -54,12 +52,10 @@ export interface MemprofStacks {
   readonly frame: Uint32Array;
 }
 
-/** MIB fields that a profile knows, one column each: u32 fields as Uint32Array, u64 fields as BigUint64Array. */
+/** MIB fields of a profile, one column each: u32 fields as Uint32Array, u64 fields as BigUint64Array. */
 export interface MemprofBlocks {
   readonly length: number;
-  /** In tag order. */
   readonly fields: readonly MibField[];
-  /** One column per entry of `fields`. */
   readonly columns: readonly (Uint32Array | BigUint64Array)[];
   /** Accesses per 8-byte granule, by row; only raw profiles have them. */
   readonly histograms: ReadonlyMap<number, BigUint64Array>;
@@ -79,7 +75,7 @@ export interface MemprofRecords {
   readonly callees: ReadonlyMap<number, readonly bigint[]>;
 }
 
-/** Statistics about accesses to static data (memprof version 4). The heap profiler does not make them. */
+/** Statistics about accesses to static data (memprof version 4). The heap profiler does not record them. */
 export interface DataAccessProfile {
   readonly records: readonly DataAccessRecord[];
   readonly coldSymbols: readonly string[];
@@ -93,14 +89,13 @@ export interface DataAccessRecord {
   readonly locations: readonly { readonly file: string; readonly line: number }[];
 }
 
-/** Frames of a stack, leaf first. */
 export function framesOfStack(stacks: MemprofStacks, stack: number): number[] {
   const frames: number[] = [];
   for (let at = stack; at !== 0; at = stacks.parent[at]!) frames.push(stacks.frame[at]!);
   return frames;
 }
 
-/** The column of a field; undefined if the profile does not know it. */
+/** Returns the column of a field; undefined if the profile lacks it. */
 export function blockColumn(
   blocks: MemprofBlocks,
   name: MibField["name"],

@@ -2,14 +2,14 @@ import { FrameTable, frameAt, type MemprofFrame } from "./frame-table.ts";
 import { type MemprofSummary, type ProfileView, SummaryBuilder, wholeWord } from "./profile-view.ts";
 import { StackTree } from "./stack-tree.ts";
 
-/** What LLVM tells frames apart by when it counts the contexts that it shows: whether they are inlined does not matter. */
+/** Returns the frame without its inline flag, which LLVM ignores when it counts the contexts to show. */
 export function placeOf({ guid, lineOffset, column }: MemprofFrame): MemprofFrame {
   return { guid, lineOffset, column, inline: false };
 }
 
 /**
- * The summary of a profile as it is shown: call stacks whose frames are at the same places count once, with the block of
- * the first site in record order.
+ * Summarizes a profile for display: call stacks with the same code positions count once, with the block of the first
+ * site in record order.
  */
 export function shownSummary(profile: ProfileView): MemprofSummary {
   const { frames, records } = profile;

@@ -2,28 +2,30 @@ import { Column, NarrowColumn } from "./column.ts";
 import { RankedBits } from "./merge/ranked-bits.ts";
 import type { MemprofStacks } from "./profile.ts";
 
-/** Slots in use, at most; a fuller table has long searches. */
+/** Maximum share of used slots; a fuller table has long searches. */
 const FULLEST = 0.75;
 const GROWTH = 1.5;
 const FIRST_SLOTS = 512;
 
-/** Numbers below this leave room in their slots for some bits of their hashes. */
+/** Bits of a number in a slot. While numbers are smaller, the remaining bits hold part of the hash. */
 const TAG_SHIFT = 26;
 const NUMBER_MASK = 2 ** TAG_SHIFT - 1;
 
 /**
- * The slots of an open hash table of numbers from 1. Growing gives the old slots back before the new ones are there:
- * who uses it keeps the keys elsewhere and adds all of them again. As long as numbers are small, slots hold a few bits
- * of hashes too: most keys that differ are told apart without a look at where they are kept.
+ * Slots of an open hash table of numbers from 1. Growing releases the old slots before the new ones are allocated, so
+ * the user keeps the keys elsewhere and adds them again.
+ *
+ * While numbers are small, slots also hold a few bits of the hash: most different keys are then distinguished without
+ * reading the keys.
  */
 export class SlotTable {
   readonly #slots = new Column();
   #size = FIRST_SLOTS;
   #used = 0;
-  /** The bits of a slot that are of a hash: none once a number needs them. */
+  /** Mask of a slot's hash bits: 0 once a number needs them. */
   #tagMask = ~NUMBER_MASK;
 
-  /** Where the search for a 32-bit hash begins. */
+  /** Returns the first slot in the search for a 32-bit hash. */
   first(hash: number): number {
     return Math.floor(((hash >>> 0) * this.#size) / 2 ** 32);
   }
@@ -32,22 +34,20 @@ export class SlotTable {
     return slot + 1 === this.#size ? 0 : slot + 1;
   }
 
-  /** What is in a slot; 0 for an empty one. */
   get(slot: number): number {
     return this.#slots.get(slot);
   }
 
-  /** Whether what is in a slot may belong to a hash. */
+  /** Returns true if a slot's content may belong to a hash. */
   mayHave(content: number, hash: number): boolean {
     return ((content ^ (hash << TAG_SHIFT)) & this.#tagMask) === 0;
   }
 
-  /** The number in what is in a slot. */
   numberIn(content: number): number {
     return (content & ~this.#tagMask) >>> 0;
   }
 
-  /** Fills an empty slot. @returns whether the table must be made anew: enlarge it, and add everything again */
+  /** Fills an empty slot. @returns true if the caller must enlarge the table and add everything again */
   fill(slot: number, value: number, hash: number): boolean {
     if (this.#tagMask !== 0 && value > NUMBER_MASK) {
       this.#tagMask = 0;
@@ -57,14 +57,12 @@ export class SlotTable {
     return ++this.#used > this.#size * FULLEST;
   }
 
-  /** Adds a number that is not in the table. */
   add(hash: number, value: number): void {
     let slot = this.first(hash);
     while (this.#slots.get(slot) !== 0) slot = this.next(slot);
     this.fill(slot, value, hash);
   }
 
-  /** An empty table with more slots. */
   enlarge(): void {
     this.release();
     this.#size = Math.ceil(this.#size * GROWTH);
@@ -77,17 +75,17 @@ export class SlotTable {
 }
 
 /**
- * A growing tree of call stacks (see MemprofStacks), without duplicates, for many stacks in little memory. A stack
- * that was added right after its caller has the number after its caller's and is found there; only those that begin
- * such a chain have a caller of their own noted and are looked up in a hash table. A stack takes two bytes for its
- * frame (four where there are more than 32,768 frames) and a quarter byte, a chain about ten more.
+ * Growing tree of distinct call stacks (see MemprofStacks), compact for many stacks. A stack that was added directly
+ * after its caller continues the caller's chain: its number is the caller's plus 1, and it needs no lookup. Only stacks
+ * that begin a chain store their caller and are in a hash table.
+ *
+ * A stack takes two bytes for its frame (four above 32,768 frames) and a quarter byte, a chain about ten more.
  */
 export class StackChains {
   /** Twice the frame, plus 1 for a stack that begins a chain. */
   readonly #frames = new NarrowColumn(2);
-  /** Stacks that begin a chain; their numbers among these are those of the chains. */
+  /** Stacks that begin a chain; their ranks are the numbers of the chains. */
   readonly #starts = new RankedBits();
-  /** By chain: the stack that calls its first one. */
   readonly #callers = new Column();
   readonly #slots = new SlotTable();
   #count = 1;
@@ -104,13 +102,13 @@ export class StackChains {
     return this.#starts.count;
   }
 
-  /** The stack of `frame` called by the stack `parent`. */
+  /** Returns the stack of `frame` called from the stack `parent`. */
   child(parent: number, frame: number): number {
     const next = parent + 1;
     if (next < this.#count) {
       if (this.#frames.get(next) === 2 * frame) return next;
     } else if (parent !== 0) {
-      // Nothing is called by the newest stack yet.
+      // The newest stack has no callees yet.
       return this.#append(frame, false);
     }
     const slots = this.#slots;
@@ -123,7 +121,7 @@ export class StackChains {
     }
   }
 
-  /** The stack that calls it; of stack 0, itself. */
+  /** Returns the calling stack; stack 0 is its own caller. */
   parentOf(stack: number): number {
     if (stack === 0) return 0;
     return this.#isStart(stack) ? this.#callers.get(this.#starts.rankOf(stack)) : stack - 1;
@@ -133,22 +131,19 @@ export class StackChains {
     return this.#frames.get(stack) >>> 1;
   }
 
-  /** Whether the stack that follows in number is called by this one without beginning a chain. */
+  /** Returns true if the next stack continues the chain of this one. */
   isContinued(stack: number): boolean {
     return stack !== 0 && stack + 1 < this.#count && !this.#isStart(stack + 1);
   }
 
-  /** Number of the chain that a stack begins. */
   chainOf(start: number): number {
     return this.#starts.rankOf(start);
   }
 
-  /** Tells the stacks that begin a chain, ascending. */
   forEachStart(see: (start: number) => void): void {
     this.#starts.forEach(see);
   }
 
-  /** The stacks that call the first one of a chain. */
   branches(): RankedBits {
     const branches = new RankedBits();
     for (let chain = 0; chain < this.#starts.count; chain++) branches.set(this.#callers.get(chain));
@@ -156,7 +151,7 @@ export class StackChains {
     return branches;
   }
 
-  /** All stacks as plain columns; stack 0 has no frame. */
+  /** Returns all stacks as plain columns; stack 0 has no frame. */
   flat(): MemprofStacks {
     const parent = new Uint32Array(this.#count);
     const frame = new Uint32Array(this.#count);
@@ -169,12 +164,11 @@ export class StackChains {
     return { length: this.#count, parent, frame };
   }
 
-  /** Gives the table back that `child` needs: no stack is looked for any more. */
+  /** Releases the lookup table; `child` must not be called afterwards. */
   seal(): void {
     this.#slots.release();
   }
 
-  /** Gives everything back. */
   release(): void {
     this.seal();
     this.#frames.release();
@@ -187,7 +181,7 @@ export class StackChains {
     return (this.#frames.get(stack) & 1) === 1;
   }
 
-  /** Whether a stack that begins a chain is that of `frame` called by `parent`. */
+  /** Returns true if a stack that begins a chain is `frame` called from `parent`. */
   #isChain(stack: number, parent: number, frame: number): boolean {
     return (
       this.#frames.get(stack) === 2 * frame + 1 && this.#callers.get(this.#starts.rankOf(stack)) === parent

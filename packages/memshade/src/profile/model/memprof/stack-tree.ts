@@ -1,12 +1,11 @@
 import type { MemprofStacks } from "./profile.ts";
 
 const EMPTY_SLOT = 0;
-/** The table of slots is at most this full. */
 const FULLEST = 0.7;
 
 /**
- * A growing tree of call stacks (see MemprofStacks), without duplicates. `child` is a lookup in an open hash
- * table of stack numbers whose keys are in the columns, so that a stack takes 8 bytes and about 8 of table.
+ * Growing tree of distinct call stacks (see MemprofStacks). `child` searches an open hash table of stack numbers whose
+ * keys are in the columns. A stack takes 8 bytes and about 8 of table.
  */
 export class StackTree {
   #parents: Uint32Array;
@@ -14,7 +13,7 @@ export class StackTree {
   #slots: Uint32Array;
   #count = 1;
 
-  /** @param capacity stacks that there is room for at first, the empty one included */
+  /** @param capacity initial room in stacks, including the empty one */
   constructor(capacity = 1024) {
     this.#parents = new Uint32Array(capacity);
     this.#frames = new Uint32Array(capacity);
@@ -26,7 +25,6 @@ export class StackTree {
     return this.#count;
   }
 
-  /** The stack of `frame` called by the stack `parent`. */
   child(parent: number, frame: number): number {
     const parents = this.#parents;
     const frames = this.#frames;
@@ -49,7 +47,7 @@ export class StackTree {
     return this.#frames[stack]!;
   }
 
-  /** The stacks so far, as views that further growth leaves behind. */
+  /** Returns the current stacks as views, which do not see further growth. */
   view(): MemprofStacks {
     return {
       length: this.#count,
@@ -58,12 +56,11 @@ export class StackTree {
     };
   }
 
-  /** Gives the table back that `child` needs: no stack is looked for any more. */
+  /** Releases the lookup table; `child` must not be called afterwards. */
   seal(): void {
     this.#slots = new Uint32Array(0);
   }
 
-  /** Gives everything back. */
   clear(): void {
     this.seal();
     this.#parents = new Uint32Array(0);

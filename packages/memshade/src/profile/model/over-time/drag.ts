@@ -1,43 +1,45 @@
 /**
- * Memory accesses that a `malloc` and its `free` make, about: dlmalloc makes 30 to 60 of them, and what else it executes takes as long
- * again.
+ * Approximate number of memory accesses of a `malloc` and its `free`: dlmalloc makes 30 to 60, and its other
+ * instructions take as long again.
  */
 export const ACCESSES_PER_BLOCK = 50;
 
 /**
- * How long blocks were kept after they were used last, of one context. What a block is for:
+ * Drag of a context's blocks: the time from the last access to a block until it is freed.
  *
  *     allocated          first access           last access                freed
  *         ├───────────────────┴── … ──────────────────┤░░░░░░░ drag ░░░░░░░░░░│
  *         ├─────────────────────────── life ──────────────────────────────────┤
  *
- * A last access is known by the first look at the block that finds its counters as they stay until it ends, so drag is a lower
- * bound. Blocks that were never accessed have none, and neither have those that a reallocation ended: it used them.
+ * The last access is dated by the first observation of the block after which its counters stay unchanged, so drag is a
+ * lower bound. Blocks that were never accessed have no drag. Blocks that a reallocation ended have none either, because
+ * it used them.
  *
- * The clock of allocations stands still while a program computes. So what is long is measured by the program's work: memory accesses,
- * and allocations as so many as those make.
+ * The clock of allocations stands still while a program computes. Long drag is therefore measured by the program's
+ * work: memory accesses, plus each allocation as the number of accesses that it makes.
  */
 export interface BlockDrag {
-  /** Blocks that were followed to their last access: all, or where there are very many some that stand for all. */
+  /** Blocks that were followed to their last access: all of them, or a sample if there are very many. */
   followed: number;
-  /** How many blocks they stand for, and their sizes. */
+  /** Number and total size of the blocks that the followed ones represent. */
   blocks: number;
   bytes: number;
-  /** Their sizes times their lives, in units of the profile's clock, summed up. */
+  /** Sum of size times life, in units of the profile's clock. */
   byteTime: number;
-  /** Sizes times drag. */
   draggedByteTime: number;
-  /** Their sizes times the work during their lives. */
+  /** Sum of size times the work during the life. */
   byteWork: number;
-  /** Blocks with most of the work during their lives after their last access. The rest is about these. */
+  /**
+   * Late blocks: most of the work during their lives came after their last access. The members below are about these.
+   */
   lateBlocks: number;
   lateBytes: number;
   lateByteWork: number;
-  /** Sizes times the work until the last access. */
+  /** Sum of size times the work until the last access. */
   lateUsedByteWork: number;
-  /** Sizes times the clock at the last access. */
+  /** Sum of size times the clock at the last access. */
   lateLastUse: number;
-  /** How many of the blocks that were followed are such; fewer than `lateBlocks`: that is an estimate. */
+  /** Number of followed blocks that are late; if it is below `lateBlocks`, the figures are estimates. */
   lateFollowed: number;
 }
 
@@ -56,26 +58,27 @@ export const NO_DRAG: BlockDrag = {
   lateFollowed: 0,
 };
 
-export function addDrag(one: BlockDrag, other: BlockDrag): BlockDrag {
+export function addDrag(a: BlockDrag, b: BlockDrag): BlockDrag {
   return Object.fromEntries(
-    Object.entries(one).map(([field, value]) => [field, value + other[field as keyof BlockDrag]]),
+    Object.entries(a).map(([field, value]) => [field, value + b[field as keyof BlockDrag]]),
   ) as unknown as BlockDrag;
 }
 
-/** Work of the program during a block's life. */
 export interface WorkMeanwhile {
-  /** At most. */
+  /** Upper bound of the work. */
   all: number;
-  /** At least, after the block's last access. */
+  /** Lower bound of the work after the block's last access. */
   after: number;
 }
 
-/** Whether a block was kept so long after its last access that this counts. */
+/** Returns true if at least half of the work came after the block's last access. */
 export function isLate({ all, after }: WorkMeanwhile): boolean {
   return after > 0 && after * 2 >= all;
 }
 
-/** What one block adds that stands for `weight` blocks. `lastUse`, `end`: the clock. */
+/**
+ * Returns the contribution of a block that represents `weight` blocks. `lastUse` and `end` are readings of the clock.
+ */
 export function dragOf(
   block: { size: number; start: number; lastUse: number; end: number; work: WorkMeanwhile },
   weight: number,

@@ -56,13 +56,13 @@ const file: Check<HeapIntervals> = record<HeapIntervals>({
 });
 
 /**
- * The heap over time that the text of a `heapintervals.json` describes.
+ * Reads the text of a `heapintervals.json`.
  *
- * @throws UserError saying what is wrong in one line, without the file's name
+ * @throws UserError with the mistake in one line, without the file's name
  */
 export function readHeapIntervals(json: string): HeapIntervals {
-  const what = "does not describe a heap over time";
-  const checked = file(parseVersioned(json, HEAP_INTERVALS_SCHEMA, HEAP_INTERVALS_VERSION, what));
+  const predicate = "does not describe a heap over time";
+  const checked = file(parseVersioned(json, HEAP_INTERVALS_SCHEMA, HEAP_INTERVALS_VERSION, predicate));
   checked.instances.forEach(({ intervals, contexts }, i) => {
     const rows = intervals.start.length;
     if (Object.values(intervals).some((column) => column.length !== rows))

@@ -38,7 +38,6 @@ const level = record<WorkingSetLevel>({
   fresh: list(count),
 });
 
-/** A frame of a stack. */
 export const stackFrame = record<Omit<StackFrame, "library" | "module" | "isInlined">>({
   function: count,
   host: optional(text as Check<HostCode>),
@@ -90,7 +89,7 @@ const instance = record<InstanceWorkingSet>({
   ),
   locality: optional(
     record<LocalityRecord>({
-      method: oneOf("exact", "shards"),
+      method: oneOf("shards"),
       references: count,
       sampled: weight,
       rate: weight,
@@ -132,7 +131,7 @@ const profile = record<WorkingSetProfile>({
     owners: optional(flag),
     locality: optional(
       record<LocalityOptionsRecord>({
-        method: oneOf("exact", "shards"),
+        method: oneOf("shards"),
         rate: weight,
         cacheBytes: count,
       }),
@@ -146,8 +145,7 @@ const profile = record<WorkingSetProfile>({
 /**
  * Reads the text of `workingset.json`.
  *
- * @throws UserError in one line: no JSON, another kind of file, a version that is not known, a field that is not what
- *   it should be.
+ * @throws UserError in one line: no JSON, another kind of file, an unknown version, or an invalid field
  */
 export function readWorkingSet(json: string): WorkingSetProfile {
   let value: unknown;
@@ -163,21 +161,21 @@ export function readWorkingSet(json: string): WorkingSetProfile {
       `version ${JSON.stringify(version)} of the working set is not known, only ${WORKING_SET_VERSION}`,
     );
   const checked = profile(value);
-  checked.instances.forEach((one, i) => {
-    for (const { start, end, fresh, counts } of one.levels)
+  checked.instances.forEach((instance, i) => {
+    for (const { start, end, fresh, counts } of instance.levels)
       for (const column of [end, fresh, ...Object.values(counts)])
         if (column?.length !== start.length)
           throw new UserError(`instances[${i}]: the columns of a series have different lengths`);
-    if (one.levels.length === 0) throw new UserError(`instances[${i}] has no series`);
-    for (const stack of one.stackOf)
-      if (stack >= one.stacks.length) throw new UserError(`instances[${i}]: there is no stack ${stack}`);
-    for (const { contexts, levels } of [one.firstTouch, one.owners].flatMap((part) => part ?? []))
+    if (instance.levels.length === 0) throw new UserError(`instances[${i}] has no series`);
+    for (const stack of instance.stackOf)
+      if (stack >= instance.stacks.length) throw new UserError(`instances[${i}]: there is no stack ${stack}`);
+    for (const { contexts, levels } of [instance.firstTouch, instance.owners].flatMap((part) => part ?? []))
       for (const { intervals } of levels)
         for (const [context] of intervals.flat())
           if (contexts[context] === undefined)
             throw new UserError(`instances[${i}]: there is no context ${context}`);
-    if (one.module >= checked.modules.length)
-      throw new UserError(`instances[${i}]: there is no module ${one.module}`);
+    if (instance.module >= checked.modules.length)
+      throw new UserError(`instances[${i}]: there is no module ${instance.module}`);
   });
   return checked;
 }

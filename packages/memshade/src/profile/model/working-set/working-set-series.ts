@@ -2,16 +2,16 @@ import type { Measure, WorkingSetLevel } from "./working-set.ts";
 
 /** Levels that a bucket can name; more than any number of kept intervals has bits. */
 export const BUCKETS = 16;
-/** Bucket of what was never touched before. */
+/** Bucket of lines that were never touched before. */
 export const FRESH_BUCKET = BUCKETS - 1;
 
 /**
- * What one snapshot found. `counts[measure][b]` is the number of lines whose touch in this interval made them new at
- * exactly the binary levels 0 … b − 1 (level i: 2^i intervals in one); with `FRESH_BUCKET`, at all of them. So one pass
- * over the lines touched last gives the exact series of all time scales.
+ * Counts of one snapshot. `counts[measure][b]` is the number of lines whose touch in this interval made them new at
+ * exactly the binary levels 0 … b − 1 (level i: 2^i intervals in one); with `FRESH_BUCKET`, at all of them. One pass
+ * over the lines touched last therefore gives the exact series of all time scales.
  */
 export interface SnapshotRecord {
-  /** How often the length of intervals had been doubled. */
+  /** Number of times that the length of intervals was doubled. */
   scale: number;
   /** Number of the interval at that scale, from 0. */
   interval: number;
@@ -20,14 +20,19 @@ export interface SnapshotRecord {
   counts: Partial<Record<Measure, ArrayLike<number>>>;
 }
 
-/** The bucket of a line touched in interval `now` and before that in `before`; undefined: never. 0: nothing new. */
+/**
+ * Returns the bucket of a line touched in interval `now` and before that in `before`; undefined: never. 0: new at no
+ * level.
+ */
 export function bucketOf(now: number, before: number | undefined): number {
   return before === undefined ? FRESH_BUCKET : 32 - Math.clz32(now ^ before);
 }
 
 /**
- * The series of all scales, finest first, each four times as long as the one before, up to the one that has a single
- * interval. `lastIsPartial`: the last record's interval was not full.
+ * Builds the series of all scales, finest first, each four times as long as the previous one, up to the one with a
+ * single interval.
+ *
+ * @param lastIsPartial true if the last record's interval was not full
  */
 export function buildLevels(records: readonly SnapshotRecord[], lastIsPartial: boolean): WorkingSetLevel[] {
   if (records.length === 0) return [];
@@ -85,7 +90,7 @@ function newAtLevel(buckets: ArrayLike<number> | undefined, level: number): numb
   return sum;
 }
 
-/** Sum of what was new for good: the totals of a run. */
+/** Returns the total of a run: the lines that were never touched before, in all intervals. */
 export function totalOf(records: readonly SnapshotRecord[], measure: Measure): number {
   return records.reduce((sum, { counts }) => sum + (counts[measure]?.[FRESH_BUCKET] ?? 0), 0);
 }

@@ -4,16 +4,16 @@ import { definedType, fitsOperands, type Hooks } from "./hooks.ts";
 import { type AllocatorFunction, type AllocatorRole, type OperandPositions, ROLES } from "./plan.ts";
 
 /*
- * AssemblyScript's runtimes. A block in memory, and the pointers that its functions hand around:
+ * AssemblyScript's runtimes. A block in memory, and the pointers that the functions use:
  *
  *     block            block + 4                      block + 20
  *     | size word      | header of the object (16)    | the object
  *     ^ allocateBlock  ^ __alloc, __realloc, __free   ^ __new, __renew
  *     ^ insertBlock
  *
- * The collectors free objects by `__free(object - 16)`, which optimised builds inline, down to `insertBlock` (it also
- * gets the rest of a split block and fresh memory, which never are blocks that the program holds). So the
- * addresses must be taken on one level: the deepest one whose functions are all there.
+ * The collectors free objects by `__free(object - 16)`. Optimized builds inline that down to `insertBlock`, which also
+ * receives the rest of a split block and fresh memory. Neither was ever a block of the program. Addresses must
+ * therefore be taken on one level: the deepest one whose functions are all present.
  */
 
 const HEADER_BYTES = 16;
@@ -28,15 +28,15 @@ export interface AssemblyScriptFinding {
   found: boolean;
   collector: string | undefined;
   /**
-   * `__new`, `__renew` and the collector: they get no frame and their accesses are not the program's, but what
-   * they allocate and free counts.
+   * `__new`, `__renew` and the collector. They get no frame and their accesses are not the program's, but their
+   * allocations and releases count.
    */
   wrappers: Set<number>;
-  /** `__renew`, where what it does is not all seen below */
+  /** `__renew`, if its effects are not all visible in hooked functions */
   renewing: AllocatorFunction[];
-  /** functions of the allocator below */
+  /** functions of the underlying allocator */
   inner: Set<number>;
-  /** those of them that put memory on the free list which no block has held: the rest of a split one, fresh memory */
+  /** inner functions that put new memory on the free list: the rest of a split block, or fresh memory */
   suppliers: Set<number>;
   notes: string[];
 }
@@ -52,7 +52,7 @@ export function isAssemblyScript(module: WasmModule, names: ReadonlyMap<number, 
 
 const releaseBlock: OperandPositions = { ...ROLES.as_free.operands, pointerParam: 1 };
 
-/** Hooks what is left of AssemblyScript's runtime in the module. */
+/** Hooks the functions of AssemblyScript's runtime that are present in the module. */
 export function findAssemblyScript(
   module: WasmModule,
   graph: CallGraph,
@@ -62,7 +62,7 @@ export function findAssemblyScript(
   return new Search(module, graph, names, hooks).run();
 }
 
-/** Functions of the runtime by their names: `tlsf/__alloc` of the name section, `__new` of the exports. */
+/** Returns the runtime's functions by name: `tlsf/__alloc` for the name section, `__new` for exports. */
 function runtimeOf(module: WasmModule, names: ReadonlyMap<number, string>): Map<string, number> {
   const runtime = new Map<string, number>();
   for (const [index, name] of names) {
@@ -140,21 +140,21 @@ class Search {
   }
 
   /**
-   * `__renew` makes arrays and strings larger: by `__realloc`, or the incremental collector's by a new object, while the old one stays until
-   * that sweeps. Where neither can be told of it, the profile says so.
+   * Follows `__renew`, which makes arrays and strings larger. It uses `__realloc`, or with the incremental collector a
+   * new object; the old one stays until the collector sweeps. If neither can be hooked, the profile says so.
    */
   #followGrowth(isIncremental: boolean): void {
     const finding = this.#finding;
     const renew = this.#renew;
     const resize = this.#resize;
     const create = this.#create;
-    // Optimisers inline what makes the new table, and leave at least one function of the class.
+    // Optimizers inline the code that makes the new table, but keep at least one function of the class.
     if (finding.found && this.#hasFunction(/^~lib\/(?:map|set)\//)) finding.collector += LEFT_TABLES;
     if (!finding.found || (!isIncremental && resize !== undefined && this.#hooks.has(resize))) return;
     const type = renew === undefined ? undefined : definedType(this.#module, renew);
     const { operands } = ROLES.as_renew;
     if (renew !== undefined && type !== undefined && fitsOperands(type, operands)) {
-      // An object's header is a part of the block unless objects are what is recorded.
+      // The header belongs to the block, unless objects themselves are recorded.
       const header = create !== undefined && this.#hooks.has(create) ? 0 : HEADER_BYTES;
       const details = { pointerOffset: -header, sizeOffset: header };
       finding.renewing.push(this.#hooks.describe(renew, "as_renew", operands, details));
@@ -178,7 +178,7 @@ class Search {
     return this.#names.size === 0 && collect !== undefined && graph.instructions[collect] <= 2;
   }
 
-  /** Whether all blocks come from `__alloc` and go to `__free`. */
+  /** True if all blocks come from `__alloc` and go to `__free`. */
   #isWhole(isIncremental: boolean): boolean {
     const graph = this.#graph;
     const create = this.#create;
@@ -194,7 +194,7 @@ class Search {
     );
   }
 
-  /** Hooks the first of `allocating` that can be, and what is there of `__realloc` and `__free`. */
+  /** Hooks the first possible function of `allocating`, and `__realloc` and `__free` if present. */
   #hookCalls(...allocating: (number | undefined)[]): void {
     this.#finding.found = allocating.some((index) => this.#hook(index, "as_new", ROLES.as_new.operands));
     this.#hook(this.#resize, "as_renew", ROLES.as_renew.operands);
@@ -202,7 +202,7 @@ class Search {
     this.#fold(this.#create, this.#renew);
   }
 
-  /** Where `__alloc` and `__free` are inlined: hooks the deepest functions that are left of both. */
+  /** Handles inlined `__alloc` and `__free`: hooks the deepest remaining functions of both. */
   #hookParts(parts: AssemblyScriptParts | undefined, isIncremental: boolean): void {
     const finding = this.#finding;
     const graph = this.#graph;
@@ -231,7 +231,7 @@ class Search {
       finding.suppliers = suppliers;
       finding.found = this.#hook(this.#create, "as_new", ROLES.as_new.operands);
       this.#hook(insertBlock, "as_free", releaseBlock, HEADER_BYTES + SIZE_WORD_BYTES);
-      // What it moves stays a block until the collector sweeps it.
+      // An object that it moves stays a block until the collector sweeps it.
       this.#fold(this.#renew);
       finding.notes.push(
         "AssemblyScript's __alloc and __free are inlined: objects are counted without their 16-byte header, blocks from heap.alloc are not tracked.",
@@ -257,15 +257,14 @@ class Search {
   }
 }
 
-/** The collector calls `__free` itself, or the runtime's `free` around it. */
+/** True if the collector calls `__free` itself, or the runtime's `free` around it. */
 function callsFromCollector(graph: CallGraph, runtime: ReadonlyMap<string, number>, free: number): boolean {
   const sweepers = ["itcms/free", "itcms/step", "tcms/__collect", "__collect"];
   const present = sweepers.map((key) => runtime.get(key)).filter((index) => index !== undefined);
-  // Without a collector in the module (the minimal runtime drops an unused one) only `__free` itself frees.
+  // The minimal runtime drops an unused collector. Only `__free` itself frees then.
   return present.length === 0 || present.some((index) => calleesOf(graph, index).includes(free));
 }
 
-/** What `findParts` finds below `__new` and `__collect`. */
 interface AssemblyScriptParts {
   insertBlock: number | undefined;
   allocateBlock: number | undefined;
@@ -274,16 +273,18 @@ interface AssemblyScriptParts {
   suppliers: Set<number>;
 }
 
-/** The longest way: `__new`, `__alloc`, `allocateBlock`, `growMemory`, `addMemory`, `insertBlock`; and one more for a wrapper. */
+/**
+ * Longest call path: `__new`, `__alloc`, `allocateBlock`, `growMemory`, `addMemory`, `insertBlock`; and one more for a
+ * wrapper.
+ */
 const DEPTH = 6;
-/** Unoptimised builds have functions that only set a field. */
+/** Size limit of setters. Unoptimized builds have functions that only set a field. */
 const SETTER_INSTRUCTIONS = 60;
 
 /**
- * The parts below `__new` and `__collect`, by their names or by who calls them. Blocks come back to the free list by
- * `insertBlock`, which takes the allocator's root and a block, and calls `removeBlock` to merge free neighbours. The
- * collector calls it for garbage; `__new` has it called for memory that no block has held. The incremental collector's
- * `step` is called by both.
+ * Finds the parts below `__new` and `__collect`, by name or by their callers. Blocks return to the free list by
+ * `insertBlock`, which takes the allocator's root and a block, and calls `removeBlock` to merge free neighbors. The
+ * collector calls it for garbage; `__new` reaches it for new memory. Both call the incremental collector's `step`.
  */
 function findParts(
   module: WasmModule,
@@ -324,14 +325,14 @@ function findParts(
 
 const sole = (found: readonly number[]) => (found.length === 1 ? found[0] : undefined);
 
-/** Functions from which a few direct calls lead to `to`, without itself. */
+/** Returns the functions from which a few direct calls lead to `to`, without `to`. */
 function leadingTo(graph: CallGraph, to: number): Set<number> {
   const found = spread([to], DEPTH, (index) => callersOf(graph, index));
   found.delete(to);
   return found;
 }
 
-/** Functions within `depth` direct calls of `from`, on paths that avoid `except`. */
+/** Returns the functions within `depth` direct calls of `from`, on paths that avoid `except`. */
 function reachable(
   graph: CallGraph,
   from: readonly number[],

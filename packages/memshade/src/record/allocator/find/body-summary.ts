@@ -33,9 +33,9 @@ import {
 } from "./origin.ts";
 
 /*
- * Where the operands of a body's calls and its result come from: a small abstract interpretation over the structured
- * control flow. It tells a function that hands its parameter to malloc and returns what malloc returned from one
- * that adds a header to either.
+ * Origins of call operands and of the result of a body: a small abstract interpretation of the structured control flow.
+ * It distinguishes a function that passes its parameter to malloc and returns malloc's result from one that adds a
+ * header to either.
  */
 
 /** A value that is parameter `param` plus `offset` on every path. */
@@ -44,31 +44,29 @@ export interface Distance {
   offset: number;
 }
 
-/** How values are followed through memory, where that is wanted. */
 export interface FollowedMemory {
-  /** Functions that measure what they are given, like `strlen`: their results are computed from it. */
+  /** Functions that measure their argument, like `strlen`. Their results are computed from it. */
   lengths?: ReadonlySet<number> | undefined;
-  /** Global with the stack pointer: what unoptimised code keeps in its frame is followed. −1: there is none. */
+  /**
+   * Global with the stack pointer; −1 if there is none. Values that unoptimized code keeps in its frame are followed.
+   */
   stackPointer: number;
 }
 
 export interface CallSummary {
-  /** −1: a call through a table or a reference, where memory is followed */
+  /** −1: a call through a table or a reference, recorded if memory is followed */
   callee: number;
   operands: Origin[];
-  /** per operand: its distance from a parameter, where that is known */
+  /** per operand: its distance from a parameter, if known */
   distances: (Distance | undefined)[];
 }
 
 export interface BodySummary {
   calls: CallSummary[];
-  /** calls through tables and references */
   indirectCalls: number;
-  /** origins of result 0 over all ways out; 0 for functions without result */
+  /** origins of result 0 over all exits; 0 for functions without result */
   result: Origin;
-  /** what is stored where, for plain stores */
   stores: { address: Origin; value: Origin }[];
-  /** has `memory.fill`, `memory.copy` or an atomic access */
   bulk: boolean;
 }
 
@@ -77,7 +75,6 @@ interface Label {
   height: number;
   parameters: number;
   results: number;
-  /** number of the loop in the body, −1 for other blocks */
   loop: number;
   locals: Int32Array<ArrayBuffer> | undefined;
   values: Origin[];
@@ -125,17 +122,16 @@ const op = {
 const TYPED_SELECT = 0x1c;
 const MAXIMUM_PASSES = 6;
 const MAXIMUM_LOCALS = 2000;
-/** Places of a function's frame that are followed. */
 const MAXIMUM_SLOTS = 32;
-/** In place of distances, where memory is followed: the address of the function's frame. */
+/** Bit that replaces distances if memory is followed: the value is the address of the function's frame. */
 const FRAME = 1 << DISTANCE_SHIFT;
 const ALL_CALLS = 0b111111_111111 << 12;
 
 /**
- * Summarises one defined function. `tracked` lists up to six callees whose results are followed; −1 stands for all calls through
- * tables. With `memory`, values are followed through the function's frame, other loads count as constants, and what is
- * computed from a call's result by more than addition is no such result. Undefined where the body uses what the analysis does
- * not model or does not type-check.
+ * Summarizes one defined function. `tracked`: up to six callees whose results are followed; −1 means all calls through
+ * tables. With `memory`, values are followed through the function's frame, and other loads count as constants. A value
+ * computed from a call's result by more than addition then no longer counts as that result. Returns undefined if the
+ * body contains unsupported instructions or does not type-check.
  */
 export function summarizeBody(
   module: WasmModule,
@@ -161,17 +157,17 @@ export function summarizeBody(
 const asyncified = new WeakMap<WasmModule, boolean>();
 
 function isAsyncified(module: WasmModule): boolean {
-  let known = asyncified.get(module);
-  if (known === undefined) {
-    known = module.exports.some(({ name }) => name === "asyncify_start_unwind");
-    asyncified.set(module, known);
+  let cached = asyncified.get(module);
+  if (cached === undefined) {
+    cached = module.exports.some(({ name }) => name === "asyncify_start_unwind");
+    asyncified.set(module, cached);
   }
-  return known;
+  return cached;
 }
 
 /**
- * Asyncify lets every local be reloaded from its own stack when a call is resumed. The reloaded value is the one that
- * was saved, so such a load is no further origin.
+ * Removes loads that Asyncify adds. They restore locals from its own stack when a call is resumed. The restored value
+ * is the saved one, so such a load is no further origin.
  */
 function withoutRestoredValues(summary: BodySummary): BodySummary {
   const clean = (origin: Origin) => origin & ~OTHER || origin;
@@ -189,7 +185,7 @@ class Interpreter {
   readonly #type: FuncType;
   readonly #localCount: number;
   readonly #tracked: readonly number[];
-  /** state at each loop header, joined over the passes until nothing changes */
+  /** State at each loop header, joined over the passes until nothing changes. */
   readonly #loopEntries: Int32Array[] = [];
   #locals = new Int32Array(0);
   #stack: Origin[] = [];
@@ -197,12 +193,11 @@ class Interpreter {
   #dead = false;
   #summary!: BodySummary;
   readonly #distances: Distance[] = [];
-  /** the constant that the instruction before pushed */
   #constant: number | undefined;
   loopsChanged = false;
 
   readonly #memory: FollowedMemory | undefined;
-  /** Offsets in the function's frame, by which locals behind the function's own stand for what is there. */
+  /** Followed offsets in the function's frame. The values at them are kept as further locals. */
   readonly #slots: number[] = [];
 
   constructor(
@@ -271,11 +266,11 @@ class Interpreter {
 
   #open(opcode: number, parameters: number, results: number, loop: number): void {
     if (loop >= 0) {
-      const known = this.#loopEntries[loop];
-      if (known === undefined) this.#loopEntries[loop] = this.#locals.slice();
+      const entry = this.#loopEntries[loop];
+      if (entry === undefined) this.#loopEntries[loop] = this.#locals.slice();
       else {
-        this.#join(known, this.#locals);
-        this.#locals = known.slice();
+        this.#join(entry, this.#locals);
+        this.#locals = entry.slice();
       }
     }
     const height = Math.max(0, this.#stack.length - parameters);
@@ -305,7 +300,7 @@ class Interpreter {
     return changed;
   }
 
-  /** The current state reaches the label `depth` levels out; what it carries is on top of the stack. */
+  /** Joins the current state into the label `depth` levels out. The label's values are on top of the stack. */
   #reach(depth: number, fallsThrough = false): void {
     const label = this.#labels[this.#labels.length - 1 - depth];
     if (label === undefined) return;
@@ -339,7 +334,7 @@ class Interpreter {
     const label = this.#labels[this.#labels.length - 1];
     if (label === undefined) return;
     if (!this.#dead) this.#reach(0, true);
-    // Any part of the guarded body may have run: keep what held before and allow everything else.
+    // Any part of the guarded body may have run: keep the earlier origins, and add all others.
     this.#locals = label.start.map((value) => either(value, OTHER));
     this.#stack.length = label.height;
     if (id === op.catch) {
@@ -356,7 +351,7 @@ class Interpreter {
     if (label === undefined) return;
     if (!this.#dead) this.#reach(0, true);
     if (label.reachableElse) {
-      // An `if` without `else`: its parameters pass through.
+      // An `if` without `else` passes its parameters through.
       if (label.locals === undefined) label.locals = label.start.slice();
       else this.#join(label.locals, label.start);
       label.elseStack.slice(0, label.results).forEach((value, i) => {
@@ -392,7 +387,7 @@ class Interpreter {
     });
   }
 
-  /** One instruction of reachable code that opens no block. False: not modelled. */
+  /** Interprets a reachable instruction that opens no block. Returns false if it is unsupported. */
   #step(id: number, kind: number, immediates: number): boolean {
     const module = this.#module;
     const stack = this.#stack;
@@ -488,13 +483,12 @@ class Interpreter {
   }
 
   #distanceOf(value: number): Distance | undefined {
-    const known = this.#memory === undefined ? value >>> DISTANCE_SHIFT : 0;
-    if (known > 0) return this.#distances[known - 1];
+    const distanceNumber = this.#memory === undefined ? value >>> DISTANCE_SHIFT : 0;
+    if (distanceNumber > 0) return this.#distances[distanceNumber - 1];
     for (let param = 0; param < TRACKED; param++) if (value === 1 << param) return { param, offset: 0 };
     return undefined;
   }
 
-  /** `value` plus a constant. */
   #moved(value: number, by: number): number {
     if (this.#memory !== undefined && (value & FRAME) !== 0) return by < 0 ? value : OTHER;
     if ((value & ORIGINS) === CONSTANT || by === 0) return value;
@@ -503,7 +497,9 @@ class Interpreter {
     if (from === undefined) return origin;
     const offset = from.offset + by;
     if (offset === 0) return fromParam(from.param);
-    let at = this.#distances.findIndex((known) => known.param === from.param && known.offset === offset);
+    let at = this.#distances.findIndex(
+      (distance) => distance.param === from.param && distance.offset === offset,
+    );
     if (at < 0) {
       if (this.#distances.length === MAXIMUM_DISTANCES) return origin;
       at = this.#distances.push({ param: from.param, offset }) - 1;
@@ -511,7 +507,10 @@ class Interpreter {
     return origin | ((at + 1) << DISTANCE_SHIFT);
   }
 
-  /** Constants, arithmetic, memory and everything else whose stack effect the opcode table knows. */
+  /**
+   * Interprets constants, arithmetic, memory accesses, and every other instruction whose stack effect is in the opcode
+   * table.
+   */
   #compute(id: number, kind: number, immediates: number, summary: BodySummary): boolean {
     const stack = this.#stack;
     const pops = POP_COUNT[id];
@@ -550,7 +549,7 @@ class Interpreter {
     return true;
   }
 
-  /** The function's frame, and what it keeps there. False: another instruction. */
+  /** Follows the function's frame and the values in it. Returns false for any other instruction. */
   #followMemory(id: number, immediates: number, { stackPointer }: FollowedMemory): boolean {
     const module = this.#module;
     const stack = this.#stack;

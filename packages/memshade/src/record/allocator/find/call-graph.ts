@@ -10,48 +10,41 @@ import * as Op from "../../../code/wasm/op.generated.ts";
 import { readU32Leb } from "../../../ground/bytes/leb128.ts";
 import { FunctionFact, type ModuleScan } from "../../rewrite/facts/module-scan.ts";
 
-/** Properties of a function, as bits of `CallGraph.traits`. */
 export const Trait = {
-  /** contains `memory.grow` */
   Grows: 1,
-  /** contains `loop` */
   Loops: 2,
-  /** contains `call_indirect` */
   CallsIndirectly: 4,
-  /** contains `memory.copy` or `memory.fill` */
   Copies: 8,
-  /** can be entered otherwise than by a direct call: exported, start function, in a table, `ref.func` */
+  /** Can be entered other than by a direct call: exported, start function, in a table, `ref.func`. */
   Escapes: 16,
 } as const;
 
-/** Who calls whom directly, and how big each function is. All arrays are indexed by function index. */
+/** Graph of direct calls, and sizes of functions. All arrays are indexed by function index. */
 export interface CallGraph {
-  /** what else was seen on the way */
   scan: ModuleScan;
-  /** imported and defined functions */
   count: number;
   imported: number;
-  /** number of instructions; 0 for imports */
+  /** Number of instructions; 0 for imports. */
   instructions: Uint32Array;
   traits: Uint8Array;
-  /** distinct callees of each function, ascending by first call: `callees.subarray(from, to)` of these bounds */
+  /**
+   * Bounds of each function's distinct callees in `callees`, ascending by first call. `callerBounds`: the same for
+   * callers.
+   */
   calleeBounds: Uint32Array;
   callees: Uint32Array;
   callerBounds: Uint32Array;
   callers: Uint32Array;
 }
 
-/** The functions that `index` calls directly, each once. */
 export function calleesOf(graph: CallGraph, index: number): Uint32Array {
   return graph.callees.subarray(graph.calleeBounds[index], graph.calleeBounds[index + 1]);
 }
 
-/** The functions that call `index` directly, each once. */
 export function callersOf(graph: CallGraph, index: number): Uint32Array {
   return graph.callers.subarray(graph.callerBounds[index], graph.callerBounds[index + 1]);
 }
 
-/** The graph of the calls that `scan` found. */
 export function buildCallGraph(module: WasmModule, scan: ModuleScan): CallGraph {
   const imported = module.importedFunctionCount;
   const count = Math.max(functionCount(module), imported + module.bodies.length);
@@ -68,7 +61,7 @@ export function buildCallGraph(module: WasmModule, scan: ModuleScan): CallGraph 
     traits[caller] = traitsOf(scan.facts[defined]);
     for (let i = scan.firstCallee[defined]; i < scan.firstCallee[defined + 1]; i++) {
       const callee = scan.callees[i];
-      // The rewriter reports broken modules; here an unknown function is just not an edge.
+      // The rewriter reports broken modules; an unknown function is ignored here.
       if (callee >= count || lastCaller[callee] === caller) continue;
       lastCaller[callee] = caller;
       callerCounts[callee]++;
@@ -128,7 +121,6 @@ function markEscapes(module: WasmModule, traits: Uint8Array): void {
     if (initial !== undefined) markReferences(module.bytes, initial.start, initial.end, mark);
 }
 
-/** Calls `mark` for each `ref.func` of a constant expression. */
 function markReferences(bytes: Uint8Array, start: number, end: number, mark: (index: number) => void): void {
   for (let position = start; position < end; ) {
     const id = opcodeIdAt(bytes, position);

@@ -3,15 +3,14 @@ import { FormatError } from "../../../ground/bytes/errors.ts";
 import { ByteReader } from "../../../ground/bytes/reader.ts";
 
 /**
- * What is known of a garbage collector in the module. `blocks`: the program's objects do not come from a
- * malloc at all, so that heap tracking would show only the runtime's own business, or nothing.
+ * A garbage collector found in the module. `blocks`: true if the program's objects do not come from malloc at all, so
+ * that heap tracking would show only the runtime's own blocks, or none.
  */
 export interface CollectorFinding {
   blocks: boolean;
   sentence: string;
 }
 
-/** What is said where objects are in the engine's heap and no tool follows them there. */
 export const IN_ENGINE_SENTENCES: readonly string[] = [
   "The module keeps its objects in the engine's garbage-collected heap and has no linear memory: the tool objects profiles them.",
   "Part of the program's objects live in the engine's garbage-collected heap: the tool objects profiles them.",
@@ -19,11 +18,11 @@ export const IN_ENGINE_SENTENCES: readonly string[] = [
 
 const ONLY_OTHERS = "only working set and waste apply";
 
-/** What the JavaScript host of a Go program calls. */
+/** Exports that the JavaScript host of a Go program calls. */
 const GO_EXPORTS = ["run", "resume", "getsp"];
 const TELLING_EXPORTS = new Set([...GO_EXPORTS, "go_scheduler"]);
 
-/** Recognises Go, TinyGo, .NET, Boehm's collector and modules on the garbage-collection proposal. */
+/** Recognizes Go, TinyGo, .NET, Boehm's collector, and modules with garbage-collected objects of the engine. */
 export function findCollector(
   module: WasmModule,
   names: ReadonlyMap<number, string>,
@@ -76,7 +75,6 @@ export function findCollector(
   return undefined;
 }
 
-/** Languages and tools named by the `producers` section. */
 function readProducers(module: WasmModule): Set<string> {
   const producers = new Set<string>();
   const section = module.customs.find(({ name }) => name === "producers");
@@ -91,7 +89,7 @@ function readProducers(module: WasmModule): Set<string> {
       }
     }
   } catch (error) {
-    // A broken custom section is no reason not to run: what was read before it counts.
+    // A broken custom section is no reason to stop: the entries before the error count.
     if (!(error instanceof FormatError)) throw error;
   }
   return producers;

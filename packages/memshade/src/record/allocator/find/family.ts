@@ -7,16 +7,16 @@ import { type AllocatorRole, type OperandPositions, ROLES } from "./plan.ts";
 import { addressesOf, countShared } from "./state-addresses.ts";
 
 /*
- * The rest of dlmalloc's family, once one malloc and its free are known. All of them call that malloc; what they do
- * with its argument and result tells them apart, and working on the same static structure tells them from
- * functions of the program that do something similar on top.
+ * Search for calloc, realloc and memalign of dlmalloc, which are found once malloc and free are known. All of them call
+ * that malloc, and differ in their use of its argument and result. They work on the same static structure, unlike
+ * similar functions of the program on top of it.
  */
 
 const MAXIMUM_INSTRUCTIONS = 1200;
 const MINIMUM_SHARED = 3;
 const EXACT_RESULT = 0;
 
-/** What was found for one pair. `inlined` are functions of the program that contain a `realloc` of their own. */
+/** Functions found for one pair. `inlinedRealloc`: functions of the program into which `realloc` was inlined. */
 export interface FamilyFinding {
   added: number[];
   inlinedRealloc: number[];
@@ -25,9 +25,9 @@ export interface FamilyFinding {
 /**
  * Finds calloc, realloc and memalign around `malloc` and `free` and adds them to `hooks`.
  *
- * - realloc: passes one parameter on to free and another one to malloc, unchanged
- * - memalign: asks malloc for more than it was asked for and returns (posix_memalign: stores) a place inside
- * - calloc: asks malloc for a product of two parameters, fills it and returns it
+ * - realloc: passes one parameter to free and another to malloc, unchanged
+ * - memalign: asks malloc for more than its size parameter and returns (posix_memalign: stores) an address inside
+ * - calloc: asks malloc for a product of two parameters, fills the block and returns it
  */
 export function completeFamily(
   module: WasmModule,
@@ -50,8 +50,8 @@ export function completeFamily(
     return count >= MINIMUM_SHARED;
   };
   /**
-   * Works on the allocator's structure, itself or through a part such as `dispose_chunk`. Parts never call back
-   * into malloc and free; a function of the program that calls realloc is no part of it.
+   * True for a part of the allocator such as `dispose_chunk`, which works on its structure. Parts never call malloc and
+   * free, unlike a function of the program that calls realloc.
    */
   const isPart = (index: number) =>
     index !== malloc &&
@@ -93,7 +93,7 @@ export function completeFamily(
   return finding;
 }
 
-/** The parameter that every call of `callee` gets unchanged as its only operand, or −1. */
+/** Returns the parameter that every call of `callee` gets unchanged as its first operand, or −1. */
 function soleOperand(summary: BodySummary, callee: number): number {
   let result = -1;
   for (const { callee: called, operands } of summary.calls) {
@@ -105,7 +105,7 @@ function soleOperand(summary: BodySummary, callee: number): number {
   return result;
 }
 
-/** The distance from a parameter that the only operand has in every call of `callee`. */
+/** Returns the distance from a parameter that the first operand has in every call of `callee`. */
 function soleDistance(summary: BodySummary, callee: number): Distance | undefined {
   let result: Distance | undefined;
   for (const { callee: called, distances } of summary.calls) {
@@ -120,8 +120,8 @@ function soleDistance(summary: BodySummary, callee: number): Distance | undefine
 }
 
 /**
- * SQLite's `xRealloc` and its like: they keep a header in front of the memory that they hand out, so that with
- * `realloc` inlined they free `pointer - header`, ask for `size + header` and return the new block plus `header`.
+ * Adds functions like SQLite's `xRealloc`, which keep a header before their blocks. With `realloc` inlined they free
+ * `pointer - header`, request `size + header`, and return the new block plus `header`.
  */
 function addInlinedRealloc(
   index: number,
@@ -167,8 +167,9 @@ function readCalloc(
 }
 
 /**
- * The size is the parameter that a call for the plain case gets unchanged, else the last one as in every interface of
- * these names: the alignment before it goes where a compiler knows it. `posix_memalign` stores the block.
+ * Recognizes functions of the memalign family. The size is the parameter that a plain call gets unchanged, else the
+ * last parameter, as in all interfaces of these names. The preceding alignment may be missing if the compiler knows it.
+ * `posix_memalign` stores the block's address.
  */
 function readAligned(
   summary: BodySummary,

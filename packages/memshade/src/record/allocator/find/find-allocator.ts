@@ -29,11 +29,11 @@ import { findByStructure, findFreeFor, findMallocCandidates, isAloneWithState } 
 import { meaningOfSymbol } from "./symbol-names.ts";
 import { type Entry, findBehindLayoutCheck, findCores, foldForwarders } from "./wrappers.ts";
 
-/* Sentences about allocators that are not hooked: none, or one each. */
+/* Notes on allocators that are not hooked; each function returns at most one. */
 
 const IMPORTED_ALLOCATOR = /^_?(?:malloc|calloc|realloc|free|_Zn[wa][mj]|_Zd[la]Pv)$/;
 
-/** Side modules take their memory from the main module. */
+/** Notes that a side module uses the allocator of the main module. */
 function sentencesAboutImports(module: WasmModule): string[] {
   const imported = importsOf(module, "function")
     .map(({ field }) => field)
@@ -45,7 +45,7 @@ function sentencesAboutImports(module: WasmModule): string[] {
   ];
 }
 
-/** Language runtimes that cut their own blocks out of large ones from malloc. */
+/** Notes language runtimes that divide large blocks from malloc themselves. */
 function sentencesAboutPools(names: ReadonlyMap<number, string>): string[] {
   for (const name of names.values()) {
     if (name !== "_PyObject_Malloc") continue;
@@ -56,7 +56,9 @@ function sentencesAboutPools(names: ReadonlyMap<number, string>): string[] {
   return [];
 }
 
-/** AssemblyScript without names and runtime exports shows by its one import: abort(message, file, line, column). */
+/**
+ * Recognizes AssemblyScript without names and runtime exports by its one import: abort(message, file, line, column).
+ */
 function sentencesAboutNamelessAssemblyScript(module: WasmModule): string[] {
   const abort = importsOf(module, "function").findIndex(
     ({ module: from, field }) => from === "env" && field === "abort",
@@ -67,12 +69,11 @@ function sentencesAboutNamelessAssemblyScript(module: WasmModule): string[] {
   return ["It looks like AssemblyScript; built with --debug or --exportRuntime its blocks can be tracked."];
 }
 
-/** So many functions are named that may allocate. */
 const MOST_SHOWN = 3;
 
 /**
- * Functions that take and return one number and make the memory larger, themselves or by what they call, and that several others call: an
- * allocation function is among those that most call.
+ * Names possible allocation functions. They take and return one number, grow the memory directly or through a callee,
+ * and have several callers. Those with the most callers come first.
  */
 function sentencesAboutGrowing(
   module: WasmModule,
@@ -99,28 +100,27 @@ function sentencesAboutGrowing(
 }
 
 export interface FindAllocatorOptions {
-  /** Text of `--allocator`: functions named by the user, in place of or (`auto,…`) beside what is found. */
+  /** Text of `--allocator`: functions named by the user, instead of or (`auto,…`) in addition to the search. */
   allocator?: string | undefined;
-  /** Source of the JavaScript glue that loads the module. */
   glue?: string | undefined;
 }
 
-/** Functions that say how long a text is. */
 const LENGTHS = /^(str|wcs)n?len$/;
 
 const NEVER_FREES = "The module has no function that frees: no block ever ends.";
 
-/** Above this share of named functions the absence of a name means the absence of the function. */
+/** Share of named functions above which a missing name means that the function does not exist. */
 const COMPLETE_NAMES = 0.9;
 
 /**
- * Finds the functions of `module` through which memory is allocated and freed.
+ * Finds the functions of `module` that allocate and free memory.
  *
- * In the order of trust: what the user named; the name section; exports; the names in the JavaScript
- * glue; what a known wrapper such as `__wbindgen_malloc` calls; the shape of dlmalloc. What is found first decides
- * `how`, everything certain is hooked. `scan` is the module's, if it has been scanned already.
+ * Sources in the order of trust: the user's option; the name section; exports; names in the JavaScript glue; callees of
+ * known wrappers such as `__wbindgen_malloc`; the shape of dlmalloc. The first source that succeeds becomes `how`;
+ * everything certain is hooked. `scan`: scan of the module, if it exists already.
  *
- * Throws `UserError` for a bad `allocator` option and `FormatError` for code that cannot be read.
+ * @throws UserError for a bad `allocator` option
+ * @throws FormatError for code that cannot be read
  */
 export function findAllocator(
   module: WasmModule,
@@ -140,15 +140,15 @@ class Search {
   readonly #hooks: Hooks;
   readonly #wrappers = new Set<number>();
   readonly #inner = new Set<number>();
-  /** Parts of the allocator for certain, also where they call hooked functions. */
+  /** Functions that certainly belong to the allocator, even if they call hooked functions. */
   readonly #suppliers = new Set<number>();
-  /** Functions whose requests count also where the allocator calls them. */
+  /** Functions whose requests count even if the allocator calls them. */
   readonly #counted = new Set<number>();
   readonly #renewing: AllocatorFunction[] = [];
   readonly #notes: string[] = [];
   readonly #structural = new Set<number>();
   readonly #optionText: string | undefined;
-  #how: AllocatorSource = "none";
+  #source: AllocatorSource = "none";
   #needsConfirmation = false;
   #collector: string | undefined;
   #graph!: CallGraph;
@@ -179,11 +179,11 @@ class Search {
     if (search) this.#searchModule(collector);
     if (choice !== undefined && choice.functions.length > 0)
       this.#noteChoice(choice.functions.map(({ index }) => index));
-    return this.#how === "none" ? this.#refuse() : this.#finish();
+    return this.#source === "none" ? this.#refuse() : this.#finish();
   }
 
   #noteChoice(chosen: readonly number[]): void {
-    this.#how = "option";
+    this.#source = "option";
     const shown = this.#hooks.sorted().filter(({ index }) => chosen.includes(index));
     this.#notes.unshift(
       `Hooked as told: ${shown.map(({ role, index }) => `${role} ${this.#show(index)}`).join(", ")}.`,
@@ -208,11 +208,11 @@ class Search {
     this.#followBindgen(bindgen, chosen);
     this.#dropBackingAllocator(chosen);
     this.#addCores();
-    if (this.#how === "none") this.#searchStructure(chosen);
+    if (this.#source === "none") this.#searchStructure(chosen);
     else if (!this.#isFullyNamed()) this.#noteSecondAllocator();
-    if (this.#how !== "none" && !this.#isFullyNamed()) this.#completeFamilies();
+    if (this.#source !== "none" && !this.#isFullyNamed()) this.#completeFamilies();
     this.#notes.push(...sentencesAboutImports(this.#module), ...sentencesAboutPools(this.#names));
-    if (this.#how === "none") this.#notes.push(...sentencesAboutNamelessAssemblyScript(this.#module));
+    if (this.#source === "none") this.#notes.push(...sentencesAboutNamelessAssemblyScript(this.#module));
   }
 
   #searchAssemblyScript(): void {
@@ -227,14 +227,16 @@ class Search {
     for (const index of finding.suppliers) this.#suppliers.add(index);
     this.#renewing.push(...finding.renewing);
     if (finding.found)
-      this.#how = [...this.#names.values()].some((name) => name.startsWith("~lib/rt/")) ? "names" : "exports";
+      this.#source = [...this.#names.values()].some((name) => name.startsWith("~lib/rt/"))
+        ? "names"
+        : "exports";
   }
 
   #readNameSection(): void {
     for (const [index, name] of this.#names) this.#addByName(index, name);
   }
 
-  /** Hooks or folds a defined function by what its name says; false if the name or the type says nothing. */
+  /** Hooks or folds a defined function by its name. Returns false if neither name nor type is known. */
   #addByName(index: number, name: string): boolean {
     const type = this.#typeOf(index);
     if (type === undefined) return false;
@@ -254,7 +256,7 @@ class Search {
     return index < this.#graph.count ? definedType(this.#module, index) : undefined;
   }
 
-  /** Returns wasm-bindgen's entries, which are followed rather than hooked. */
+  /** Returns wasm-bindgen's entries, which are followed instead of hooked. */
   #readExports(): Map<number, AllocatorRole> {
     const bindgen = new Map<number, AllocatorRole>();
     const numbered: number[] = [];
@@ -270,8 +272,8 @@ class Search {
   }
 
   /**
-   * wasm-bindgen's `__wbindgen_export_N` by type. Of the other numbered exports only those have these types through which
-   * JavaScript calls closures, and they do so through the table.
+   * Guesses the role of wasm-bindgen's `__wbindgen_export_N` by type. Of other numbered exports, only those that call
+   * JavaScript's closures have such types; they call through the table.
    */
   #guessBindgenRole(index: number, bindgen: Map<number, AllocatorRole>): void {
     if ((this.#graph.traits[index] & Trait.CallsIndirectly) !== 0) return;
@@ -308,15 +310,15 @@ class Search {
     return operands.kind !== "release" || type.results.length === 0;
   }
 
-  /** `source` is how the allocator was found if it is the first after which both sides are there. */
+  /** Sets the source of the allocator, if functions that allocate and release are known now for the first time. */
   #settle(source: AllocatorSource, chosen: ReadonlySet<number>): void {
-    if (this.#how !== "none") return;
+    if (this.#source !== "none") return;
     const found = this.#hooks.sorted().filter(({ index }) => !chosen.has(index));
     const allocates = found.some(({ kind }) => kind === "allocate");
     const releases = found.some(({ kind }) => kind === "release");
     const neverFrees = allocates && source === "names" && this.#isFullyNamed();
     if (neverFrees && !releases) this.#notes.push(NEVER_FREES);
-    if (allocates && (releases || neverFrees)) this.#how = source;
+    if (allocates && (releases || neverFrees)) this.#source = source;
   }
 
   #isFullyNamed(): boolean {
@@ -326,11 +328,11 @@ class Search {
   }
 
   /**
-   * wasm-bindgen's exports see only calls from JavaScript. They lead to the functions that Rust code calls, too; these
-   * are hooked, the exports fold.
+   * Follows wasm-bindgen's exports, which only JavaScript calls, to the functions that Rust code calls, too. These are
+   * hooked, and the exports are folded.
    */
   #followBindgen(bindgen: ReadonlyMap<number, AllocatorRole>, chosen: ReadonlySet<number>): void {
-    const known = this.#how !== "none";
+    const isFound = this.#source !== "none";
     for (const [index, role] of bindgen) {
       if (this.#hooks.has(index)) continue;
       const entry: Entry = { index, operands: ROLES[role].operands };
@@ -340,7 +342,7 @@ class Search {
         const further = checked === undefined ? [] : findCores(this.#module, this.#graph, [checked]);
         if (checked !== undefined) cores = further.length > 0 ? further : [checked];
       }
-      if (!known) for (const core of cores) this.#hooks.add(core.index, core.role, core.operands);
+      if (!isFound) for (const core of cores) this.#hooks.add(core.index, core.role, core.operands);
       if (cores.length > 0 || this.#reachesHook(index)) this.#wrappers.add(index);
       else this.#hooks.add(index, role, ROLES[role].operands);
     }
@@ -356,8 +358,9 @@ class Search {
   }
 
   /**
-   * A debugging allocator (a sanitizer's) defines `malloc` and takes large regions from Emscripten's own, under its
-   * `emscripten_builtin_` names. Its blocks lie inside those regions, so only one of the two can be hooked.
+   * Drops the allocator below a debugging allocator. A sanitizer defines `malloc` and takes large regions from
+   * Emscripten's own allocator, named `emscripten_builtin_`. Its blocks lie inside these regions, so only one of the
+   * two can be hooked.
    */
   #dropBackingAllocator(chosen: ReadonlySet<number>): void {
     const isBacking = (name: string | undefined) => name?.startsWith("emscripten_builtin_") === true;
@@ -373,7 +376,7 @@ class Search {
       ).map(({ index }) => index);
     const upper = new Set([...mallocs.map(({ index }) => index), ...coresOf(mallocs)]);
     if ([...backing.map(({ index }) => index), ...coresOf(backing)].some((index) => upper.has(index))) return;
-    // The other way round it is a part of the same allocator that is built with both names.
+    // If the lower one calls the upper one, both names belong to the same allocator.
     if (backing.some(({ index }) => calleesOf(this.#graph, index).some((callee) => upper.has(callee))))
       return;
     for (const { index } of backing) this.#hooks.delete(index);
@@ -382,7 +385,7 @@ class Search {
     );
   }
 
-  /** Below `malloc` there may be a `dlmalloc` that other functions call without the detour. */
+  /** Adds functions below `malloc`, such as `dlmalloc`, that other functions call directly. */
   #addCores(): void {
     for (const { index, ...operands } of this.#hooks.sorted())
       for (const core of findCores(this.#module, this.#graph, [{ index, operands }])) {
@@ -392,13 +395,13 @@ class Search {
   }
 
   #searchStructure(chosen: ReadonlySet<number>): void {
-    const known = this.#hooks.ofRole("malloc").filter(({ index }) => !chosen.has(index));
+    const mallocs = this.#hooks.ofRole("malloc").filter(({ index }) => !chosen.has(index));
     const coresOfKnown = findCores(
       this.#module,
       this.#graph,
-      known.map((entry) => ({ index: entry.index, operands: entry })),
+      mallocs.map((entry) => ({ index: entry.index, operands: entry })),
     );
-    for (const { index } of [...known, ...coresOfKnown]) {
+    for (const { index } of [...mallocs, ...coresOfKnown]) {
       const pair = findFreeFor(this.#module, this.#graph, index);
       if (pair === undefined) continue;
       this.#hooks.add(index, "malloc", ROLES.malloc.operands);
@@ -407,15 +410,15 @@ class Search {
         `free was recognised by its shape (func[${pair.free}]: ${pair.sharedAddresses} static addresses in common with malloc).`,
       );
     }
-    if (this.#how !== "none") return;
-    if (known.length > 0) {
-      const cores = [...known, ...coresOfKnown].map(({ index }) => index);
+    if (this.#source !== "none") return;
+    if (mallocs.length > 0) {
+      const cores = [...mallocs, ...coresOfKnown].map(({ index }) => index);
       if (cores.some((index) => this.#isOfProgramThatNeverFrees(index))) {
         this.#accept(NEVER_FREES);
         return;
       }
       this.#notes.push(
-        `malloc is ${this.#show(known[0].index)}, but no function could be recognised as its free.`,
+        `malloc is ${this.#show(mallocs[0].index)}, but no function could be recognised as its free.`,
       );
       return;
     }
@@ -433,7 +436,7 @@ class Search {
       this.#hooks.add(malloc, "malloc", ROLES.malloc.operands);
       this.#accept(`malloc was recognised by its shape, that of dlmalloc (func[${malloc}]). ${NEVER_FREES}`);
     }
-    if (this.#how === "none" && candidates.length > 0)
+    if (this.#source === "none" && candidates.length > 0)
       this.#notes.push(
         `${this.#show(candidates[0])} looks like malloc, but no function could be recognised as its free.`,
       );
@@ -448,12 +451,12 @@ class Search {
   }
 
   #accept(note: string): void {
-    this.#how = "structure";
+    this.#source = "structure";
     this.#needsConfirmation = true;
     this.#notes.push(note);
   }
 
-  /** A module may carry two allocators, for example one of C and one of Rust, and name only one. */
+  /** Notes a second allocator. A module may contain two, for example of C and of Rust, and name only one. */
   #noteSecondAllocator(): void {
     for (const malloc of findMallocCandidates(this.#module, this.#graph)) {
       if (
@@ -510,14 +513,14 @@ class Search {
       internals: [...internals].sort((a, b) => a - b),
     };
     return {
-      how: this.#how,
+      how: this.#source,
       ...parts,
       renewing: this.#renewing,
       sharedHelpers: findSharedHelpers(module, graph, internals, wrappers, this.#nameOf),
       sharedWrappers: findSharedWrappers(graph, internals, wrappers, hooked, this.#counted),
       needsConfirmation: this.#needsConfirmation,
       structural: this.#needsConfirmation ? [] : [...this.#structural].sort((a, b) => a - b),
-      further: this.#how === "option" ? [] : findFurtherAllocators(module, graph, this.#names, parts),
+      further: this.#source === "option" ? [] : findFurtherAllocators(module, graph, this.#names, parts),
       layers: findLayers(module, graph, parts, {
         stackPointer: findStackPointer(module, readNames(module), this.#scan),
         lengths: new Set([...this.#names].filter(([, name]) => LENGTHS.test(name)).map(([index]) => index)),

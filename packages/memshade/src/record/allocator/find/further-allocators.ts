@@ -7,8 +7,8 @@ import { type AllocatorFunction, type AllocatorPlan, type OperandPositions, ROLE
 import { splitName, withoutCloneSuffix } from "./symbol-names.ts";
 
 /*
- * Programs cut up large blocks by allocators of their own: PHP's Zend, the zone of Doom, SQLite's memsys5. They show
- * by their names, as `_emalloc` and `_efree` do, and are offered where most of a heap turns out to be one block.
+ * Allocators of a program that divide large blocks: PHP's Zend, the zone of Doom, SQLite's memsys5. They are recognized
+ * by names such as `_emalloc` and `_efree`, and offered if most of a heap is one block.
  */
 
 const SUFFIXES = [
@@ -22,15 +22,15 @@ type FamilyRole = (typeof SUFFIXES)[number][0];
 
 interface Member {
   index: number;
-  /** What `--allocator` calls it: its name, or its index where others have that name too. */
+  /** Reference for `--allocator`: the name, or the index if the name is not unique. */
   reference: string;
 }
 
 const MOST_OFFERED = 3;
 
 /**
- * Pairs of functions that allocate and free by their names and types and are no part of the allocator in `plan`, most
- * called first, but mere layers on top of it last: each as the text of an `--allocator` option.
+ * Finds pairs of functions that allocate and free by name and type, and do not belong to the allocator in `plan`.
+ * Returns each as the text of an `--allocator` option, most called first, layers on top of the allocator last.
  */
 export function findFurtherAllocators(
   module: WasmModule,
@@ -38,12 +38,12 @@ export function findFurtherAllocators(
   names: ReadonlyMap<number, string>,
   plan: Pick<AllocatorPlan, "functions" | "internals" | "wrappers">,
 ): string[] {
-  const known = new Set([...plan.internals, ...plan.wrappers]);
+  const ownParts = new Set([...plan.internals, ...plan.wrappers]);
   const hooked = new Map(plan.functions.map((entry) => [entry.index, entry]));
   const families = new Map<string, Map<FamilyRole, Member>>();
   const shared = namesOfSeveral(names.values());
   const addMember = (index: number, name: string) => {
-    if (index < graph.imported || known.has(index)) return;
+    if (index < graph.imported || ownParts.has(index)) return;
     const { scope, base } = splitName(withoutCloneSuffix(name));
     const match = SUFFIXES.find(([, suffix]) => suffix.test(base));
     if (match === undefined) return;
@@ -72,14 +72,14 @@ export function findFurtherAllocators(
     .map(({ text }) => text);
 }
 
-/** Static functions of several files may have one name. */
+/** Returns names that occur more than once. Static functions of several files may share a name. */
 function namesOfSeveral(names: Iterable<string>): Set<string> {
   const [seen, shared] = [new Set<string>(), new Set<string>()];
   for (const name of names) (seen.has(name) ? shared : seen).add(name);
   return shared;
 }
 
-/** Whether a function asks the known allocator for as much as it is asked for, or a header more. */
+/** True if a function asks the known allocator for the size that it was asked for, or a header more. */
 function asksForEachBlock(
   module: WasmModule,
   index: number,
@@ -92,7 +92,7 @@ function asksForEachBlock(
   });
 }
 
-/** A release that takes more than the block takes the heap first, and so do the others. */
+/** If the release takes more than the block, the heap is its first parameter, and also that of the other functions. */
 function optionFor(
   module: WasmModule,
   family: ReadonlyMap<FamilyRole, Member>,

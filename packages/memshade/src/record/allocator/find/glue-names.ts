@@ -1,11 +1,11 @@
 import type { AllocatorRole } from "./plan.ts";
 
 /*
- * Emscripten and wasm-bindgen shorten export names; their JavaScript still tells which export is which.
- * Only patterns of generated glue are read, the text is never executed.
+ * Emscripten and wasm-bindgen shorten export names, but their JavaScript still identifies each export. Only patterns of
+ * generated glue are read; the text is never executed.
  */
 
-/** Export names that the glue uses in one role, most telling first. */
+/** Export names that the glue uses in a role, most specific first. */
 export type GlueNames = ReadonlyMap<AllocatorRole, readonly string[]>;
 
 const C_NAMES = [
@@ -37,7 +37,6 @@ const ROLE_OF: Readonly<Record<(typeof C_NAMES)[number], AllocatorRole>> = {
 const LONGEST_ASSIGNMENT = 240;
 const LARGEST_GLUE = 32 * 1024 * 1024;
 
-/** Reads the roles that JavaScript glue gives to exports of its module. */
 export function readGlueNames(source: string): GlueNames {
   const names = new Map<AllocatorRole, string[]>();
   const add = (role: AllocatorRole, name: string) => {
@@ -52,7 +51,7 @@ export function readGlueNames(source: string): GlueNames {
 }
 
 /**
- * Emscripten's ways to bind an export, all of the form `_malloc = ... <export>`:
+ * Reads Emscripten's bindings of an export, all of the form `_malloc = ... <export>`:
  *
  *     _malloc=c.Ia                                        k._malloc = c["Ia"]
  *     _malloc = Module["_malloc"] = wasmExports["malloc"]
@@ -60,7 +59,7 @@ export function readGlueNames(source: string): GlueNames {
  *     _malloc = Module["_malloc"] = function(){return(_malloc=Module["_malloc"]=Module["asm"]["f"]).apply(...)}
  *     _malloc = Module["_malloc"] = createExportWrapper("malloc", 1)
  *
- * Every property name and wrapper argument of the statement is offered; which one is an export decides.
+ * Adds every property name and wrapper argument of the statement; the caller checks which one is an export.
  */
 function readAssignments(text: string, variable: string, add: (exported: string) => void): void {
   for (let at = text.indexOf(variable); at >= 0; at = text.indexOf(variable, at + 1)) {
@@ -78,10 +77,10 @@ function readAssignments(text: string, variable: string, add: (exported: string)
 }
 
 /**
- * wasm-bindgen: `passStringToWasm0(s, wasm.M, wasm.R)` and `wasm.F(pointer, length * 4, 4)`.
+ * Reads wasm-bindgen's calls: `passStringToWasm0(s, wasm.M, wasm.R)` and `wasm.F(pointer, length * 4, 4)`.
  *
- * Glue may carry its module as megabytes of base64. So a pattern begins with a punctuation mark, or where a word begins: if it
- * began anywhere in a word, each of the word's characters would have the rest of the word read again.
+ * Glue may contain its module as megabytes of base64. A pattern must therefore begin at a punctuation mark or at the
+ * start of a word. Otherwise each character of a long word would be a start, and matching would take quadratic time.
  */
 function readBindgen(text: string, add: (role: AllocatorRole, exported: string) => void): void {
   for (const match of text.matchAll(/\(\s*[\w$.]+\s*,\s*([\w$]+)\.([\w$]+)\s*,\s*\1\.([\w$]+)\s*\)/g)) {

@@ -4,11 +4,11 @@ import type { AllocatorFunction, AllocatorRole, OperandPositions } from "./plan.
 export interface HookDetails {
   pointerOffset?: number;
   sizeOffset?: number;
-  /** the name by which it was recognised, where the function has several */
+  /** name by which the function was recognized, if it has several */
   name?: string | undefined;
 }
 
-/** The functions decided to be hooked so far, at most one entry per index; the first decision stands. */
+/** Functions to hook, at most one entry per index. The first entry is kept. */
 export class Hooks {
   readonly #byIndex = new Map<number, AllocatorFunction>();
   readonly #nameOf: (index: number) => string | undefined;
@@ -23,14 +23,14 @@ export class Hooks {
     operands: OperandPositions,
     details: HookDetails = {},
   ): AllocatorFunction {
-    const known = this.#byIndex.get(index);
-    if (known !== undefined) return known;
+    const existing = this.#byIndex.get(index);
+    if (existing !== undefined) return existing;
     const entry = this.describe(index, role, operands, details);
     this.#byIndex.set(index, entry);
     return entry;
   }
 
-  /** What `add` would hook, and nothing is. */
+  /** Returns the entry that `add` would add. */
   describe(
     index: number,
     role: AllocatorRole,
@@ -83,7 +83,7 @@ export class Hooks {
 
 const isAddress = (type: number) => type === I32 || type === I64;
 
-/** True if a function of this type can play a part with these operands: addresses and sizes are integers. */
+/** True if a function of this type can have these operands: addresses and sizes are integers. */
 export function fitsOperands(type: FuncType, operands: OperandPositions): boolean {
   const { kind, sizeParam, countParam, pointerParam, outPointerParam } = operands;
   for (const position of [sizeParam, countParam, pointerParam, outPointerParam])
@@ -92,7 +92,6 @@ export function fitsOperands(type: FuncType, operands: OperandPositions): boolea
   return type.results.length === 1 && isAddress(type.results[0]);
 }
 
-/** The type of a function that is defined in the module, undefined for imports. */
 export function definedType(module: WasmModule, index: number): FuncType | undefined {
   return index < module.importedFunctionCount ? undefined : functionType(module, index);
 }

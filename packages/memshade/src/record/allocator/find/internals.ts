@@ -5,9 +5,9 @@ import { isCopyOrFillName } from "./symbol-names.ts";
 const MAXIMUM_HELPER_INSTRUCTIONS = 1000;
 
 /**
- * All functions that belong to the allocator: the `certain` ones, `named` inner functions, and whatever only these
- * call. A function that other code can enter and that calls a hooked function is never taken in, because its
- * allocations would go unseen.
+ * Returns all functions of the allocator: the `certain` ones, `named` inner functions, and functions that only these
+ * call. A function that other code can enter and that calls a hooked function is never included, because its
+ * allocations would be missed.
  */
 export function closeInternals(
   graph: CallGraph,
@@ -34,10 +34,10 @@ export function closeInternals(
 }
 
 /**
- * Functions that the allocator calls, directly or through each other, that others call too, and that come back to hooked
- * functions: wrappers, and parts such as the slow path of mimalloc, which has its `memalign` for large alignments. What
- * they ask for on behalf of the allocator is not the program's request. That of the `counted` ones is: a collector frees
- * objects of the program also where it runs in small steps with each allocation.
+ * Returns functions that the allocator calls, directly or through each other, and that call hooked functions again:
+ * wrappers, and parts such as mimalloc's slow path, which calls `memalign` for large alignments. Other code calls them,
+ * too. Their requests for the allocator are no requests of the program. Those of `counted` functions are: a collector
+ * frees objects of the program even if an allocation runs one of its steps.
  */
 export function findSharedWrappers(
   graph: CallGraph,
@@ -61,7 +61,7 @@ export function findSharedWrappers(
   return [...found].sort((a, b) => a - b);
 }
 
-/** Copy and fill functions that the allocator calls and does not own. */
+/** Returns copy and fill functions that the allocator calls but that do not belong to it. */
 export function findSharedHelpers(
   module: WasmModule,
   graph: CallGraph,
@@ -78,7 +78,10 @@ export function findSharedHelpers(
   return [...helpers].sort((a, b) => a - b);
 }
 
-/** By name, or by shape: three integers (target, source or value, length), a loop or bulk instruction, no calls. */
+/**
+ * Recognizes the function by name, or by shape: three integers (target, source or value, length), a loop or bulk
+ * instruction, no calls.
+ */
 function isCopyOrFill(
   module: WasmModule,
   graph: CallGraph,
@@ -96,7 +99,7 @@ function isCopyOrFill(
   );
 }
 
-/** What a copy function may call: the host's `memcpy` for long ranges, or another small copy loop. */
+/** True for possible callees of a copy function: the host's `memcpy` for long ranges, or another small copy loop. */
 function isLeafCopy(module: WasmModule, graph: CallGraph, index: number): boolean {
   return functionType(module, index).params.length === 3 && calleesOf(graph, index).length === 0;
 }

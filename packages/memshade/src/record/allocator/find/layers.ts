@@ -5,24 +5,26 @@ import { ANY_PARAM, CONSTANT, dependsOnParam, type Origin, TRACKED } from "./ori
 import type { AllocatorPlan } from "./plan.ts";
 
 /*
- * Layers between a program and its allocator: functions whose result is always the block that a callee allocated, with
- * whatever they add to it (a header, statistics, a pool, a copy of a text), of a size that their caller decides. Who asked for such a block
- * is further out. A function that asks for a size of its own is who asked.
+ * Layers between a program and its allocator: functions that always return a block from a callee, of a size that their
+ * caller decides. They may add a header, statistics, a pool, or a copy of a text. Such an allocation is attributed
+ * further out. A function that chooses the size itself is no layer: the allocation is attributed to it.
  */
 
-/** Whoever does more than that does something with the block. */
+/** Size limit of a layer. A larger function uses the block itself. */
 const MOST_INSTRUCTIONS = 200;
 const INDIRECT = -1;
 const CALL_RESULTS = 0b111111_111111 << 12;
 
-/** The layers of a module, by index, ascending; calls through tables are taken to lead to the allocator, which a stack will show. */
+/**
+ * Returns the indices of a module's layers, ascending. Calls through tables are assumed to lead to the allocator;
+ * actual stacks will show it.
+ */
 export function findLayers(
   module: WasmModule,
   graph: CallGraph,
   plan: Pick<AllocatorPlan, "functions" | "internals" | "wrappers">,
   memory: FollowedMemory,
 ): number[] {
-  /** Parameters that decide a block's size, by function. */
   const sizes = new Map<number, readonly number[]>();
   for (const { index, kind, sizeParam, countParam } of plan.functions)
     if (kind !== "release") sizes.set(index, [sizeParam, countParam]);
@@ -50,7 +52,7 @@ export function findLayers(
   return layers.sort((a, b) => a - b);
 }
 
-/** The parameters that decide the size of a layer's block; undefined for what is none. */
+/** Returns the parameters that decide the size of a layer's block; undefined if the function is no layer. */
 function layerParams(
   module: WasmModule,
   graph: CallGraph,
@@ -58,22 +60,22 @@ function layerParams(
   sizes: ReadonlyMap<number, readonly number[]>,
   memory: FollowedMemory,
 ): readonly number[] | undefined {
-  const known = [...calleesOf(graph, index)].filter((callee) => sizes.has(callee));
-  if (known.length >= TRACKED) return undefined;
+  const sizedCallees = [...calleesOf(graph, index)].filter((callee) => sizes.has(callee));
+  if (sizedCallees.length >= TRACKED) return undefined;
   const { stackPointer } = memory;
-  const tracked = [...known, INDIRECT];
+  const tracked = [...sizedCallees, INDIRECT];
   const summary = summarizeBody(module, index, tracked, { stackPointer });
   if (summary === undefined || !isBlock(summary.result)) return undefined;
-  const asked = sizesAsked(summary, sizes).reduce((all, size) => all | (size & ANY_PARAM), 0);
-  // A copy of a text is as long as that is, and nothing else decides it.
-  const decides = asked || lengthsAsked(summarizeBody(module, index, tracked, memory), sizes);
+  const sizeOrigins = sizesAsked(summary, sizes).reduce((origins, size) => origins | (size & ANY_PARAM), 0);
+  // The size of a copied text is its length alone.
+  const decides = sizeOrigins || lengthsAsked(summarizeBody(module, index, tracked, memory), sizes);
   const params = [...functionType(module, index).params.keys()].filter((param) =>
     dependsOnParam(decides, param),
   );
   return params.length === 0 ? undefined : params;
 }
 
-/** The operands that decide the sizes of the blocks which a function asks for. */
+/** Returns the operands that decide the sizes of a function's requests. */
 function sizesAsked({ calls }: BodySummary, sizes: ReadonlyMap<number, readonly number[]>): Origin[] {
   return calls.flatMap(({ callee, operands }) => {
     const positions = callee === INDIRECT ? [...operands.keys()] : (sizes.get(callee) ?? []);
@@ -85,12 +87,15 @@ function lengthsAsked(
   summary: BodySummary | undefined,
   sizes: ReadonlyMap<number, readonly number[]>,
 ): Origin {
-  const asked = summary === undefined ? [] : sizesAsked(summary, sizes);
-  const isOfParams = asked.every((size) => (size & ~(ANY_PARAM | CONSTANT)) === 0);
-  return isOfParams ? asked.reduce((all, size) => all | (size & ANY_PARAM), 0) : 0;
+  const sizeOperands = summary === undefined ? [] : sizesAsked(summary, sizes);
+  const isOfParams = sizeOperands.every((size) => (size & ~(ANY_PARAM | CONSTANT)) === 0);
+  return isOfParams ? sizeOperands.reduce((origins, size) => origins | (size & ANY_PARAM), 0) : 0;
 }
 
-/** A callee's result, moved or not; null, what a pool has, and what the caller brought may stand in for it. */
+/**
+ * True if the result is a callee's result, moved or not. Null, a block of a pool, or a block from the caller may
+ * replace it.
+ */
 function isBlock(result: Origin): boolean {
   return (result & CALL_RESULTS) !== 0 && (result & ~(CALL_RESULTS | CONSTANT | ANY_PARAM)) === 0;
 }

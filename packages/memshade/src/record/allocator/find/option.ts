@@ -6,9 +6,9 @@ import { ROLES, usualOperands } from "./plan.ts";
 import { splitName, withoutCloneSuffix } from "./symbol-names.ts";
 
 /*
- * The text of `--allocator`: items separated by commas.
+ * Syntax of `--allocator`: items separated by commas.
  *
- *     auto                       also what is found without the option
+ *     auto                       also search as without the option
  *     ROLE=NAME                  a function by its name (name section, then exports)
  *     ROLE=#INDEX                a function by its index
  *     ROLE=NAME:POSITION...      with the positions of its operands, counted from 0
@@ -16,10 +16,9 @@ import { splitName, withoutCloneSuffix } from "./symbol-names.ts";
  *     malloc=arena_alloc:1       the size is parameter 1
  *     realloc=pool_resize:1:2    the old block is parameter 1, the size parameter 2
  *
- * A role may be given several times. NAME may hold commas, colons and parentheses, as C++ names do.
+ * A role may be given several times. NAME may contain commas, colons and parentheses, as C++ names do.
  */
 
-/** One function named by the option. */
 export interface ChosenFunction {
   index: number;
   role: AllocatorRole;
@@ -27,12 +26,12 @@ export interface ChosenFunction {
 }
 
 export interface AllocatorChoice {
-  /** also use what is found without the option */
+  /** True to search as without the option, too. */
   auto: boolean;
   functions: ChosenFunction[];
 }
 
-/** Roles that can be named, with the operands whose positions may follow, in their order. */
+/** Roles of the option, with the operands whose positions may follow, in order. */
 const POSITIONS = {
   malloc: ["sizeParam"],
   calloc: ["countParam", "sizeParam"],
@@ -50,7 +49,7 @@ type ChoosableRole = keyof typeof POSITIONS;
 
 const isChoosable = (role: string): role is ChoosableRole => Object.hasOwn(POSITIONS, role);
 
-/** The option does not fit a module: it may be meant for another one of the program. */
+/** The option does not fit this module. It may be meant for another module of the program. */
 export class AllocatorMismatch extends UserError {}
 
 const fail = (message: string): never => {
@@ -61,15 +60,18 @@ const mismatch = (message: string): never => {
   throw new AllocatorMismatch(`--allocator: ${message}`);
 };
 
-/** One item of the option's text, before a module is known. */
 interface Item {
   role: ChoosableRole;
   reference: string;
-  /** Positions of the operands that were given, in the order of `POSITIONS`. */
+  /** Positions of the given operands, in the order of `POSITIONS`. */
   positions: number[];
 }
 
-/** Reads the option's text against a module. Throws `UserError` for anything that cannot be meant. */
+/**
+ * Resolves the option's text for a module.
+ *
+ * @throws UserError if the text is invalid or does not fit
+ */
 export function readAllocatorOption(
   text: string,
   module: WasmModule,
@@ -86,7 +88,11 @@ export function readAllocatorOption(
   return { auto, functions };
 }
 
-/** Throws `UserError` for a text that fits no module at all. */
+/**
+ * Checks the text without a module.
+ *
+ * @throws UserError if it can fit no module
+ */
 export function checkAllocatorOption(text: string): void {
   parse(text);
 }
@@ -123,12 +129,12 @@ function parseItem(item: string): Item {
   if (reference === "") fail(`${role}= names no function`);
   const positions = (match?.[2] ?? "").split(":").slice(1).map(Number);
   const slots = POSITIONS[role];
-  const what = `${role}=${reference}`;
+  const label = `${role}=${reference}`;
   if (positions.length > 0 && positions.length !== slots.length)
     fail(
-      `${what} takes ${slots.length === 1 ? "one position" : `${slots.length} positions`} (${describe(slots)})`,
+      `${label} takes ${slots.length === 1 ? "one position" : `${slots.length} positions`} (${describe(slots)})`,
     );
-  if (new Set(positions).size < positions.length) fail(`${what} gives one position twice`);
+  if (new Set(positions).size < positions.length) fail(`${label} gives one position twice`);
   return { role, reference, positions };
 }
 
@@ -164,7 +170,9 @@ function resolve(reference: string, module: WasmModule, names: ReadonlyMap<numbe
   return index;
 }
 
-/** Whole names first, then last identifiers of demangled names, then exports, then imports (to say so). */
+/**
+ * Searches whole names first, then last identifiers of demangled names, then exports, then imports (for a clear error).
+ */
 function findByName(name: string, module: WasmModule, names: ReadonlyMap<number, string>): number {
   const search = [
     () => indicesOf(names, (other) => other === name),
@@ -205,11 +213,11 @@ function importsNamed(module: WasmModule, name: string): number[] {
     );
 }
 
-function checkType(module: WasmModule, index: number, operands: OperandPositions, what: string): void {
+function checkType(module: WasmModule, index: number, operands: OperandPositions, label: string): void {
   const type = functionType(module, index);
   if (fitsOperands(type, operands)) return;
   const shape = `(${type.params.map(formatType).join(", ")}) -> (${type.results.map(formatType).join(", ")})`;
   mismatch(
-    `${what} does not fit a function of type ${shape}; give the positions of its operands if they differ`,
+    `${label} does not fit a function of type ${shape}; give the positions of its operands if they differ`,
   );
 }

@@ -13,7 +13,7 @@ const CALL_SHIFT = 12;
 const EXACT = 0b000000_111111_000000_111111;
 const DERIVED = EXACT << TRACKED;
 export const ANY_PARAM = 0xfff;
-/** Above the origins: the number of a known distance from a parameter (see `Distance` in body-summary.ts), 0 for none. */
+/** Shift of the number of a known distance from a parameter (see `Distance` in body-summary.ts), 0 for none. */
 export const DISTANCE_SHIFT = 27;
 export const ORIGINS = (1 << DISTANCE_SHIFT) - 1;
 export const MAXIMUM_DISTANCES = 31;
@@ -21,26 +21,26 @@ export const PRODUCT: Origin = 1 << 24;
 export const CONSTANT: Origin = 1 << 25;
 export const OTHER: Origin = 1 << 26;
 
-/** The unchanged parameter `index`; parameters from the seventh on are not told apart from other values. */
+/** Origin of the unchanged parameter `index`. Parameters from the seventh on count as `OTHER`. */
 export const fromParam = (index: number): Origin => (index >= 0 && index < TRACKED ? 1 << index : OTHER);
-/** The unchanged result of tracked callee number `slot`. */
+/** Origin of the unchanged result of tracked callee number `slot`. */
 export const fromCall = (slot: number): Origin => 1 << (CALL_SHIFT + slot);
-/** The same origins after arithmetic. */
+/** Returns the origins of a value after arithmetic. */
 export const computed = (origin: Origin): Origin =>
   ((origin & EXACT) << TRACKED) |
   (origin & (DERIVED | PRODUCT | OTHER)) |
   (origin === CONSTANT ? CONSTANT : 0);
-/** Everything that depends on parameter `index`, changed or not. */
+/** True if a value depends on parameter `index`, changed or not. */
 export const dependsOnParam = (origin: Origin, index: number): boolean =>
   (origin & (fromParam(index) | (fromParam(index) << TRACKED))) !== 0;
-/** The one parameter that a value may be, unchanged (a constant may replace it), or −1. */
+/** Returns the one parameter that a value may be, unchanged, or −1. The value may also be a constant. */
 export function soleParam(origin: Origin): number {
   const rest = origin & ~CONSTANT;
   for (let i = 0; i < TRACKED; i++) if (rest === 1 << i) return i;
   return -1;
 }
 
-/** A value that is one or the other, depending on the path; 0 stands for a path that was not seen yet. */
+/** Joins two values by path. 0 is a path that was not visited yet. */
 export function either(first: number, second: number): number {
   if (first === second || second === 0) return first;
   if (first === 0) return second;

@@ -1,8 +1,8 @@
 /**
- * What a hooked function means to its caller.
+ * Role of a hooked function.
  *
- * The C, C++ and Rust names stand for the interface of that name. `wbindgen_*` are the exports that
- * wasm-bindgen's JavaScript calls, `as_*` the entry points of AssemblyScript's runtime.
+ * C, C++ and Rust names mean the interface of that name. `wbindgen_*` are exports that wasm-bindgen's JavaScript calls;
+ * `as_*` are entry points of AssemblyScript's runtime.
  */
 export type AllocatorRole =
   | "malloc"
@@ -28,21 +28,21 @@ export type AllocatorRole =
   | "as_renew"
   | "as_free";
 
-/** What a hook has to do with its block: record a new one, move or resize one, or end one. */
+/** Effect of a hooked function on blocks: begins one, moves or resizes one, or ends one. */
 export type AllocatorKind = "allocate" | "reallocate" | "release";
 
 /**
- * One function to hook. Parameter positions count from 0; −1 stands for "has none".
+ * A function to hook. Parameter positions start at 0; −1: the function has no such parameter.
  *
- * - size of the block: `params[sizeParam]`, times `params[countParam]` when there is a count, plus `sizeOffset`
+ * - size of the block: `params[sizeParam]`, times `params[countParam]` if there is a count, plus `sizeOffset`
  * - old block (reallocate, release): `params[pointerParam] + pointerOffset`
- * - new block (allocate, reallocate): result 0 plus `pointerOffset`, or, with an `outPointerParam`
- *   (`posix_memalign`), the address stored at `params[outPointerParam]` if result 0 is zero
+ * - new block (allocate, reallocate): result 0 plus `pointerOffset`. With an `outPointerParam` (`posix_memalign`): the
+ * address stored at `params[outPointerParam]` if result 0 is zero
  */
 export interface AllocatorFunction {
   /** Function index in the original module; never an import. */
   index: number;
-  /** The name to show: name section, else export, else undefined. */
+  /** Name to show: from the name section, else from exports, else undefined. */
   name: string | undefined;
   role: AllocatorRole;
   kind: AllocatorKind;
@@ -51,73 +51,71 @@ export interface AllocatorFunction {
   pointerParam: number;
   outPointerParam: number;
   /**
-   * Added to the pointer a function takes or returns to get the address of the block as recorded; a null
-   * pointer stays null. 0 except in optimised AssemblyScript, where what is left of the allocator hands
-   * around block headers that lie in front of the object. A release with an offset may also get addresses that were
-   * never recorded (the rest of a split block); those mean nothing. Negative where `sizeOffset` is not 0.
+   * Offset from a parameter or result to the address of the recorded block; a null pointer stays null. 0 except in
+   * optimized AssemblyScript, whose remaining functions use addresses of block headers, and negative if `sizeOffset` is
+   * not 0. A release with an offset may also get addresses that were never recorded (the rest of a split block); the
+   * tools ignore them.
    */
   pointerOffset: number;
   /**
-   * Added to the size that is asked for to get the size of the block. 0 except where a program's function keeps a
-   * header of its own in front of the block and the allocator's `realloc` was inlined into it.
+   * Added to the requested size. 0 unless the program's function keeps a header of its own before the block and the
+   * allocator's `realloc` was inlined into it.
    */
   sizeOffset: number;
 }
 
-/** How the allocator was found, in the order of trust. `none`: it was not, the notes say why. */
+/** Source by which the allocator was found, in the order of trust. `none`: not found; the notes explain why. */
 export type AllocatorSource = "option" | "names" | "exports" | "glue" | "wrapper" | "structure" | "none";
 
-/** Everything a rewriter has to know about the allocator of one module. */
 export interface AllocatorPlan {
   how: AllocatorSource;
-  /** All functions to hook: each entry by which code outside the allocator may come in. Sorted by index. */
+  /** All functions to hook: the entries by which other code may call the allocator. Sorted by index. */
   functions: AllocatorFunction[];
   /**
-   * Of `wrappers`, functions of a collector that make an object larger. Where they move it, they take a new block and leave the old one to the
-   * collector. Their operands are those of `as_renew`, for the block that is recorded.
+   * Functions among `wrappers` of a collector that make an object larger. If they move it, they request a new block and
+   * leave the old one to the collector. Their operands are those of `as_renew`, for the recorded block.
    */
   renewing: AllocatorFunction[];
   /**
-   * Functions that only pass a request on (`__wbindgen_malloc`, an `xmalloc`): not hooked, and they get no stack
-   * frame, so the site of an allocation is their caller. What they access is the allocator's doing, not the
-   * program's. Disjoint from `functions` and `internals`.
+   * Functions that only pass a request on (`__wbindgen_malloc`, an `xmalloc`). They are not hooked and get no stack
+   * frame, so the allocation site is in their caller. Their accesses count as the allocator's. Disjoint from
+   * `functions` and `internals`.
    */
   wrappers: number[];
   /**
-   * All functions that belong to the allocator, hooked ones included: their accesses are not counted, and calls
-   * from one of them to a hooked function go to its plain body, so that an allocation is recorded
-   * once, at the outermost entry.
+   * All functions of the allocator, including hooked ones. Their accesses are not counted. Calls between them bypass
+   * the hooks, so that an allocation is recorded once, at the outermost entry.
    */
   internals: number[];
   /**
-   * Copy and fill functions (`memcpy`, `memset`) that internals or wrappers call and that other code calls too.
-   * They stay counted for that code; accesses made on behalf of `realloc` and `calloc` are kept
-   * out by letting the allocator call an uninstrumented twin.
+   * Copy and fill functions (`memcpy`, `memset`) that both the allocator (or a wrapper) and other code call. The
+   * allocator calls an uninstrumented copy of them, so only accesses for other code are counted.
    */
   sharedHelpers: number[];
   /**
-   * Wrappers that functions of the allocator call, directly or through each other. For those they are the way to the
-   * plain bodies too; called from elsewhere they lead to the hooks.
+   * Wrappers that functions of the allocator call, directly or through each other. Such calls bypass the hooks; all
+   * other calls reach them.
    */
   sharedWrappers: number[];
-  /** The pair was recognised by its shape only: trust it after it has been confirmed while running. */
+  /** True if the pair was recognized only by its shape. It must be confirmed while the program runs. */
   needsConfirmation: boolean;
   /**
-   * Members of the family that were recognised by shape although `malloc` and `free` are certain: worth the same
-   * confirmation. Empty when `needsConfirmation` is set, which covers all.
+   * Functions recognized by shape although `malloc` and `free` are certain. They need the same confirmation. Empty if
+   * `needsConfirmation` is set, which covers all functions.
    */
   structural: number[];
-  /** A sentence for the user when a garbage collector owns the memory, wholly or in part. */
+  /** A sentence for the user if a garbage collector owns the memory, fully or in part. */
   collector: string | undefined;
-  /** Functions that look like further allocators, each pair as the text of an `--allocator` option. */
+  /** Pairs of functions that look like further allocators, as texts of an `--allocator` option. */
   further: string[];
-  /** Functions that hand on what the allocator gave them, for a size that their caller decides. They stand on stacks like any other. */
+  /**
+   * Functions that return blocks from the allocator, of a size that their caller decides. They have stack frames like
+   * all others.
+   */
   layers: number[];
-  /** Plain sentences: what was found and how, what was not. */
   notes: string[];
 }
 
-/** Positions of one role's operands, before a module is known. */
 export interface OperandPositions {
   kind: AllocatorKind;
   sizeParam: number;
@@ -151,8 +149,8 @@ const release = (pointerParam: number): OperandPositions => ({
 });
 
 /**
- * The interface of each role: operand positions, and how many parameters its function may have. An allocating
- * role has one result, a releasing one none; all operands are addresses or sizes (i32, or i64 in memory64).
+ * Interface of each role: operand positions, and possible numbers of parameters. An allocating role has one result, a
+ * releasing one none. All operands are addresses or sizes (i32, or i64 in memory64).
  */
 export const ROLES: Readonly<
   Record<AllocatorRole, { operands: OperandPositions; parameters: readonly number[] }>
@@ -182,8 +180,8 @@ export const ROLES: Readonly<
 };
 
 /**
- * Where a function of a role has its operands, by the number of its parameters. Undefined: nothing of that role has so
- * many. An optimiser takes away a parameter that is the same in all calls: what is left of `memalign` takes a size.
+ * Returns the operand positions of a role by the function's number of parameters; undefined if no function of the role
+ * has that many. An optimizer removes a parameter that is the same in all calls, so `memalign` may have only a size.
  */
 export function usualOperands(role: AllocatorRole, parameterCount: number): OperandPositions | undefined {
   const { operands, parameters } = ROLES[role];

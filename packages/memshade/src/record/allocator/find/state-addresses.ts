@@ -2,11 +2,10 @@ import type { WasmModule } from "../../../code/wasm/index.ts";
 import type { ModuleScan } from "../../rewrite/facts/module-scan.ts";
 
 /*
- * dlmalloc keeps its bins, maps and bounds in one static structure, so the constant addresses of that structure are
- * what its functions have in common and other functions do not.
+ * dlmalloc keeps its bins, maps and bounds in one static structure. The constant addresses of that structure are shared
+ * by its functions, and by no others.
  */
 
-/** The possible static addresses that a defined function uses. */
 export function addressesOf(module: WasmModule, scan: ModuleScan, index: number): Set<number> {
   const addresses = new Set<number>();
   const defined = index - module.importedFunctionCount;
@@ -16,7 +15,6 @@ export function addressesOf(module: WasmModule, scan: ModuleScan, index: number)
   return addresses;
 }
 
-/** How many of `wanted` a defined function uses. */
 export function countShared(
   module: WasmModule,
   scan: ModuleScan,
@@ -28,10 +26,9 @@ export function countShared(
   return count;
 }
 
-/** How many functions use each of `wanted`. */
 export function countUsers(scan: ModuleScan, wanted: Iterable<number>): Map<number, number> {
   const users = new Map<number, number>();
-  // Hardly any address of a module is wanted: most are told by one bit of a hash.
+  // Few addresses of a module are wanted; one bit of a hash excludes most others.
   const filter = new Uint8Array(0x10000);
   for (const address of wanted) {
     users.set(address, 0);

@@ -4,12 +4,12 @@ import { type CallGraph, calleesOf, callersOf, Trait } from "./call-graph.ts";
 import { addressesOf, countShared, countUsers } from "./state-addresses.ts";
 
 /*
- * dlmalloc without names. Nearly every C, C++ and Rust module carries it, in a few versions, and its outline survives
- * optimisers: one very large function that takes a size and can grow the memory, and a smaller one without
- * result that works on the same static structure.
+ * dlmalloc without names. Nearly every C, C++ and Rust module contains some version of it. Its outline survives
+ * optimizers: one very large function that takes a size and can grow the memory, and a smaller one without result that
+ * works on the same static structure.
  */
 
-/** A pair recognised by shape. `sharedAddresses` are the static addresses that both use. */
+/** A pair recognized by shape. `sharedAddresses`: number of static addresses that both use. */
 export interface StructuralPair {
   malloc: number;
   free: number;
@@ -19,9 +19,9 @@ export interface StructuralPair {
 const MALLOC_MINIMUM_INSTRUCTIONS = 1500;
 const SBRK_MAXIMUM_INSTRUCTIONS = 80;
 const FREE_INSTRUCTIONS = { minimum: 200, maximum: 1200 };
-/** An address that more functions use than this belongs to the program, not to the allocator. */
+/** An address used by more functions belongs to the program, not to the allocator. */
 const MAXIMUM_USERS = 12;
-/** Fewer shared addresses than this are a coincidence. */
+/** Fewer shared addresses are a coincidence. */
 const MINIMUM_SHARED = 4;
 
 const isSignature = (type: FuncType, params: number, results: number) =>
@@ -30,12 +30,12 @@ const isSignature = (type: FuncType, params: number, results: number) =>
   type.params.every((param) => param === I32) &&
   type.results.every((result) => result === I32);
 
-/** Functions that make the memory larger, themselves or (Emscripten's `sbrk`) through the host. */
+/** Returns functions that grow the memory, themselves or (Emscripten's `sbrk`) through the host. */
 function findGrowers(module: WasmModule, graph: CallGraph): Set<number> {
   const growers = new Set<number>();
   for (let index = graph.imported; index < graph.count; index++)
     if ((graph.traits[index] & Trait.Grows) !== 0) {
-      // A malloc that grows the memory itself (Rust) is no step towards another one.
+      // A malloc that grows the memory itself (Rust) is not called by another malloc.
       if (graph.instructions[index] <= MALLOC_MINIMUM_INSTRUCTIONS) growers.add(index);
     } else if (
       graph.instructions[index] < SBRK_MAXIMUM_INSTRUCTIONS &&
@@ -48,7 +48,6 @@ function findGrowers(module: WasmModule, graph: CallGraph): Set<number> {
   return growers;
 }
 
-/** All functions that have the outline of dlmalloc's `malloc`. */
 export function findMallocCandidates(module: WasmModule, graph: CallGraph): number[] {
   const growers = findGrowers(module, graph);
   const candidates: number[] = [];
@@ -62,8 +61,8 @@ export function findMallocCandidates(module: WasmModule, graph: CallGraph): numb
 }
 
 /**
- * The function that shares `malloc`'s static structure and has the outline of `free`, or undefined if none shares
- * enough or two share the same.
+ * Returns the function that shares `malloc`'s static structure and has the outline of `free`. Returns undefined if none
+ * shares enough, or if two share the same number.
  */
 export function findFreeFor(
   module: WasmModule,
@@ -90,7 +89,8 @@ export function findFreeFor(
 }
 
 /**
- * Whether nothing but `malloc`, and what it calls, works on its static structure: linkers leave out what frees where a program never does.
+ * True if only `malloc` and its callees use its static structure. Linkers drop `free` from a program that never calls
+ * it.
  */
 export function isAloneWithState(module: WasmModule, graph: CallGraph, malloc: number): boolean {
   const state = stateOf(module, graph.scan, malloc);
@@ -102,7 +102,7 @@ export function isAloneWithState(module: WasmModule, graph: CallGraph, malloc: n
   return true;
 }
 
-/** The static addresses of `malloc` that hardly anybody else uses. */
+/** Returns the static addresses of `malloc` that few other functions use. */
 function stateOf(module: WasmModule, scan: ModuleScan, malloc: number): Set<number> {
   const addresses = new Set<number>();
   for (const [address, count] of countUsers(scan, addressesOf(module, scan, malloc)))
@@ -110,7 +110,7 @@ function stateOf(module: WasmModule, scan: ModuleScan, malloc: number): Set<numb
   return addresses;
 }
 
-/** All dlmallocs of a module that has no names for them, best known first. */
+/** Returns all dlmallocs of a module without names for them, and the candidates for `malloc`. */
 export function findByStructure(
   module: WasmModule,
   graph: CallGraph,

@@ -2,8 +2,8 @@ import type { AllocatorRole, OperandPositions } from "./plan.ts";
 import { ROLES, usualOperands } from "./plan.ts";
 
 /**
- * What a symbol name says about a function: an entry of the allocator, a function that only passes requests on, or
- * an inner part of an allocator.
+ * Meaning of a symbol name: an entry of the allocator, a function that only passes requests on, or an inner part of an
+ * allocator.
  */
 export type SymbolMeaning =
   | {
@@ -14,7 +14,7 @@ export type SymbolMeaning =
   | { part: "wrapper" }
   | { part: "inner" };
 
-/** C names, each also with the prefixes below. */
+/** C names. Each also occurs with the prefixes below. */
 const C_ROLES: ReadonlyMap<string, AllocatorRole> = new Map([
   ["malloc", "malloc"],
   ["calloc", "calloc"],
@@ -32,7 +32,6 @@ const C_ROLES: ReadonlyMap<string, AllocatorRole> = new Map([
   ["free_aligned_sized", "free"],
 ]);
 
-/** Allocator libraries and libc levels that give their functions the C names behind a prefix. */
 const C_PREFIXES = [
   "emscripten_builtin_",
   "__wrap___libc_",
@@ -48,7 +47,6 @@ const C_PREFIXES = [
   "",
 ];
 
-/** Names that no prefix rule covers. */
 const SPECIAL_ROLES: ReadonlyMap<string, AllocatorRole> = new Map([
   ["internal_memalign", "memalign"],
   ["emmalloc_aligned_realloc", "aligned_realloc"],
@@ -75,7 +73,7 @@ const RUST_ROLES: ReadonlyMap<string, AllocatorRole> = new Map([
   ["dealloc", "rust_dealloc"],
 ]);
 
-/** Inner functions of dlmalloc and emmalloc in their C builds, and what they take memory from. */
+/** Inner functions of dlmalloc and emmalloc in their C builds, and their sources of memory. */
 const INNER_NAMES = new Set([
   "sbrk",
   "__sbrk",
@@ -102,7 +100,7 @@ const INNER_NAMES = new Set([
   "emscripten_get_heap_size",
 ]);
 
-/** Copy and fill functions of the C library and of Rust's compiler_builtins, as `splitName` leaves them. */
+/** Copy and fill functions of the C library and of Rust's compiler_builtins, as `splitName` returns them. */
 const COPY_NAMES = new Set([
   "memcpy",
   "memmove",
@@ -115,14 +113,14 @@ const COPY_NAMES = new Set([
   "__memset",
 ]);
 
-/** A name without what compilers append to copies of a function: `free.1`, `malloc.llvm.4711`, `x.constprop.0`. */
+/** Removes the suffixes of compilers' function clones: `free.1`, `malloc.llvm.4711`, `x.constprop.0`. */
 export function withoutCloneSuffix(name: string): string {
   return name.replace(/(?:\.(?:llvm\.\d+|constprop\.\d+|isra\.\d+|part\.\d+|cold|\d+))+$/, "");
 }
 
 /**
- * The last identifier of a demangled C++ or Rust name and what stands before it:
- * `a::b<c>::f[abi:x]<int>(char const*) const` gives scope `a::b<c>` and base `f`.
+ * Splits a demangled C++ or Rust name into its last identifier and scope: `a::b<c>::f[abi:x]<int>(char const*) const`
+ * gives scope `a::b<c>` and base `f`.
  */
 export function splitName(name: string): { scope: string; base: string } {
   let angleDepth = 0;
@@ -154,7 +152,7 @@ export function splitName(name: string): { scope: string; base: string } {
   return { scope: lastSeparator < 0 ? "" : name.slice(0, lastSeparator), base };
 }
 
-/** True for `memcpy` and its like, which an allocator shares with the program. */
+/** True for `memcpy` and its variants, which an allocator shares with the program. */
 export function isCopyOrFillName(name: string): boolean {
   return COPY_NAMES.has(splitName(withoutCloneSuffix(name)).base);
 }
@@ -163,7 +161,6 @@ function entry(role: AllocatorRole): SymbolMeaning {
   return { part: "entry", role, operandsOf: (count) => usualOperands(role, count) };
 }
 
-/** The C function behind a name with a known prefix, such as `dlmalloc` or `emscripten_builtin_free`. */
 function meaningOfCName(name: string): SymbolMeaning | undefined {
   for (const prefix of C_PREFIXES) {
     if (!name.startsWith(prefix)) continue;
@@ -174,7 +171,10 @@ function meaningOfCName(name: string): SymbolMeaning | undefined {
   return special === undefined ? undefined : entry(special);
 }
 
-/** `operator new` and `operator delete` in every replaceable form; the placement forms allocate nothing. */
+/**
+ * Returns the meaning of `operator new` and `operator delete` in every replaceable form. Placement forms allocate
+ * nothing.
+ */
 function meaningOfOperator(name: string): SymbolMeaning | undefined {
   if (/^_Zn[wa][jmy]/.test(name)) return /^_Zn[wa][jmy]P/.test(name) ? { part: "inner" } : entry("new");
   if (/^_Zd[la]Pv/.test(name)) return /^_Zd[la]PvS/.test(name) ? { part: "inner" } : entry("delete");
@@ -185,9 +185,9 @@ function meaningOfOperator(name: string): SymbolMeaning | undefined {
 }
 
 /**
- * The dlmalloc crate has two structures of one name: `dlmalloc::dlmalloc::Dlmalloc` with C's interface and
- * `dlmalloc::Dlmalloc` around it, which takes alignments. Both take `self` first unless the optimiser removed it, so
- * operands are counted from the end, respectively judged by the number of parameters.
+ * Returns the meaning of a method of the dlmalloc crate. The crate has two structures of the same name:
+ * `dlmalloc::dlmalloc::Dlmalloc` with C's interface, and `dlmalloc::Dlmalloc` around it, which takes alignments. Both
+ * take `self` first, unless the optimizer removed it, so the number of parameters decides about the shift.
  */
 function meaningInDlmallocCrate(method: string, inside: boolean): SymbolMeaning {
   const role = C_ROLES.get(method);
@@ -211,7 +211,7 @@ function meaningInDlmallocCrate(method: string, inside: boolean): SymbolMeaning 
   };
 }
 
-/** Rust symbols, legacy or v0 mangled or demangled. */
+/** Returns the meaning of a Rust symbol: legacy or v0, mangled or demangled. */
 function meaningOfRustName(name: string): SymbolMeaning | undefined {
   // __rust_alloc; __rdl_alloc; _RNvCs..._7___rustc12___rust_alloc; __rustc[5af3]::__rust_alloc
   const shim = /(?:^|::|\d_)__(?:rust|rdl|rg)_(alloc|alloc_zeroed|realloc|dealloc)(?:::h[0-9a-f]{16})?$/.exec(
@@ -244,7 +244,7 @@ function meaningOfRustName(name: string): SymbolMeaning | undefined {
   return undefined;
 }
 
-/** The layer of libc++ and libstdc++ between a container and `operator new`. */
+/** Returns the meaning of functions of libc++ and libstdc++ between a container and `operator new`. */
 function meaningOfStandardLibraryName(name: string): SymbolMeaning | undefined {
   if (!name.includes("std::")) return undefined;
   const { scope, base } = splitName(name);
@@ -263,13 +263,13 @@ function meaningOfStandardLibraryName(name: string): SymbolMeaning | undefined {
 }
 
 /**
- * Reads a function's name as an allocator's: C, C++, Rust, wasm-bindgen and Emscripten spellings, mangled or
- * demangled. Undefined for all other names. The functions of AssemblyScript's runtime are not covered here.
+ * Reads a function's name as an allocator's: C, C++, Rust, wasm-bindgen and Emscripten spellings, mangled or demangled.
+ * Returns undefined for all other names. Functions of AssemblyScript's runtime are not covered here.
  */
 export function meaningOfSymbol(symbol: string): SymbolMeaning | undefined {
   if (!/alloc|free|memalign|operator[ _]|_Z[nd]|sbrk|init_|trim|segment|chunk|mmap/.test(symbol))
     return undefined;
-  // wasm-ld and Emscripten put their own thunks around exported functions.
+  // wasm-ld and Emscripten put thunks around exported functions.
   if (/\.command_export$|^legalstub\$/.test(symbol)) {
     const inner = symbol.replace(/\.command_export$|^legalstub\$/g, "");
     const part = meaningOfSymbol(inner)?.part;
@@ -285,16 +285,18 @@ export function meaningOfSymbol(symbol: string): SymbolMeaning | undefined {
   return INNER_NAMES.has(name) ? { part: "inner" } : undefined;
 }
 
-/** Whether a symbol, mangled or not, is one of C++'s allocation functions. */
 export function isOperatorNew(symbol: string | undefined): boolean {
   return symbol !== undefined && /^(?:operator new\b|_Zn[wa][mj])/.test(symbol);
 }
 
-/** Whether a symbol, mangled or not, is a C++ function that is neither an allocation function nor of the standard library. */
+/**
+ * True if a symbol, mangled or not, is a C++ function that is neither an allocation function nor of the standard
+ * library.
+ */
 export function isProgramCpp(symbol: string | undefined): boolean {
   if (symbol === undefined || isOperatorNew(symbol)) return false;
   if (symbol.startsWith("_Z")) return !/^_ZN?[KVrO]*St/.test(symbol);
   const end = symbol.indexOf("(");
-  // Template arguments may well be of the standard library.
+  // Template arguments may be of the standard library.
   return end > 0 && !/(?:^|\s)std::/.test(symbol.slice(0, end).replaceAll(/<[^<>]*>/g, ""));
 }

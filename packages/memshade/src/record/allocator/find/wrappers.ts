@@ -17,7 +17,10 @@ import type { AllocatorRole, OperandPositions } from "./plan.ts";
 import { ROLES } from "./plan.ts";
 import { isOperatorNew, isProgramCpp } from "./symbol-names.ts";
 
-/** Functions above this size do more than pass a request on, unless their name says what they are. */
+/**
+ * Size limit of functions that only pass a request on. `MAXIMUM_KNOWN_FORWARDER_INSTRUCTIONS`: limit if more is known
+ * about the function.
+ */
 const MAXIMUM_FORWARDER_INSTRUCTIONS = 64;
 const MAXIMUM_KNOWN_FORWARDER_INSTRUCTIONS = 200;
 const MAXIMUM_TRACKED = 6;
@@ -26,21 +29,21 @@ const ALL_CALL_RESULTS = 0b111111 << 12;
 const COMPUTED_FROM_CALLS = 0b111111 << 18;
 const COMPUTED_FROM_PARAMS = 0b111111 << 6;
 
-/** A function whose operands are known and that may only pass its request on. */
+/** A function with known operands that may only pass its request on. */
 export interface Entry {
   index: number;
   operands: OperandPositions;
 }
 
-/** A function further down that gets the request unchanged. */
+/** A callee that gets the request unchanged. */
 export interface Target extends Entry {
   role: AllocatorRole;
 }
 
 /**
- * Follows the calls of a function that only forwards: each callee that gets the block's size (or old address)
- * unchanged and, for allocations, whose result is returned unchanged. Undefined when `entry` does not forward, which
- * makes it an allocator function itself; then it is the one to hook.
+ * Follows the calls of a function that only forwards a request. Returns each callee that gets the block's size (or old
+ * address) unchanged; for allocations, its result must be returned unchanged. Returns undefined if `entry` does not
+ * forward. It is then an allocator function itself, and is hooked.
  */
 export function forwardTargets(module: WasmModule, graph: CallGraph, entry: Entry): Target[] | undefined {
   const { index, operands } = entry;
@@ -57,31 +60,31 @@ export function forwardTargets(module: WasmModule, graph: CallGraph, entry: Entr
     const { callee } = call;
     if (callee < graph.imported || seen.has(callee)) continue;
     const target = targetOf(module, summary, tracked, operands, call);
-    if (target === undefined || (operands.kind === "release" && onlyLooks(module, callee))) continue;
-    // What is given a block as well as its size, and returns it, fills it: memset.
+    if (target === undefined || (operands.kind === "release" && onlyReads(module, callee))) continue;
+    // A callee that gets the block and its size, and returns the block, fills it: memset.
     if (operands.kind === "allocate" && call.operands.some(isOfCall)) return undefined;
     seen.add(callee);
     targets.push(target);
   }
   if (targets.length === 0) return undefined;
-  // What is told about a block beside being asked to free it is more than forwarding.
+  // A further callee that receives the block before its release means more than forwarding.
   if (operands.kind === "release" && targets.length > 1) return undefined;
   if (operands.kind !== "release" && !returnsOnly(summary, tracked, targets)) return undefined;
   return targets;
 }
 
 /**
- * A function that changes nothing and hands nothing on of what it gets, as the check of a block's size in which Rust's
- * `dealloc` may be built: asking it before a release leaves the release what it is.
+ * True if a function changes nothing and passes none of its arguments on. Rust's `dealloc` may check a block's size by
+ * such a function before it releases the block.
  */
-function onlyLooks(module: WasmModule, index: number): boolean {
+function onlyReads(module: WasmModule, index: number): boolean {
   const summary = summarizeBody(module, index, []);
   if (summary === undefined || summary.bulk || summary.indirectCalls > 0) return false;
   const isFromOutside = (origin: number) => (origin & (ANY_PARAM | PRODUCT | OTHER)) !== 0;
   return summary.stores.length === 0 && !summary.calls.some(({ operands }) => operands.some(isFromOutside));
 }
 
-/** Reads one call as the same request: which operand of the callee is the block's address, which its size. */
+/** Reads a call as the same request: finds the callee's operands for address and size. */
 function targetOf(
   module: WasmModule,
   summary: BodySummary,
@@ -125,13 +128,16 @@ function targetOf(
   return fitsOperands(type, positions) ? { index: callee, role, operands: positions } : undefined;
 }
 
-/** By the operands of a request: one that is always the same, as the address of the allocator's state, aligns nothing. */
+/**
+ * Returns the role by the operands of a request. A constant operand, such as the address of the allocator's state, is
+ * no alignment.
+ */
 function allocationRole(operands: readonly Origin[], sizeParam: number): AllocatorRole {
   if (operands.every((origin, position) => position === sizeParam || origin === CONSTANT)) return "malloc";
   return sizeParam === 0 ? "rust_alloc" : "memalign";
 }
 
-/** The result is what a target returned, a constant (null) or a parameter (Rust's address for empty blocks). */
+/** True if the result is a target's result, a constant (null) or a parameter (Rust's address for empty blocks). */
 function returnsOnly(summary: BodySummary, tracked: readonly number[], targets: readonly Entry[]): boolean {
   let allowed = 0;
   for (const { index } of targets) {
@@ -146,20 +152,18 @@ function returnsOnly(summary: BodySummary, tracked: readonly number[], targets: 
   );
 }
 
-/** Stores into a block just allocated: then the function initialises it, which is the program's business. */
 function writesBlocks(summary: BodySummary): boolean {
   return summary.stores.some(({ address }) => isOfCall(address));
 }
 
-/** What a callee returned, as it is or computed from. */
 function isOfCall(origin: Origin): boolean {
   return (origin & (ALL_CALL_RESULTS | COMPUTED_FROM_CALLS)) !== 0;
 }
 
 /**
- * The allocation function behind a `__wbindgen_malloc` that does not pass its size on: recent ones have another function
- * check size and alignment and read both back from memory. What they return is what one function of a size and
- * an alignment returned, or for a size of 0 the alignment.
+ * Finds the allocation function below a `__wbindgen_malloc` that does not pass its size on. Recent versions let another
+ * function check size and alignment, and load both from memory. The result is that of a function of size and alignment,
+ * or the alignment if the size is 0.
  */
 export function findBehindLayoutCheck(
   module: WasmModule,
@@ -174,14 +178,14 @@ export function findBehindLayoutCheck(
   const summary = summarizeBody(module, index, tracked);
   if (summary === undefined || writesBlocks(summary)) return undefined;
   const returned = tracked.filter((_, slot) => (summary.result & fromCall(slot)) !== 0);
-  const others = summary.result & (OTHER | PRODUCT | COMPUTED_FROM_CALLS | COMPUTED_FROM_PARAMS);
-  if (returned.length !== 1 || others !== 0) return undefined;
-  // Whoever else asks it for memory is the program.
+  const otherOrigins = summary.result & (OTHER | PRODUCT | COMPUTED_FROM_CALLS | COMPUTED_FROM_PARAMS);
+  if (returned.length !== 1 || otherOrigins !== 0) return undefined;
+  // The function's further callers belong to the program.
   if (callersOf(graph, returned[0]).length < 2) return undefined;
   return { index: returned[0], role: "rust_alloc", operands: ROLES.rust_alloc.operands };
 }
 
-/** Follows forwarders down to the functions that do the work; those that only forward are left out. */
+/** Follows forwarders down to the functions that do the work. Functions that only forward are left out. */
 export function findCores(module: WasmModule, graph: CallGraph, entries: readonly Entry[]): Target[] {
   const cores = new Map<number, Target>();
   const seen = new Set<number>();
@@ -202,11 +206,11 @@ export function findCores(module: WasmModule, graph: CallGraph, entries: readonl
 }
 
 /**
- * Finds the functions that only pass requests on to hooked functions, and those that only pass requests on to them:
- * `operator new`, `xmalloc`, `aligned_alloc`. A function that asks for a size of its own making is not
- * one: it is the site. So is a C++ function with a new expression, which compilers take hints for.
+ * Finds the functions that only pass requests on to hooked functions, directly or through each other: `operator new`,
+ * `xmalloc`, `aligned_alloc`. A function that computes the size itself is not one: it is the allocation site. A C++
+ * function with a new expression is not one either, since compilers take hints for it.
  *
- * @param nameOf what the name section calls a function
+ * @param nameOf returns the name of a function in the name section
  */
 export function foldForwarders(
   module: WasmModule,
@@ -219,23 +223,23 @@ export function foldForwarders(
     isProgramCpp(nameOf(index)) &&
     [...calleesOf(graph, index)].some((callee) => isOperatorNew(nameOf(callee)));
   const rejected = new Set<number>();
-  const known = new Map<number, Entry>();
+  const entries = new Map<number, Entry>();
   let level = hooks.sorted().map((entry): Entry => ({ index: entry.index, operands: entry }));
-  for (const entry of level) known.set(entry.index, entry);
+  for (const entry of level) entries.set(entry.index, entry);
   for (let depth = 0; depth < MAXIMUM_DEPTH && level.length > 0; depth++) {
     const next: Entry[] = [];
     for (const { index } of level)
       for (const caller of callersOf(graph, index)) {
-        if (known.has(caller) || rejected.has(caller)) continue;
+        if (entries.has(caller) || rejected.has(caller)) continue;
         const operands = hasNewExpression(caller)
           ? undefined
-          : readForwarder(module, graph, caller, known, hooks);
+          : readForwarder(module, graph, caller, entries, hooks);
         if (operands === undefined) {
           rejected.add(caller);
           continue;
         }
         const entry = { index: caller, operands };
-        known.set(caller, entry);
+        entries.set(caller, entry);
         wrappers.add(caller);
         next.push(entry);
       }
@@ -249,14 +253,14 @@ function readForwarder(
   module: WasmModule,
   graph: CallGraph,
   index: number,
-  known: ReadonlyMap<number, Entry>,
+  entries: ReadonlyMap<number, Entry>,
   hooks: Hooks,
 ): OperandPositions | undefined {
-  // What the allocator calls itself is part of it: it may well look at the request before it passes it on.
+  // A function that the allocator calls is part of it, and may inspect a request before it passes it on.
   const isPart = [...callersOf(graph, index)].some((caller) => hooks.has(caller));
   const most = isPart ? MAXIMUM_KNOWN_FORWARDER_INSTRUCTIONS : MAXIMUM_FORWARDER_INSTRUCTIONS;
   if (graph.instructions[index] > most) return undefined;
-  const allocators = [...calleesOf(graph, index)].filter((callee) => known.has(callee));
+  const allocators = [...calleesOf(graph, index)].filter((callee) => entries.has(callee));
   const tracked = allocators.slice(0, MAXIMUM_TRACKED);
   const summary = summarizeBody(module, index, tracked);
   if (summary === undefined || tracked.length < allocators.length || writesBlocks(summary)) return undefined;
@@ -265,9 +269,9 @@ function readForwarder(
   let allocates = false;
   let releases = false;
   for (const { callee, operands } of summary.calls) {
-    const entry = known.get(callee)?.operands;
+    const entry = entries.get(callee)?.operands;
     if (entry === undefined) {
-      if (receivesBlock(graph, callee, operands, known)) return undefined;
+      if (receivesBlock(graph, callee, operands, entries)) return undefined;
       continue;
     }
     if (entry.kind === "release") releases = true;
@@ -285,13 +289,13 @@ function readForwarder(
   if (!allocates) {
     const plain = releases && summary.stores.length === 0 && summary.indirectCalls === 0;
     const onlyReleases = summary.calls.every(
-      ({ callee }) => known.has(callee) || (callee >= graph.imported && onlyLooks(module, callee)),
+      ({ callee }) => entries.has(callee) || (callee >= graph.imported && onlyReads(module, callee)),
     );
     return plain && onlyReleases ? { ...ROLES.free.operands, pointerParam } : undefined;
   }
   const outPointerParam = storesResultThrough(summary);
   const targets = tracked
-    .map((callee) => known.get(callee)!)
+    .map((callee) => entries.get(callee)!)
     .filter(({ operands }) => operands.kind !== "release");
   if (outPointerParam < 0 && !returnsOnly(summary, tracked, targets)) return undefined;
   if (pointerParam >= 0) return { ...ROLES.realloc.operands, pointerParam, sizeParam };
@@ -299,25 +303,25 @@ function readForwarder(
 }
 
 /**
- * Handing the new block to somebody else makes a function more than a forwarder, but for `memset` and its like, and for
- * parts of the allocator: Rust's `__rust_alloc_zeroed` has it look at a chunk's header.
+ * True if the new block is passed to a callee, which makes a function more than a forwarder. Exceptions are `memset`
+ * and the like, and parts of the allocator: Rust's `__rust_alloc_zeroed` calls one that reads a chunk's header.
  */
 function receivesBlock(
   graph: CallGraph,
   callee: number,
   operands: readonly number[],
-  known: ReadonlyMap<number, Entry>,
+  entries: ReadonlyMap<number, Entry>,
 ): boolean {
   if (!operands.some((origin) => (origin & (ALL_CALL_RESULTS | COMPUTED_FROM_CALLS)) !== 0)) return false;
   if (callee < graph.imported) return false;
   if ((graph.traits[callee] & (Trait.Loops | Trait.Copies)) !== 0) return false;
-  // A part is called by those who free as well as by those who allocate.
-  const users = callersOf(graph, callee).filter((caller) => known.has(caller));
-  const kinds = new Set([...users].map((user) => known.get(user)!.operands.kind));
+  // Both functions that allocate and functions that free call such a part.
+  const users = callersOf(graph, callee).filter((caller) => entries.has(caller));
+  const kinds = new Set([...users].map((user) => entries.get(user)!.operands.kind));
   return !(kinds.has("allocate") && kinds.has("release"));
 }
 
-/** `posix_memalign` stores the new block through a parameter: which one, or −1. */
+/** Returns the parameter through which the new block is stored, as by `posix_memalign`, or −1. */
 function storesResultThrough(summary: BodySummary): number {
   for (const { address, value } of summary.stores) {
     if ((value & ALL_CALL_RESULTS) === 0) continue;

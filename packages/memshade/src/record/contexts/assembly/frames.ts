@@ -1,13 +1,13 @@
-// Calling contexts of what happens often. A frame is what a function has in memory for one context: the records of its sites, so
-// that one address stands for all of them, and a slot for each place that calls, with the frame of what was called last. A caller
-// leaves the address of the slot in a global, and the callee looks whether the frame in it is one of its own.
+// Frames for the calling contexts of frequent events. A frame is a function's memory for one context: the records of
+// its sites, then a slot per call. The slot holds the frame of the function that it called last. A caller leaves the
+// address of the slot in a global. The callee checks whether the slot holds one of its own frames.
 import { FRAME_LIMIT, FRAME_NEXT, FRAMES, LAST_FRAMES } from "./imports";
 import { Frame, IndexKind, KEEPS_CONTEXT, NOWHERE, SLOT_BYTES, Slot } from "./layout.generated";
 import { childOf, find, insert, isKnown, valueAt } from "./tree";
 
 /**
- * The frame of the function `tag` called at `slot`. Its header and records take `bytes`; its slots have the numbers from
- * `firstSlot` on, the first `pushes` of them are not inside of a recursive component.
+ * Returns the frame of the function `tag` called at `slot`. Header and records take `bytes`. Its slots are numbered
+ * from `firstSlot` on; the first `pushes` of them are outside of recursive components.
  */
 export function enterFrame(slot: u32, tag: u32, bytes: u32, firstSlot: u32, pushes: u32, slots: u32): u32 {
   const node = nodeOfCall(slot);
@@ -56,7 +56,7 @@ function newFrame(node: u32, tag: u32, bytes: u32, firstSlot: u32, pushes: u32, 
   let slot: usize = frame + bytes;
   for (let i: u32 = 0; i < slots; i++) {
     store<u32>(slot, frame, Slot.caller);
-    // Counted from 1: the root is called from nowhere.
+    // Numbers start at 1; the root has no call site.
     store<u32>(slot, (firstSlot + i + 1) | (i < pushes ? 0 : KEEPS_CONTEXT), Slot.place);
     slot += SLOT_BYTES;
   }

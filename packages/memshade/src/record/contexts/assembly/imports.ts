@@ -1,19 +1,18 @@
-// All that the code of calling contexts asks of the module that it is merged into: where a tool has its tables. `layout.ts` says what
-// is in them.
+// Imports of the calling-context code: addresses and sizes of a tool's tables, whose fields are in `layout.ts`.
 
-/** Address of the u32 that says where the next frame begins, 0 at first. */
+/** Address of a u32 with the start of the next frame, 0 at first. */
 @external("layout", "FRAME_NEXT")
 export declare const FRAME_NEXT: u32;
 @external("layout", "FRAMES")
 export declare const FRAMES: u32;
-/** Frames of contexts end here; behind is room for one more of each function: for contexts that find no room. */
+/** End of the frames of contexts. One more frame per function fits after it, for contexts without room. */
 @external("layout", "FRAME_LIMIT")
 export declare const FRAME_LIMIT: u32;
-/** A u32 per tag: that frame. */
+/** Address of these frames by tag: a u32 each. */
 @external("layout", "LAST_FRAMES")
 export declare const LAST_FRAMES: u32;
 
-/** Address of the u32 with the number of the last node. */
+/** Address of a u32 with the number of the last node. */
 @external("layout", "NODE_NEXT")
 export declare const NODE_NEXT: u32;
 @external("layout", "NODES")
@@ -21,9 +20,8 @@ export declare const NODES: u32;
 @external("layout", "NODE_CAPACITY")
 export declare const NODE_CAPACITY: u32;
 
-/** The table of pairs. */
 @external("layout", "INDEX")
 export declare const INDEX: u32;
-/** Entries that it has at most, a power of two. */
+/** Largest number of its entries, a power of two. */
 @external("layout", "INDEX_ENTRIES")
 export declare const INDEX_ENTRIES: u32;

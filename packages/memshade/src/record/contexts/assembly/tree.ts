@@ -1,4 +1,4 @@
-// The calling context tree: nodes are reached from their parent by a place that calls.
+// Calling context tree. An edge from parent to child is a call site.
 
 import { INDEX, INDEX_ENTRIES, NODE_CAPACITY, NODE_NEXT, NODES } from "./imports";
 import {
@@ -13,8 +13,8 @@ import {
 } from "./layout.generated";
 
 /**
- * The node of place `place` called from `parent`, 0 being the root; `NOWHERE` when the tables are full. A place that is on the path
- * already stands for itself.
+ * Returns the node of site `place` called from `parent`, 0 being the root; `NOWHERE` if the tables are full. A site
+ * that is already on the path returns its own node.
  */
 export function childOf(parent: u32, place: u32): u32 {
   const at = find(parent, place, IndexKind.child);
@@ -31,16 +31,15 @@ export function childOf(parent: u32, place: u32): u32 {
   return node;
 }
 
-/** The node of a place on the path to `node`, 0 if it is not there. */
+/** Returns the node of a site on the path to `node`; 0 if it is not on the path. */
 function findOnPath(node: u32, place: u32): u32 {
   while (node !== 0 && load<u32>(NODES + node * NODE_BYTES, Node.place) !== place)
     node = load<u32>(NODES + node * NODE_BYTES, Node.parent);
   return node;
 }
 
-// A table of pairs: `IndexEntry` in `layout.ts`.
+// Pair table: see `IndexEntry` in `layout.ts`.
 
-/** So many places are looked at. */
 const MOST_TRIES: u32 = 4096;
 
 @inline
@@ -49,7 +48,7 @@ function entries(): u32 {
   return count === 0 ? FEWEST_INDEX_ENTRIES : count;
 }
 
-/** Entry of (first, second, kind), or the empty one where it belongs. 0: the table is full. */
+/** Returns the entry of (first, second, kind), or the empty entry for it; 0 if the table is full. */
 export function find(first: u32, second: u32, kind: u32): usize {
   let h: u32 = first * 0x9e3779b1 + second * 0x85ebca6b + kind * 0xc2b2ae35;
   h ^= h >>> 15;
@@ -69,7 +68,7 @@ export function find(first: u32, second: u32, kind: u32): usize {
   return 0;
 }
 
-/** Whether `find` has found something. */
+/** True if `find` returned an existing entry. */
 @inline
 export function isKnown(at: usize): bool {
   return at !== 0 && load<u32>(at, IndexEntry.kind) !== 0;
@@ -79,7 +78,7 @@ export function valueAt(at: usize): u32 {
   return load<u32>(at, IndexEntry.value);
 }
 
-/** At what `find` has returned, which means nothing any more behind this. */
+/** Fills an entry returned by `find`. The entry may move, so `at` is invalid afterwards. */
 export function insert(at: usize, first: u32, second: u32, kind: u32, value: u32): void {
   put(at, first, second, kind, value);
   const taken = load<u32>(INDEX, IndexHead.taken) + 1;

@@ -14,18 +14,18 @@ import type { CallSites } from "./call-sites.ts";
 const NOTHING = 0x40;
 
 export interface FrameTargets {
-  /** Memory with the frames. */
   memory: number;
   /** Global in which a caller leaves the address of the slot. */
   slotGlobal: number;
-  /** (slot, tag, bytes, first slot, pushes, slots) → frame: the slot has another function's, or none. */
+  /**
+   * Function (slot, tag, bytes, first slot, pushes, slots) → frame. Called if the slot holds no frame of the callee.
+   */
   enterFrame: number;
-  /** Addresses of the host word, and of the slot of whoever calls from outside. */
+  /** Address of the host word. `rootSlot`: address of the slot for calls from outside. */
   hostWord: number;
   rootSlot: number;
 }
 
-/** What a function says of itself when it asks for a frame. */
 interface FrameRequest {
   tag: number;
   bytes: number;
@@ -34,7 +34,7 @@ interface FrameRequest {
   slots: number;
 }
 
-/** Writes what functions and calls do to have a frame for the context they run in. */
+/** Writes the code by which functions and calls obtain the frame of their context. */
 export class FrameSnippets {
   readonly #targets: FrameTargets;
 
@@ -42,7 +42,7 @@ export class FrameSnippets {
     this.#targets = targets;
   }
 
-  /** First thing in a body: puts the frame into a local. */
+  /** Puts the frame in a local, at the start of a body. */
   enter(sink: SnippetSink, frame: number, request: FrameRequest): void {
     const { memory, slotGlobal } = this.#targets;
     sink.indexed(Op.GLOBAL_GET, slotGlobal);
@@ -61,20 +61,20 @@ export class FrameSnippets {
     sink.end();
   }
 
-  /** Pushes the frame of a function that may not have been called at this slot before. */
+  /** Pushes the frame of a function that may be new at this slot. */
   pushNew(sink: SnippetSink, { tag, bytes, firstSlot, pushes, slots }: FrameRequest): void {
     sink.indexed(Op.GLOBAL_GET, this.#targets.slotGlobal);
     for (const value of [tag, bytes, firstSlot, pushes, slots]) sink.i32(value);
     sink.indexed(Op.CALL, this.#targets.enterFrame);
   }
 
-  /** First thing in a body without a frame of its own: keeps the slot of its caller for the calls it makes. */
+  /** Keeps the caller's slot for the function's own calls, at the start of a body without a frame. */
   keepSlot(sink: SnippetSink, local: number): void {
     sink.indexed(Op.GLOBAL_GET, this.#targets.slotGlobal);
     sink.local(Op.LOCAL_SET, local);
   }
 
-  /** Before a call: its slot is at `offset` from what the local has. */
+  /** Sets the slot before a call. It is `offset` bytes after the address in the local. */
   call(sink: SnippetSink, local: number, offset: number): void {
     sink.local(Op.LOCAL_GET, local);
     if (offset !== 0) {
@@ -85,8 +85,8 @@ export class FrameSnippets {
   }
 
   /**
-   * Behind `call`, where the host may get control: it continues there, or at the slot in a local. `leaves`: it certainly
-   * gets control.
+   * Sets the host words, directly after the code of `call`, if the host may get control. Calls from the host continue
+   * at this slot, or at the slot in a local. `leaves`: the call certainly leaves the module.
    */
   callHost(sink: SnippetSink, leaves: boolean, slot = NO_LOCAL): void {
     const { memory, slotGlobal, hostWord, rootSlot } = this.#targets;
@@ -100,7 +100,7 @@ export class FrameSnippets {
     }
   }
 
-  /** Before a call behind which the host may stand elsewhere: keeps in a local where it was. */
+  /** Saves the host word in a local, before a call that may change it. */
   keepHost(sink: SnippetSink, local: number): void {
     const { memory, hostWord } = this.#targets;
     sink.i32(hostWord);
@@ -108,7 +108,7 @@ export class FrameSnippets {
     sink.local(Op.LOCAL_SET, local);
   }
 
-  /** Behind such a call: the host is where it was. */
+  /** Restores the host words after such a call. */
   returned(sink: SnippetSink, local: number, leaves: boolean): void {
     const { memory, hostWord } = this.#targets;
     for (const word of leaves ? [HOST_WORD, ENTRY_WORD] : [HOST_WORD]) {
@@ -119,7 +119,7 @@ export class FrameSnippets {
   }
 }
 
-/** The words that wrappers around entered functions keep: where the host stands, counted from the root's slot. */
+/** Returns the words that entry wrappers keep: the host's position, counted from the root's slot. */
 export function entryStack({
   slotGlobal,
   hostWord,
@@ -134,7 +134,7 @@ export function entryStack({
   };
 }
 
-/** Where the host stands, kept in a local of the function across calls behind which that may have changed. */
+/** Host word of a function, kept in a local across calls that may change it. */
 export class KeptHost {
   readonly #snippets: FrameSnippets;
   #local = NO_LOCAL;
@@ -143,13 +143,12 @@ export class KeptHost {
     this.#snippets = snippets;
   }
 
-  /** A function's walk begins. */
   begin(): void {
     this.#local = NO_LOCAL;
   }
 
-  /** `leaves`: the call between the offsets has certainly gone out of the module. */
-  around({ insertions, temporaries }: WalkState, start: number, end: number, leaves: boolean): void {
+  /** Inserts code around the call at `[start, end)`. `leaves`: the call has certainly left the module. */
+  keepAround({ insertions, temporaries }: WalkState, start: number, end: number, leaves: boolean): void {
     if (this.#local === NO_LOCAL) this.#local = extraLocal(temporaries, I32);
     const local = this.#local;
     insertions.add(start, { write: (sink) => this.#snippets.keepHost(sink, local) });
@@ -157,11 +156,11 @@ export class KeptHost {
   }
 }
 
-/** What calls do to frames that stay: each has a slot, and so a place of its own, whether it is a tail call or not. */
+/** Call plan of frames. Every call has a slot and so a site of its own, even a tail call. */
 export class FramePlan extends CallPlan {
   readonly #hooked: ReadonlySet<number>;
 
-  /** `targets`: functions in which something happens. The allocator's own code leads to none of them. */
+  /** `targets`: functions in which events happen. The allocator's code leads to none of them. */
   constructor(module: WasmModule, scan: ModuleScan, allocator: AllocatorPlan, targets: readonly number[]) {
     const internals = new Set(allocator.internals);
     super(module, scan, targets, (caller) => internals.has(caller));
@@ -179,7 +178,6 @@ export class FramePlan extends CallPlan {
   }
 }
 
-/** All that is known of a module's frames. */
 export interface Frames {
   plan: FramePlan;
   calls: CallSites;
@@ -187,7 +185,6 @@ export interface Frames {
   snippets: FrameSnippets;
 }
 
-/** Inserts what a function and its calls do to have frames. */
 export class CallFrames {
   readonly #frames: Frames;
   readonly #host: KeptHost;
@@ -204,7 +201,7 @@ export class CallFrames {
     this.#host = new KeptHost(frames.snippets);
   }
 
-  /** A function's walk begins. `hasFrame`: else its calls run in the context of its caller. */
+  /** Begins the walk of a function. `hasFrame`: false if its calls run in the context of its caller. */
   begin(state: WalkState, codeStart: number, hasFrame: boolean): void {
     const { plan, calls, shapes, snippets } = this.#frames;
     this.#state = state;
@@ -228,21 +225,20 @@ export class CallFrames {
     const { module, insertions } = this.#state;
     const treatment = plan.treatment(this.#state.function, callee, isTail);
     if (treatment === CallTreatment.None) return;
-    // Calls come in the order of the walk; those that are never reached are skipped.
+    // Calls arrive in code order; unreachable ones are skipped.
     while (calls.offset[this.#next] < start - module.codePayloadStart) this.#next++;
     const local = this.#slotLocal();
     const slot = this.#hasFrame ? shapes.slotAt[this.#next] : 0;
     const leaves = callee >= 0;
     const leavesForGood = !isTail && plan.leavesForGood(callee);
     if (treatment === CallTreatment.Host || leavesForGood)
-      this.#host.around(this.#state, start, end, leaves || leavesForGood);
+      this.#host.keepAround(this.#state, start, end, leaves || leavesForGood);
     const hostSlot = treatment === CallTreatment.KeepHost ? this.#callersSlot() : NO_LOCAL;
     insertions.add(start, { write: (sink) => snippets.call(sink, local, slot) });
     if (treatment === CallTreatment.Host || treatment === CallTreatment.KeepHost)
       insertions.add(start, { write: (sink) => snippets.callHost(sink, leaves, hostSlot) });
   }
 
-  /** The local with the caller's slot. */
   #callersSlot(): number {
     if (!this.#hasFrame) return this.#slotLocal();
     if (this.#askedAt === NO_LOCAL) {
@@ -254,7 +250,7 @@ export class CallFrames {
     return this.#askedAt;
   }
 
-  /** The local with the function's frame, or with the caller's slot. */
+  /** Returns the local with the function's frame, or with the caller's slot. */
   #slotLocal(): number {
     if (this.local !== NO_LOCAL) return this.local;
     const { snippets } = this.#frames;
@@ -265,7 +261,7 @@ export class CallFrames {
   }
 }
 
-/** How the function, by its index among the defined ones, asks for a frame. Tags are counted from 1. */
+/** Returns the frame request of a function, by its index among the defined ones. Tags start at 1. */
 export function requestOf(shapes: FrameShapes, defined: number): FrameRequest {
   const slots = shapes.firstSlot[defined + 1] - shapes.firstSlot[defined];
   return {
@@ -277,7 +273,7 @@ export function requestOf(shapes: FrameShapes, defined: number): FrameRequest {
   };
 }
 
-/** Bytes of a frame of each function. */
+/** Returns the size of one frame of each function together, bytes. */
 export function allFrameBytes(shapes: FrameShapes): number {
   let sum = 0;
   for (let defined = 0; defined < shapes.recordBytes.length; defined++) sum += frameBytes(shapes, defined);
@@ -285,23 +281,22 @@ export function allFrameBytes(shapes: FrameShapes): number {
 }
 
 /**
- * The frames of a module: what a function has in memory for each context it runs in. Behind a header stand the
- * records of its sites, then a slot for each call whose callee wants to know its context: those that add their place first.
+ * Layout of a module's frames. A header and the records of the function's sites come first. Slots follow, one per call
+ * whose callee needs its context; slots that add their site to the context come first.
  */
 export interface FrameShapes {
-  /** Bytes of the header and the records, by defined function. */
+  /** Bytes of header and records, by defined function. */
   recordBytes: Uint32Array;
-  /** Number of a function's first slot among those of all, and one behind the last. */
+  /** First slot number of each defined function, and the end of the last. */
   firstSlot: Int32Array;
-  /** Slots that add their place to the context, by defined function. */
+  /** Number of slots that add their site to the context, by defined function. */
   pushes: Uint32Array;
-  /** Bytes from the frame to its slot by call, 0 where there is none. */
+  /** Offset from the frame to its slot, by call; 0 if it has none. */
   slotAt: Uint32Array;
-  /** Call by slot. */
   callOfSlot: Int32Array;
 }
 
-/** `recordBytes`: what the records of each defined function take, a multiple of 8. */
+/** `recordBytes`: size of each defined function's records. */
 export function frameShapes(
   module: WasmModule,
   calls: CallSites,
@@ -338,7 +333,6 @@ export function frameShapes(
   return shapes;
 }
 
-/** Size of a function's frame with its slots, bytes. */
 function frameBytes({ recordBytes, firstSlot }: FrameShapes, defined: number): number {
   return recordBytes[defined] + (firstSlot[defined + 1] - firstSlot[defined]) * SLOT_BYTES;
 }

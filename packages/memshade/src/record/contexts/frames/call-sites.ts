@@ -11,15 +11,14 @@ import { readU32Leb } from "../../../ground/bytes/leb128.ts";
 const TAIL_CALLS = new Set([Op.RETURN_CALL, Op.RETURN_CALL_INDIRECT, Op.RETURN_CALL_REF]);
 const UNNAMED = new Set([Op.CALL_INDIRECT, Op.CALL_REF, Op.RETURN_CALL_INDIRECT, Op.RETURN_CALL_REF]);
 
-/** Every instruction of a module that calls, in code order. */
+/** All call instructions of a module, in code order. */
 export interface CallSites {
   length: number;
-  /** Offset of the instruction in the code section's payload. */
   offset: number[];
-  /** The function called, −1 through a table or a reference. */
+  /** The called function; −1 for a call through a table or a reference. */
   callee: number[];
   isTail: boolean[];
-  /** First call of each defined function, and one behind the last. */
+  /** First call of each defined function, and the end of the last. */
   firstOfFunction: Int32Array;
 }
 

@@ -7,7 +7,6 @@ const NODES = MIB;
 const INDEX_ENTRIES = 2 * MIB;
 const LINE_BYTES = 64;
 
-/** Where the tables of frames lie in a tool's memory, and their sizes. */
 export interface FrameMemory {
   readonly arena: number;
   readonly arenaLimit: number;
@@ -18,12 +17,13 @@ export interface FrameMemory {
   readonly indexEntries: number;
 }
 
-/** The words that frames need beside their tables, by their distance from the first of them, bytes; zero at the start. */
+/** Words of the frames beside their tables: offsets in bytes. All are zero at the start. */
 export const FrameWord = { frameNext: 0, nodeNext: 4, hostWord: 8, rootSlot: 16 } as const;
 export const FRAME_WORDS_BYTES = FrameWord.rootSlot + SLOT_BYTES;
 
 /**
- * Places the tables one behind the other. `functions`: of the module; `frameBytes`: of a frame of each of them, with its slots.
+ * Places the tables one after another. `functions`: number of the module's functions. `frameBytes`: size of one frame
+ * of each, with its slots.
  */
 export function placeFrameMemory(
   from: number,
@@ -49,7 +49,6 @@ export function placeFrameMemory(
   };
 }
 
-/** Values of the constants that the code of frames imports. */
 export function frameConstants(
   { arena, arenaLimit, lastFrames, nodes, nodeCapacity, index, indexEntries }: FrameMemory,
   { frameNext, nodeNext }: { readonly frameNext: number; readonly nodeNext: number },

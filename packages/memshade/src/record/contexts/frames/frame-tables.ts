@@ -1,24 +1,22 @@
 import { Frame, NODE_BYTES, NOWHERE, Node, SLOT_BYTES } from "../layout.ts";
 import { decodeSlots, type SlotTable } from "./slot-table.ts";
 
-/** A frame: what a function has in memory for one context it ran in. */
+/** A frame: memory of a function for one context in which it ran. */
 export interface ContextFrame {
   address: number;
-  /** The function, among the defined ones. */
   defined: number;
   node: number;
-  /** Bytes of its header and records; its slots come behind. */
+  /** Bytes of its header and records; its slots follow. */
   bytes: number;
 }
 
-/** Where the tables of frames lie, and the module's slots as `encodeSlots` has written them. */
+/** Addresses of the frame tables, and the module's slots as written by `encodeSlots`. */
 export interface FrameTablesLayout {
   arena: number;
   nodes: number;
   slots: Uint8Array;
 }
 
-/** Reads the frames of the contexts that one instance's functions ran in. */
 export class FrameTables {
   readonly #layout: FrameTablesLayout;
   readonly #slots: SlotTable;
@@ -28,7 +26,7 @@ export class FrameTables {
     this.#slots = decodeSlots(layout.slots);
   }
 
-  /** All frames by address, or those from one on. `end`: where the next one would begin, 0 before there is any. */
+  /** Yields frames by address. `end`: start of the next frame, 0 before the first. `from`: address to begin at. */
   *frames(view: DataView, end: number, from = this.#layout.arena): Generator<ContextFrame> {
     const { firstOfFunction } = this.#slots;
     for (let address = from; address < end; ) {
@@ -39,13 +37,13 @@ export class FrameTables {
     }
   }
 
-  /** Code offset of the call whose slot is `distance` bytes behind a frame's header and records. */
+  /** Returns the code offset of the call whose slot is `distance` bytes after a frame's header and records. */
   callAt({ defined }: ContextFrame, distance: number): number {
     const { offset, firstOfFunction } = this.#slots;
     return offset[firstOfFunction[defined] + distance / SLOT_BYTES];
   }
 
-  /** Code offsets of the calls that lead to a node of the calling context tree, innermost first; none for `NOWHERE`. */
+  /** Returns the code offsets of the calls that lead to a node, innermost first; none for `NOWHERE`. */
   callers(view: DataView, from: number): number[] {
     const path: number[] = [];
     for (let node = from === NOWHERE ? 0 : from; node !== 0; ) {
@@ -56,11 +54,11 @@ export class FrameTables {
     return path;
   }
 
-  /** The call that leads to a node which is not the root: its code offset, and the node that it is made in. */
+  /** Returns the call that leads to a node other than the root: its code offset, and the node of its caller. */
   call(view: DataView, node: number): { offset: number; parent: number } {
     const at = this.#layout.nodes + node * NODE_BYTES;
     return {
-      // Slots are counted from 1.
+      // Slot numbers start at 1.
       offset: this.#slots.offset[view.getUint32(at + Node.place, true) - 1],
       parent: view.getUint32(at + Node.parent, true),
     };

@@ -2,15 +2,14 @@ import { ByteReader } from "../../../ground/bytes/reader.ts";
 import { ByteWriter } from "../../../ground/bytes/writer.ts";
 import type { Frames } from "./call-frames.ts";
 
-/** Calls that have a slot in the frames of their functions, in the order of the slots. */
+/** Calls that have a slot in their function's frames, in slot order. */
 export interface SlotTable {
-  /** Code offset of each call. */
   offset: readonly number[];
-  /** First slot of each defined function, and one behind the last. */
+  /** First slot of each defined function, and the end of the last. */
   firstOfFunction: readonly number[];
 }
 
-/** The slots of a module for its description: distances from each call to the next. */
+/** Encodes the slots for the module's description, as distances between code offsets. */
 export function encodeSlots({ calls, shapes }: Pick<Frames, "calls" | "shapes">): Uint8Array {
   const { firstSlot, callOfSlot } = shapes;
   const functions = firstSlot.length - 1;
@@ -27,13 +26,12 @@ export function encodeSlots({ calls, shapes }: Pick<Frames, "calls" | "shapes">)
   return writer.finish();
 }
 
-/** Reads what `encodeSlots` has written. */
 export function decodeSlots(bytes: Uint8Array): SlotTable {
   const reader = new ByteReader(bytes);
   const offset: number[] = [];
   const firstOfFunction = [0];
   for (let last = 0; !reader.atEnd; firstOfFunction.push(offset.length))
-    for (let left = reader.u32Leb(); left > 0; left--) {
+    for (let remaining = reader.u32Leb(); remaining > 0; remaining--) {
       last += reader.s32Leb();
       offset.push(last);
     }

@@ -12,13 +12,11 @@ import { type Chromium, findChromium, launchChromium } from "./launch-chromium.t
 import { BrowserRecording, newToken } from "./run-browser.ts";
 
 export interface ClientRun {
-  /** The browser's program. */
   browser: string;
-  /** Arguments for it, as the client gave them. */
   args: readonly string[];
-  /** Origins whose pages are profiled; none: all. */
+  /** Origins whose pages are profiled; empty: all. */
   origins: readonly string[];
-  /** Whether pages are freed of what their content security policies forbid. */
+  /** True if the pages' content security policies are disabled. */
   bypassesPolicies: boolean;
   out?: string | undefined;
   isQuiet?: boolean | undefined;
@@ -27,21 +25,21 @@ export interface ClientRun {
 }
 
 const PIPE = "--remote-debugging-pipe";
-/** Commands of the client behind which there may be nothing to read any more. */
+/** Commands of the client after which the tables may be gone. */
 const ENDING = ["Browser.close", "Page.close", "Target.closeTarget", "Target.disposeBrowserContext"];
 
 /**
- * Stands in for Chromium under a client that speaks the protocol over a pipe, such as Playwright: starts it with the client's arguments,
- * hands on what both say, and has an agent in every context before the client hears of it.
- *
+ * Takes the place of Chromium for a client that speaks the protocol over a pipe, such as Playwright. Starts Chromium
+ * with the client's arguments, relays messages in both directions, and injects an agent into every context before the
+ * client is notified of it.
  * @returns the exit code
- * @throws UserError where the client uses no pipe
+ * @throws UserError if the client uses no pipe
  */
 export async function runAsBrowser(run: ClientRun): Promise<number> {
   assertPipe(run.args);
   const { out, onWritten } = run;
   const program = programName(run.browser);
-  // Runs of a client come one after the other, and all of them stay.
+  // Clients start several runs one after the other, and all profiles are kept.
   return supervise({ out: out && resolve(out), program, isHeld: true, onWritten }, (place) =>
     new Relay(run, place).run(),
   );
@@ -76,12 +74,11 @@ class Relay {
   #cdp: CdpPipe | undefined;
   #session: BrowserSession | undefined;
   readonly #toClient: Writable = new Socket({ fd: 4, readable: false, writable: true });
-  /** What the client is to hear, in order, once what stands before it is settled. */
+  /** Messages to the client, in order. Each waits for the steps before it. */
   #clientQueue: Promise<unknown> = Promise.resolve();
   #browserQueue: Promise<unknown> = Promise.resolve();
-  /** Targets that are being attached to: the next that is told of them is for us. */
+  /** Targets that are being attached to: the next event about one of them is not for the client. */
   readonly #attaching = new Set<string>();
-  /** The targets of the client's sessions. */
   readonly #targets = new Map<string, string>();
   #end!: () => void;
   readonly #ended = new Promise<void>((done) => {
@@ -102,7 +99,7 @@ class Relay {
 
   async run(): Promise<RunOutcome> {
     const { args, origins, bypassesPolicies } = this.#run;
-    // A name alone is one of those that are looked for.
+    // The bare name `chromium` means the installed browser.
     const browser = this.#run.browser === "chromium" ? findChromium(undefined) : this.#run.browser;
     const early: [text: string, event: CdpEvent | undefined][] = [];
     this.#toClient.on("error", () => {});
@@ -127,7 +124,7 @@ class Relay {
     };
     this.#session = this.#recording.follow(cdp, settings, () => {});
     for (const [text, event] of early) this.#takeForeign(text, event);
-    // As a file it would keep this process from ending while nothing comes.
+    // A socket, since a file would keep this process alive while nothing arrives.
     const fromClient = new Socket({ fd: 3, readable: true, writable: false });
     onMessages(fromClient, (text) => this.#takeFromClient(text));
     fromClient.on("error", () => this.#end());
@@ -145,7 +142,7 @@ class Relay {
     return outcome;
   }
 
-  /** What the client says: before it ends something, what is there is read. */
+  /** Relays a message of the client. Reads the tables before a command that ends their contexts. */
   #takeFromClient(text: string): void {
     const { method } = JSON.parse(text) as CdpValues;
     this.#browserQueue = this.#browserQueue
@@ -153,7 +150,7 @@ class Relay {
       .then(() => this.#cdp?.relay(text));
   }
 
-  /** What the browser says to the client. True: it is for the client. */
+  /** Handles a message of the browser. Returns true if it is for the client. */
   #takeForeign(text: string, event: CdpEvent | undefined): boolean {
     const session = this.#session as BrowserSession;
     if (event !== undefined) {
@@ -166,20 +163,23 @@ class Relay {
         this.#targets.set(params.sessionId, targetId);
         this.#attach(targetId, this.#targets.get(sessionId ?? ""));
       }
-      // What agents do is no business of the client: requests, messages of the console.
+      // Messages caused by agents, such as requests and console messages, are hidden from the client.
       if (text.includes(this.#token)) return true;
     }
     this.#clientQueue = this.#clientQueue.then(() => void this.#toClient.write(`${text}\0`));
     return true;
   }
 
-  /** Brings the agent in before the client hears of a target, and of anything behind it: clients rely on the order. */
+  /**
+   * Injects the agent before the client is notified of a target, or of anything after it, since clients rely on the
+   * order.
+   */
   #attach(target: string, parent: string | undefined): void {
     const session = this.#session as BrowserSession;
     if (session.hasTarget(target)) return;
     this.#attaching.add(target);
     const attaching = session.attach(target, parent).catch(() => {
-      // It has gone already.
+      // The target is gone already.
       this.#attaching.delete(target);
     });
     this.#clientQueue = this.#clientQueue.then(() => attaching);

@@ -1,36 +1,32 @@
 import type { CdpEvent, CdpPipe, CdpValues } from "./cdp-pipe.ts";
 import { AGENT_SCRIPT, type AgentMessage, type AgentSettings } from "./messages.ts";
 
-/** The scripts of contexts as they were built: what each gets, and what is added where there are instances. */
+/** Built scripts: one for each context, and one that is added once there are instances. */
 export interface AgentScripts {
   agent: string;
   reader: string;
 }
 
-/** What holds for all contexts. */
 export interface SessionSettings extends Omit<AgentSettings, "isWorker"> {
-  /** Whether pages are freed of what their content security policies forbid. */
+  /** True if the pages' content security policies are disabled. */
   bypassesPolicies: boolean;
 }
 
-/** What happens in the browser. */
 export interface BrowserEvents {
   message(context: Context, message: AgentMessage, contents: Buffer): void;
-  /** A context is gone, whatever ended it. */
   gone(context: Context, isCrash: boolean): void;
-  /** An agent asks for an answer over an address: what stands behind the token. */
+  /** Called when an agent requests an answer over an address. `place` is the part after the token. */
   requested(place: string, session: Session, request: string): void;
-  /** A document is about to be replaced. To be followed by `continueRequest`. */
+  /** Called when a document is about to be replaced. `continueRequest` must follow. */
   replacing(session: Session, request: string): void;
   paused(session: Session): void;
-  /** The last page was closed. */
   empty(): void;
 }
 
 const AUTO_ATTACH = { autoAttach: true, waitForDebuggerOnStart: true, flatten: true };
 const WINDOWS = ["page", "iframe"];
 
-/** The contexts of a browser: each gets an agent before its first statement. Knows nothing of files and recordings. */
+/** Contexts of a browser. Each gets an agent before its first statement. Independent of files and recordings. */
 export class BrowserSession {
   readonly #cdp: CdpPipe;
   readonly #events: BrowserEvents;
@@ -39,9 +35,9 @@ export class BrowserSession {
   readonly #sessions = new Map<string, Session>();
   readonly #contexts = new Map<string, Context>();
   readonly #onFirstPage: ((session: Session) => void)[] = [];
-  /** Who has started targets, as others have told. */
+  /** Parents of targets that were attached by `attach`. */
   readonly #parents = new Map<string, string | undefined>();
-  /** Whether this is what finds new targets. */
+  /** True if this session finds new targets itself. */
   #finds = false;
   #numbers = 0;
 
@@ -65,8 +61,7 @@ export class BrowserSession {
   }
 
   /**
-   * Attaches to a target that somebody else has found, and brings the agent in, which takes until the promise resolves.
-   *
+   * Attaches to a target that the caller has found, and injects the agent. Resolves once that is done.
    * @param parent the target that has started it
    */
   async attach(target: string, parent: string | undefined): Promise<void> {
@@ -83,12 +78,11 @@ export class BrowserSession {
     return this.#sessionOf(target) !== undefined;
   }
 
-  /** Whether a session is one of these. */
   has(id: string): boolean {
     return this.#sessions.has(id);
   }
 
-  /** Begins to attach to everything, and waits for the first page. */
+  /** Begins to attach to all targets, and waits for the first page. */
   async start(): Promise<Session> {
     this.#finds = true;
     const first = new Promise<Session>((done) => this.#onFirstPage.push(done));
@@ -96,7 +90,6 @@ export class BrowserSession {
     return first;
   }
 
-  /** Takes in what the browser tells. */
   readonly take = ({ method, params, sessionId }: CdpEvent): void => {
     if (method === "Target.attachedToTarget") {
       this.#attached(params, sessionId);
@@ -134,7 +127,6 @@ export class BrowserSession {
     }
   };
 
-  /** Adds what reads tables to an agent. */
   extend(context: Context): void {
     if (context.isExtended) return;
     context.isExtended = true;
@@ -149,7 +141,7 @@ export class BrowserSession {
     );
   }
 
-  /** Calls a function of an agent. @throws CdpError where the context is gone */
+  /** Calls a function of an agent. @throws CdpError if the context is gone */
   async call(context: Context, name: string, ...args: unknown[]): Promise<unknown> {
     const { result, exceptionDetails } = await this.#cdp.call(
       "Runtime.callFunctionOn",
@@ -174,39 +166,39 @@ export class BrowserSession {
     const isWorker = /work(er|let)$/.test(type);
     const isKnown = this.#sessionOf(target) !== undefined;
     const calls: Promise<unknown>[] = [];
-    const tell = (method: string, params: CdpValues = {}): void => {
+    const send = (method: string, params: CdpValues = {}): void => {
       calls.push(this.#cdp.call(method, params, id).catch(() => {}));
     };
     if (isKnown || !(isWorker || WINDOWS.includes(type))) {
-      if (waitingForDebugger) tell("Runtime.runIfWaitingForDebugger");
-      // A service worker comes once per page and once from the browser.
+      if (waitingForDebugger) send("Runtime.runIfWaitingForDebugger");
+      // A service worker is announced once per page and once by the browser.
       if (isKnown) this.#cdp.tell("Target.detachFromTarget", { sessionId: id });
       return;
     }
     const parent = this.#sessions.get(parentId ?? "") ?? this.#sessionOf(this.#parents.get(target));
     const session: Session = { id, type, target, url, parent, isWorker, injected: Promise.resolve() };
     this.#sessions.set(id, session);
-    if (this.#finds) tell("Target.setAutoAttach", AUTO_ATTACH);
-    if (!isWorker || this.#isWanted(session)) this.#inject(session, tell);
+    if (this.#finds) send("Target.setAutoAttach", AUTO_ATTACH);
+    if (!isWorker || this.#isWanted(session)) this.#inject(session, send);
     session.injected = Promise.all(calls);
-    if (waitingForDebugger) tell("Runtime.runIfWaitingForDebugger");
+    if (waitingForDebugger) send("Runtime.runIfWaitingForDebugger");
     if (type === "page") this.#onFirstPage.shift()?.(session);
   }
 
-  #inject({ isWorker }: Session, tell: (method: string, params?: CdpValues) => void): void {
+  #inject({ isWorker }: Session, send: (method: string, params?: CdpValues) => void): void {
     const { token, origins, bypassesPolicies } = this.#settings;
     const settings: AgentSettings = { token, origins, isWorker };
     const source = `{const memshadeSettings=${JSON.stringify(settings)};${this.#scripts.agent}}\n//# sourceURL=${AGENT_SCRIPT}`;
-    tell("Runtime.enable");
-    tell("Runtime.addBinding", { name: token });
-    if (isWorker) tell("Runtime.evaluate", { expression: source, silent: true });
+    send("Runtime.enable");
+    send("Runtime.addBinding", { name: token });
+    if (isWorker) send("Runtime.evaluate", { expression: source, silent: true });
     else {
-      tell("Page.enable");
-      if (bypassesPolicies) tell("Page.setBypassCSP", { enabled: true });
-      tell("Inspector.enable");
-      tell("Page.addScriptToEvaluateOnNewDocument", { source, runImmediately: true });
+      send("Page.enable");
+      if (bypassesPolicies) send("Page.setBypassCSP", { enabled: true });
+      send("Inspector.enable");
+      send("Page.addScriptToEvaluateOnNewDocument", { source, runImmediately: true });
     }
-    tell("Fetch.enable", {
+    send("Fetch.enable", {
       patterns: [
         { urlPattern: `*/.memshade-${token}/*` },
         ...(isWorker ? [] : [{ urlPattern: "*", resourceType: "Document" }]),
@@ -214,7 +206,7 @@ export class BrowserSession {
     });
   }
 
-  /** Whether a worker belongs to what is profiled: that of a page does if the page does. */
+  /** True if a worker is profiled: a page's worker is, if the page is. */
   #isWanted({ parent, url }: Session): boolean {
     const { origins } = this.#settings;
     if (origins === undefined) return true;
@@ -234,8 +226,8 @@ export class BrowserSession {
 
   #contextOf(session: Session, executionContext: number): Context {
     const key = `${session.id} ${executionContext}`;
-    const known = this.#contexts.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#contexts.get(key);
+    if (existing !== undefined) return existing;
     const context: Context = {
       number: ++this.#numbers,
       session,
@@ -256,7 +248,7 @@ export class BrowserSession {
     try {
       message = { kind: payload.slice(0, kindEnd), ...JSON.parse(payload.slice(kindEnd + 1, headEnd)) };
     } catch {
-      // Not of an agent: a page has found the function.
+      // The message is not from an agent: a page has found the function.
       return;
     }
     const contents = Buffer.from(payload.slice(headEnd + 1), "base64");
@@ -281,7 +273,7 @@ export class BrowserSession {
     }
   }
 
-  /** What a page has started lives in the process that has crashed. */
+  /** Workers and frames of a page live in the process that crashed. */
   #crashed(page: Session): void {
     for (const session of this.#sessions.values())
       if (isBelow(session, page)) this.#gone(session, undefined, true);
@@ -297,35 +289,32 @@ export class BrowserSession {
   }
 }
 
-/** A connection to a page, frame, worker or worklet. */
 export interface Session {
   id: string;
   type: string;
   target: string;
   url: string;
-  /** That of the page, frame or worker which has started it. */
+  /** Session of the page, frame or worker that started this one. */
   parent: Session | undefined;
   isWorker: boolean;
   /** Resolves when the agent's commands have been answered. */
   injected: Promise<unknown>;
 }
 
-/** A page, frame, worker or worklet with an agent in it. */
+/** Page, frame, worker or worklet with an agent. */
 export interface Context {
-  /** Numbers the contexts of a run, from 1 on. */
+  /** Number of the context in the run, from 1. */
   number: number;
   session: Session;
-  /** What its session calls it. */
+  /** Id of the context in its session. `agent` is the agent's object id. */
   executionContext: number;
-  /** What the protocol calls the agent. */
   agent: string | undefined;
   url: string | undefined;
-  /** How many times it has begun to send a memory. */
   begun: number;
   isExtended: boolean;
 }
 
-/** Whether a session is that of a page, or of what the page has started. */
+/** True if a session belongs to a page, or to a frame or worker that the page has started. */
 export function isBelow(session: Session, page: Session): boolean {
   for (let at: Session | undefined = session; at !== undefined; at = at.parent) if (at === page) return true;
   return false;

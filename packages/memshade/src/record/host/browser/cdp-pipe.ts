@@ -1,18 +1,18 @@
 import type { Readable, Writable } from "node:stream";
 
-/** Parameters and results of the Chrome DevTools Protocol, as far as they are looked at. */
+/** Parameters and results of the Chrome DevTools Protocol, as far as they are used. */
 // biome-ignore lint/suspicious/noExplicitAny: the protocol has thousands of messages
 export type CdpValues = Record<string, any>;
 
-/** A message without an id that asked for it. */
+/** Message without an id, which answers no command. */
 export interface CdpEvent {
   method: string;
   params: CdpValues;
-  /** The session it is of; undefined: the browser's own. */
+  /** Session of the event; undefined: the browser's own. */
   sessionId: string | undefined;
 }
 
-/** The browser has refused a command, or is gone. */
+/** Thrown if the browser refuses a command, or is gone. */
 export class CdpError extends Error {
   readonly isGone: boolean;
 
@@ -31,7 +31,7 @@ interface Waiting {
 
 const END = 0;
 
-/** Cuts a stream of bytes into messages, which end with a zero. */
+/** Splits a stream of bytes into messages, which end with a zero. */
 export function onMessages(stream: Readable, take: (text: string) => void): void {
   let pieces: Buffer[] = [];
   stream.on("data", (data: Buffer) => {
@@ -46,22 +46,20 @@ export function onMessages(stream: Readable, take: (text: string) => void): void
   });
 }
 
-/** From this on ids are ours, where somebody else uses the same pipe. */
+/** First id of our own commands. A client that shares the pipe uses smaller ids. */
 const FIRST_ID = 1_000_000_000;
 
 export interface CdpListener {
-  /** Is called in the order in which the browser tells; answers to commands come in the same order. */
+  /** Called in the order of the browser's messages; answers to commands are in the same order. */
   onEvent(event: CdpEvent): void;
-  /** The browser has closed its end. */
   onGone(): void;
   /**
-   * Takes what is for somebody else who uses the pipe: an event, or without one an answer. False: it is not for them. Absent: there
-   * is nobody else.
+   * Handles messages for a client that shares the pipe: an event, or without one an answer. Returns false if the
+   * message is not for the client. Absent if there is no client.
    */
   takeForeign?(text: string, event: CdpEvent | undefined): boolean;
 }
 
-/** The Chrome DevTools Protocol over a pair of pipes. */
 export class CdpPipe {
   readonly #to: Writable;
   readonly #listener: CdpListener;
@@ -93,7 +91,7 @@ export class CdpPipe {
   #take(text: string): void {
     const { id, method, params, result, error, sessionId }: CdpValues = JSON.parse(text);
     if (id === undefined) {
-      // Nobody answers any more what it was asked.
+      // Commands to a target that is gone get no answer.
       if (method === "Target.detachedFromTarget")
         this.#failAll("the target has gone", ({ session }) => session === params.sessionId);
       const event = { method, params: params ?? {}, sessionId };
@@ -107,12 +105,11 @@ export class CdpPipe {
     else waiting.failed(new CdpError(String(error.message)));
   }
 
-  /** Hands on what somebody else says. */
+  /** Sends a message of the client unchanged. */
   relay(text: string): void {
     this.#to.write(`${text}\0`);
   }
 
-  /** @throws CdpError */
   call(method: string, params: CdpValues = {}, sessionId?: string): Promise<CdpValues> {
     if (this.#isGone) return Promise.reject(new CdpError("the browser has gone", true));
     const id = ++this.#last;
@@ -123,7 +120,7 @@ export class CdpPipe {
     });
   }
 
-  /** Sends a command whose answer nobody waits for: what it is about may be gone. */
+  /** Sends a command without waiting for the answer. Its target may be gone. */
   tell(method: string, params: CdpValues = {}, sessionId?: string): void {
     this.call(method, params, sessionId).catch(() => {});
   }

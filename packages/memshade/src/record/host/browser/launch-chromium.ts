@@ -8,18 +8,17 @@ import { programEnvironment } from "../run/inherited.ts";
 import { makeOwnedFolder, parentOfSocket, removeLeftFolders } from "../run/owned-folders.ts";
 import { type CdpListener, CdpPipe } from "./cdp-pipe.ts";
 
-/** The first version whose modules may have several memories. */
+/** First version that supports several memories per module. */
 const FIRST_VERSION = 120;
 
-/** The kind of folder that a browser keeps its own things in. */
 const PROFILE = "chromium";
 
-/** The socket that Chromium makes in its folder for temporary files, which is its profile. */
+/** Socket that Chromium creates in its temporary folder, which is its profile. */
 const SOCKET = "org.chromium.Chromium.XXXXXX/SingletonSocket";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge"];
 
-/** Where installers put it that tell no PATH of it. */
+/** Paths of installations that are not in PATH. */
 const PLACES: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
   darwin: [
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
@@ -34,37 +33,31 @@ const PLACES: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
 };
 
 export interface LaunchOptions {
-  /** The program, if the user has named one. */
   browser?: string | undefined;
-  /** Without a window. */
   headless: boolean;
-  /** Further arguments, from the user. */
   browserArgs: readonly string[];
-  /** The URL of the page it begins with. */
   url: string;
 }
 
-/** How somebody else has a browser started. */
+/** Launch with all arguments from a client. */
 export interface ClientLaunch {
   browser: string;
-  /** All arguments, as they are. */
   args: readonly string[];
 }
 
-/** A browser that was started for this run alone. */
+/** Browser that was started for this run alone. */
 export interface Chromium {
   readonly process: ChildProcess;
   readonly cdp: CdpPipe;
-  /** As it calls itself, such as `Chrome/131.0.6778.33`. */
+  /** Name and version, such as `Chrome/131.0.6778.33`. */
   readonly product: string;
-  /** Ends it, and removes what it has left. */
+  /** Ends the browser and removes its files. */
   close(): Promise<void>;
 }
 
 /**
- * The browser's program: as named, as `CHROME_PATH` says, or under one of its usual names.
- *
- * @throws UserError where there is none
+ * Finds the browser's program: as named, by `CHROME_PATH`, or under one of its usual names.
+ * @throws UserError if there is none
  */
 export function findChromium(named: string | undefined, environment = process.env): string {
   if (named !== undefined) return given("--browser", named);
@@ -85,8 +78,8 @@ export function findChromium(named: string | undefined, environment = process.en
 
 function given(by: string, path: string): string {
   if (isProgram(path)) return path;
-  const there = statSync(path, { throwIfNoEntry: false });
-  throw new UserError(`${by} ${path}: ${there === undefined ? "no such file" : "it is no program"}`);
+  const entry = statSync(path, { throwIfNoEntry: false });
+  throw new UserError(`${by} ${path}: ${entry === undefined ? "no such file" : "it is no program"}`);
 }
 
 function isProgram(path: string): boolean {
@@ -98,21 +91,19 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** Whether windows can be shown. */
 export function hasDisplay(environment = process.env): boolean {
   if (process.platform !== "linux") return true;
   return Boolean(environment.DISPLAY || environment.WAYLAND_DISPLAY);
 }
 
-/** Chromium's sandbox cannot be set up by root: it refuses to start with it. */
+/** True for root: Chromium cannot set up its sandbox then, and refuses to start with it. */
 export function needsNoSandbox(): boolean {
   return process.platform === "linux" && process.getuid?.() === 0;
 }
 
 /**
  * Starts a browser with a profile directory of its own.
- *
- * @throws UserError where it does not start, or is too old
+ * @throws UserError if it does not start, or is too old
  * @throws EndedBySignal
  */
 export async function launchChromium(
@@ -121,20 +112,20 @@ export async function launchChromium(
 ): Promise<Chromium> {
   const path = findChromium(options.browser);
   const isClients = "args" in options;
-  // Of runs that were killed.
+  // Removes the folders of killed runs.
   const parent = parentOfSocket(PROFILE, SOCKET);
   removeLeftFolders(parent, PROFILE);
   const profile = isClients ? undefined : makeOwnedFolder(parent, PROFILE);
   const args = isClients ? options.args : argumentsOf(options, profile as string);
   const child = spawn(path, args, {
     stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
-    // What one that is killed leaves in its folder for temporary files goes with its profile.
+    // Temporary files of a killed browser are removed with its profile.
     env: { ...programEnvironment(), ...(profile === undefined ? {} : { TMPDIR: profile }) },
-    // Keys of the terminal are for this process, which tells the browser.
+    // Keys of the terminal go only to this process, which forwards them to the browser.
     detached: process.platform !== "win32",
   });
   const last = lastWords(child.stderr as Readable);
-  // Whoever has it started may look for words of it.
+  // Clients may parse the browser's error output.
   if (isClients) child.stderr?.pipe(process.stderr);
   const ended = new Promise<void>((done) => {
     child.on("exit", () => done());
@@ -178,7 +169,7 @@ function argumentsOf({ headless, browserArgs, url }: LaunchOptions, profile: str
     "--disable-features=Translate,OptimizationHints,MediaRouter",
     "--password-store=basic",
     "--use-mock-keychain",
-    // Containers have little of it, and a page that is out of it is gone.
+    // Containers have little shared memory, and a page without it crashes.
     ...(process.platform === "linux" ? ["--disable-dev-shm-usage"] : []),
     ...(headless ? ["--headless"] : []),
     ...(needsNoSandbox() ? ["--no-sandbox"] : []),
@@ -187,18 +178,17 @@ function argumentsOf({ headless, browserArgs, url }: LaunchOptions, profile: str
   ];
 }
 
-/** Ends the browser and all processes that it has started. */
 function killGroup(child: ChildProcess): void {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   try {
     if (process.platform === "win32") child.kill("SIGKILL");
     else process.kill(-child.pid, "SIGKILL");
   } catch {
-    // It has gone by itself.
+    // The browser has ended by itself.
   }
 }
 
-/** The last line that a stream has had, without its time and place. */
+/** Returns the last line of a stream, without time and position. */
 function lastWords(stream: Readable): () => string | undefined {
   let text = "";
   stream.on("data", (data: Buffer) => {

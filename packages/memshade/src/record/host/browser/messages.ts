@@ -6,47 +6,48 @@ import type { MemoryRange } from "../../tools/unused-tables.ts";
 import type { ShadowMemories } from "../instance/host-calls.ts";
 import type { HostStackNews } from "../instance/host-stacks.ts";
 
-/** What an agent is told before it runs: the script stands behind `const memshadeSettings = …`. */
+/** Settings of an agent, defined before its script as `const memshadeSettings = …`. */
 export interface AgentSettings {
-  /** Names what is ours in this run: nobody can guess it. */
+  /** Secret name of this run in pages. */
   token: string;
-  /** Whether it runs in a worker or worklet, which must not be asked where they are before they have started. */
+  /** True in a worker or worklet. These have no address before they have started. */
   isWorker: boolean;
   /** Origins of the top-level pages whose modules are profiled; undefined: all. */
   origins: readonly string[] | undefined;
 }
 
-/** The name that the agent's own frames have in stack traces. */
+/** Script name of the agent's own frames in stack traces. */
 export const AGENT_SCRIPT = "memshade:agent";
 
-/** Largest contents of one message, bytes before they become text. */
+/** Largest contents of one message, bytes before encoding. */
 export const PIECE_BYTES = 1 << 20;
 
-/** What reads an instance's tables in its own context. */
 export interface TableReader {
-  /** The parts of a shadow memory, by its name, that somebody reads. */
+  /** Returns the ranges of a shadow memory, by its name, that the process reads. */
   usedParts(
     name: keyof ShadowMemories,
     memories: ShadowMemories,
     info: InstrumentedInfo,
   ): readonly MemoryRange[];
-  /** Which live blocks of an instance can still be reached. */
+  /** Returns which live blocks of an instance are reachable. */
   lookThrough(
     exports: WebAssembly.Exports,
     info: InstrumentedInfo,
     original: Uint8Array | undefined,
   ): KnownReach | undefined;
-  /** Forgets what was recorded so far, as the recorder does. */
+  /** Starts the recording anew, as the recorder does. */
   reset(memories: ShadowMemories, info: InstrumentedInfo): void;
 }
 
-/** How an answer comes back: in pieces that the process pushes, or over an address that the agent asks for. */
+/** Way of an answer: in pieces that the process pushes, or over an address that the agent requests. */
 export type AnswerWay = "push" | "request";
 
-/** Agent → process, with contents in base64 behind a line break. Numbers of modules and instances are the agent's own. */
+/**
+ * Messages from agent to process, with contents in base64 after a line break. The agent numbers its modules and
+ * instances.
+ */
 export type AgentMessage =
   | { kind: "hello"; url: string | undefined; isWorker: boolean }
-  /** A part of the bytes of a module. */
   | { kind: "part"; id: number }
   | {
       kind: "rewrite";
@@ -54,15 +55,14 @@ export type AgentMessage =
       address: string | undefined;
       caller: readonly string[];
       way: AnswerWay;
-      /** Where it asks for the answer, behind the run's own part of the address; undefined: nowhere. */
+      /** Path of the answer after the run's own part of the address; undefined: the answer is not requested. */
       place: string | undefined;
       beside: ShadowLayout | undefined;
-      /** Why the waste tool is to be left out. */
       reason?: string | undefined;
     }
-  /** Over the address it did not come: push it. */
+  /** Request to push an answer, since it did not arrive over the address. */
   | { kind: "push"; id: number }
-  /** The agent waits in a loop: interrupt it. */
+  /** Request to interrupt the agent, which waits in a loop. */
   | { kind: "interrupt"; id: number }
   | { kind: "rejected"; key: string; name: string; reason: string }
   | {
@@ -71,31 +71,30 @@ export type AgentMessage =
       info: InstrumentedInfo;
       path: string | null;
       place: SharedPlace | undefined;
-      /** Its shadow memories by their names, and their sizes in bytes. */
       memories: Readonly<Record<string, number>>;
     }
-  /** The image of a shadow memory between two addresses is about to come: once it is done, what it had there is void. */
+  /**
+   * Start of a new image of a shadow memory between two addresses. Once it is done, it replaces the old contents. The
+   * pieces have pairs of address and length in `runs`, and the bytes one after the other.
+   */
   | { kind: "begin"; id: number; memory: string; from: number; to: number }
-  /** Pieces of it: pairs of address and length in `runs`, one after the other in the contents. */
   | { kind: "data"; id: number; memory: string; runs: readonly number[] }
   | { kind: "done"; id: number; memory: string }
   | { kind: "flush"; id: number }
-  /** What was found of an instance's live blocks; numbers as plain arrays. */
+  /** Reachability of an instance's live blocks, with numbers as plain arrays. */
   | { kind: "reach"; id: number; reach: SentReach | undefined }
   | { kind: "released"; id: number }
-  /** It is the worker that another context calls so. */
+  /** Name that another context has given to this worker. */
   | { kind: "named"; worker: string }
-  /** A worker is about to be ended by who has made it. */
   | { kind: "ending"; worker: string }
   | { kind: "stacks"; news: HostStackNews }
   | { kind: "note"; sentence: string };
 
-/** `KnownReach` as JSON. */
 export type SentReach =
   | { unknown: string }
   | (Omit<InstanceReach, "contexts" | "sums"> & { contexts: readonly number[]; sums: readonly number[] });
 
-/** What stands before the bytes of a rewritten module in an answer, as JSON behind its length, a u32. */
+/** Head of an answer, as JSON after its length (a u32). The bytes of the rewritten module follow. */
 export interface AnswerHead {
   info: InstrumentedInfo;
   key: string;

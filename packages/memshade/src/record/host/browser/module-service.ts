@@ -3,7 +3,7 @@ import { dwpCandidates, openObject } from "../../../code/objects/index.ts";
 import { readRegular } from "../../../names/load/file.ts";
 import { nodeDecompressors } from "../../../names/load/objects.ts";
 import { besides, readText, sourceMapUrl } from "../../../names/load/script-file.ts";
-import { askedAgain, complaintOf, readSourceMap } from "../../../names/load/symbolizer.ts";
+import { missingFileMessages, readSourceMap, withRequestedFiles } from "../../../names/load/symbolizer.ts";
 import { Symbolizer } from "../../../names/symbolize/symbolizer.ts";
 import { Control } from "../../tools/heap/layout.ts";
 import { OUT_OF_REACH } from "../../tools/heap/read/reach/apply-reach.ts";
@@ -29,21 +29,21 @@ const RUN_BYTES = 4096;
 
 type Of<Kind extends AgentMessage["kind"]> = AgentMessage & { kind: Kind };
 
-/** A copy of a shadow memory, as it was when a context sent it last. */
+/** Copy of a shadow memory, as a context last sent it. */
 class Image {
   readonly memory: WebAssembly.Memory;
   readonly #bytes: Uint8Array;
-  /** The pages of 4 KiB in which something was written. */
+  /** Pages of 4 KiB that were written. */
   readonly #written = new Set<number>();
-  /** Where the recorder keeps the number of the instance, which the program does not know. */
-  readonly #own: DataView | undefined;
+  /** Location of the instance's number, which the recorder writes. The program's copy does not have it. */
+  readonly #instanceNumber: DataView | undefined;
 
-  constructor(bytes: number, own: number | undefined) {
+  constructor(bytes: number, numberAddress: number | undefined) {
     const pages = bytes / PAGE_BYTES;
-    // Gigabytes that are not shared would be a reason to collect garbage, though few of their pages are used.
     this.memory = new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });
     this.#bytes = new Uint8Array(this.memory.buffer);
-    this.#own = own === undefined ? undefined : new DataView(this.memory.buffer, own, 4);
+    this.#instanceNumber =
+      numberAddress === undefined ? undefined : new DataView(this.memory.buffer, numberAddress, 4);
   }
 
   clear(from: number, to: number): void {
@@ -68,13 +68,13 @@ class Image {
   }
 
   #keepOwn(change: () => void): void {
-    const own = this.#own?.getUint32(0, true);
+    const number = this.#instanceNumber?.getUint32(0, true);
     change();
-    if (own !== undefined) this.#own?.setUint32(0, own, true);
+    if (number !== undefined) this.#instanceNumber?.setUint32(0, number, true);
   }
 }
 
-/** Contents of a part of a shadow memory that have come so far. */
+/** Contents of a part of a shadow memory that have arrived so far. */
 interface Coming {
   from: number;
   to: number;
@@ -86,15 +86,15 @@ interface Instance {
   images: Map<string, Image>;
   context: number;
   name: string;
-  /** Others have all that it has. */
+  /** Group whose shared tables are all that the instance has. */
   group: string | undefined;
-  /** Its tables have come at least once. */
+  /** True once its tables have arrived. */
   isRead: boolean;
-  /** What is on its way, by names of memories: whoever sends it may end before it is whole. */
+  /** Incomplete images by names of memories. The context may end before they are complete. */
   coming: Map<string, Coming>;
 }
 
-/** The instances of all contexts, by images of their shadow memories. */
+/** Instances of all contexts, with images of their shadow memories. */
 export class Images {
   readonly #recorder: Recorder;
   readonly #originals: (key: string) => Uint8Array | undefined;
@@ -102,20 +102,20 @@ export class Images {
   /** Images that instances share, by the names of their groups. */
   readonly #groups = new Map<string, Image>();
 
-  /** @param originals the bytes of a module before it was rewritten, by its key */
+  /** @param originals returns the bytes of a module before it was rewritten, by its key */
   constructor(recorder: Recorder, originals: (key: string) => Uint8Array | undefined) {
     this.#recorder = recorder;
     this.#originals = originals;
   }
 
-  /** How many instances are followed now. */
   get count(): number {
     return this.#instances.size;
   }
 
-  /** Whether a tool follows instances of a context. */
   hasTool(context: number, tool: keyof ShadowMemories): boolean {
-    return [...this.#instances.values()].some((one) => one.context === context && one.images.has(tool));
+    return [...this.#instances.values()].some(
+      (instance) => instance.context === context && instance.images.has(tool),
+    );
   }
 
   add(context: number, { id, info, path, place, memories: sizes }: Of<"instance">): void {
@@ -190,12 +190,12 @@ export class Images {
     this.#recorder.releaseInstance(instance.handle);
   }
 
-  /** The names of instances of which nothing has come. */
+  /** Names of instances without any contents. */
   get unread(): string[] {
     return [...this.#instances.values()].filter(({ isRead }) => !isRead).map(({ name }) => name);
   }
 
-  /** Whether a context has instances whose tables are not those of groups that were read. */
+  /** True if a context has instances whose tables are not those of the groups in `read`. */
   has(context: number, read: readonly string[] = []): boolean {
     return [...this.#instances.values()].some(
       (instance) =>
@@ -203,14 +203,13 @@ export class Images {
     );
   }
 
-  /** Whether a context has instances that share their tables with others. */
   hasGroups(context: number): boolean {
     return [...this.#instances.values()].some(
       (instance) => instance.context === context && instance.group !== undefined,
     );
   }
 
-  /** A context is gone: so are its instances. @returns what had come of them. */
+  /** Releases the instances of a context that is gone. @returns how much of each had arrived */
   releaseAll(context: number): { name: string; isRead: boolean; isComing: boolean }[] {
     const released: ReturnType<Images["releaseAll"]> = [];
     for (const [key, instance] of this.#instances) {
@@ -232,61 +231,55 @@ function keyOf(context: number, id: number): string {
   return `${context}:${id}`;
 }
 
-/** What a context asks for, with the bytes of its module. */
 export type ModuleRequest = Omit<AgentMessage & { kind: "rewrite" }, "kind" | "id" | "way" | "place">;
 
-/** Where a context is of use for its modules. */
 export interface ModuleAsker {
-  /** The text of a script, empty where there is none. */
   textOf(url: string): Promise<string>;
-  /** A module was rewritten that nobody had before. */
+  /** Called with a module that was rewritten for the first time. */
   onNew(module: PageModule): void;
 }
 
-/** So much source text is searched for names, and no more. */
+/** Longest script that is searched for names. */
 const GLUE_LIMIT_BYTES = 8 << 20;
 
-/** The empty answer: the module is left alone. */
 const NONE = new Uint8Array(0);
 
-/** Rewrites the modules of pages. One that was rewritten for one context is known to all. */
+/** Rewrites the modules of pages. A module that was rewritten for one context is reused for all. */
 export class ModuleService {
   readonly #weaver: ModuleWeaver;
   readonly #giveUp: (sentence: string) => void;
-  /** Answers by what they are made of. */
+  /** Answers by a key of everything that they depend on. */
   readonly #cache = new Map<string, Uint8Array>();
-  /** Answers that are being made. */
   readonly #pending = new Map<string, Promise<Uint8Array>>();
   readonly #originals = new Map<string, Uint8Array>();
   readonly #givenUp = new Set<string>();
   readonly allocatorOption = new OptionFit();
   rewritingMs = 0;
 
-  /** @param giveUp is told of modules that run without being profiled */
+  /** @param giveUp is called for modules that run without being profiled */
   constructor(tools: ToolOptions, giveUp: (sentence: string) => void) {
     this.#weaver = new ModuleWeaver(tools, (mismatch) => this.allocatorOption.take(mismatch));
     this.#giveUp = giveUp;
   }
 
-  /** The bytes of a module before it was rewritten, by `moduleKey`. */
+  /** Returns the bytes of a module before it was rewritten, by `moduleKey`. */
   readonly original = (key: string): Uint8Array | undefined => this.#originals.get(key);
 
-  /** What a context is answered. */
   async answer(bytes: Uint8Array, request: ModuleRequest, asker: ModuleAsker): Promise<Uint8Array> {
     if (describePreambleProblem(bytes) !== undefined) return NONE;
     const { beside, reason } = request;
     const key = nativeSha256Hex(bytes);
     const alone = JSON.stringify([key, reason]);
     const withTables = JSON.stringify([key, reason, beside]);
-    const known = this.#cache.get(alone) ?? this.#cache.get(withTables) ?? this.#pending.get(withTables);
-    if (known !== undefined) return known;
+    const earlier = this.#cache.get(alone) ?? this.#cache.get(withTables) ?? this.#pending.get(withTables);
+    if (earlier !== undefined) return earlier;
     const making = (async () => {
       const glue = await glueOf(request.caller, asker.textOf);
       const start = threadMs();
       const module = this.#rewrite(bytes, key, glue, request, asker);
       this.rewritingMs += threadMs() - start;
       const answer = module === undefined ? NONE : answerOf(module);
-      // Only libraries depend on what is beside them.
+      // Only libraries depend on the module whose memory they share.
       this.#cache.set(module?.tracked.info.beside === undefined ? alone : withTables, answer);
       this.#pending.delete(withTables);
       return answer;
@@ -308,9 +301,9 @@ export class ModuleService {
       name = this.#weaver.nameOf(bytes, { path, address, scripts: caller.map(withoutQuery) });
       const script = path === null ? caller[0] : undefined;
       const module = this.#weaver.first(bytes, name, { key, path, script, glue, beside, reason });
-      const known = moduleKey(module.tracked.info);
-      if (!this.#originals.has(known)) {
-        this.#originals.set(known, bytes);
+      const moduleId = moduleKey(module.tracked.info);
+      if (!this.#originals.has(moduleId)) {
+        this.#originals.set(moduleId, bytes);
         asker.onNew({ original: bytes, name, base: address ?? caller[0] });
       }
       return module;
@@ -320,7 +313,7 @@ export class ModuleService {
     }
   }
 
-  /** A module runs without being profiled. */
+  /** Reports a module that runs without being profiled. */
   reject(key: string, name: string | undefined, reason: string): void {
     if (this.#givenUp.has(key)) return;
     this.#givenUp.add(key);
@@ -351,21 +344,21 @@ function answerOf({ bytes, tracked: { info, key, path } }: RewrittenModule): Uin
   return answer;
 }
 
-/** Where a file is loaded from: by the page that uses it, with the page's own rights. */
+/** Origin of a file's request: the page that uses it, with the page's own rights. */
 export interface LoadedFrom {
   session: string;
-  /** Of a page or frame; workers have none. */
+  /** Frame of the page; workers have none. */
   frame: string | undefined;
 }
 
-/** What is larger is not loaded: a script or source map, and debug information of a module. */
+/** Largest files that are loaded: a script or source map, and debug information of a module. */
 const LARGEST_BYTES = 64 << 20;
 const LARGEST_DEBUG_BYTES = 512 << 20;
 const WITHIN_MS = 5000;
-/** Debug information is ten times as large as code. */
+/** Limit for debug information, which is about ten times as large as code. */
 const DEBUG_WITHIN_MS = 30_000;
 
-/** The files that pages are made of, each loaded once. */
+/** Files of pages, each loaded once. */
 export class PageTexts {
   readonly #cdp: CdpPipe;
   readonly #texts = new Map<string, string>();
@@ -377,19 +370,17 @@ export class PageTexts {
     this.#cdp = cdp;
   }
 
-  /** The text of a script; empty where it cannot be had. */
   async textOf(url: string, from: LoadedFrom): Promise<string> {
     const text = (await this.#bytesOf(url, from, LARGEST_BYTES, WITHIN_MS))?.toString();
     if (text !== undefined) this.#texts.set(url, text);
     return text ?? "";
   }
 
-  /** Debug information of a module; undefined where it cannot be had. */
   debugFile(url: string, from: LoadedFrom): Promise<Buffer | undefined> {
     return this.#bytesOf(url, from, LARGEST_DEBUG_BYTES, DEBUG_WITHIN_MS);
   }
 
-  /** Loads a script and its source map, while the page is there. */
+  /** Loads a script and its source map while the page still exists. */
   load(script: string, from: LoadedFrom): void {
     if (this.#scripts.has(script) || !/^https?:/.test(script)) return;
     this.#scripts.add(script);
@@ -401,23 +392,20 @@ export class PageTexts {
     );
   }
 
-  /** Something is loaded, which is of use before the profile is made. */
   awaits(loading: Promise<void>): void {
     this.#loading.push(loading.catch(() => {}));
   }
 
-  /** Resolves when what was to be loaded is there, or cannot be had. */
+  /** Resolves when all requested files are loaded, or have failed. */
   async settled(): Promise<void> {
     await Promise.all(this.#loading.splice(0));
   }
 
-  /** The text of what was loaded, or of a file. */
   readonly read = (place: string): string | undefined => this.#texts.get(place) ?? readText(place);
 
-  /** What an address leads to; undefined where that cannot be had. */
   #bytesOf(url: string, from: LoadedFrom, largest: number, withinMs: number): Promise<Buffer | undefined> {
-    const known = this.#files.get(url);
-    if (known !== undefined) return known;
+    const requested = this.#files.get(url);
+    if (requested !== undefined) return requested;
     const loading = withTimeout(this.#load(url, from, largest), withinMs).catch(() => undefined);
     this.#files.set(url, loading);
     return loading;
@@ -463,28 +451,30 @@ async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T | unde
   }
 }
 
-/** A module of a page, and from where it names other files. */
+/**
+ * Module of a page. `base` is its own address, or that of the script that compiled it; names of other files are
+ * relative to it.
+ */
 interface PageModule {
   original: Uint8Array;
   name: string;
-  /** Its own address, or that of the script that has compiled it. */
   base: string | undefined;
 }
 
-/** What a module's debug information elsewhere tells. */
+/** Debug information of a module in other files. */
 interface Symbols {
   lines: ReturnType<LinesOf>;
-  /** The file that it is in; undefined for a source map, which knows no types. */
+  /** File with the debug information; undefined for a source map, which has no types. */
   debug: Uint8Array | undefined;
 }
 
-/** Debug information that the modules of pages have in other files, loaded while the page is there. */
+/** Debug information that the modules of pages have in other files, loaded while the page exists. */
 export class PageSymbols {
   readonly #texts: PageTexts;
   readonly #note: (sentence: string) => void;
   readonly #symbols = new WeakMap<Uint8Array, Symbols>();
 
-  /** @param note is told of what a module names and nobody has */
+  /** @param note is called if a file that a module names is not available */
   constructor(texts: PageTexts, note: (sentence: string) => void) {
     this.#texts = texts;
     this.#note = note;
@@ -500,7 +490,6 @@ export class PageSymbols {
     return debug === undefined ? moduleTypes(original) : typesBy(original, debug);
   };
 
-  /** Loads what a module names. */
   load(module: PageModule, from: LoadedFrom): void {
     this.#texts.awaits(this.#load(module, from));
   }
@@ -517,7 +506,8 @@ export class PageSymbols {
       const url = addressOf(request.name, base);
       const file = url === undefined ? undefined : await this.#texts.debugFile(url, from);
       if (file === undefined) {
-        for (const end of complaintOf(request)) this.#note(`${name} ${end}: places may lack source lines.`);
+        for (const end of missingFileMessages(request))
+          this.#note(`${name} ${end}: places may lack source lines.`);
       } else if (request.kind === "external-debug-info") {
         debug = file;
         place = url;
@@ -526,14 +516,14 @@ export class PageSymbols {
     }
     if (!symbolizer.hasDebugInfo) return;
     const dwp = symbolizer.isSplit ? await this.#loadPackage(name, place, from) : undefined;
-    const asked = askedAgain(symbolizer, ({ kind }) => (kind === "dwp" ? dwp : undefined));
+    const withPackage = withRequestedFiles(symbolizer, ({ kind }) => (kind === "dwp" ? dwp : undefined));
     this.#symbols.set(original, {
-      lines: linesBy(asked((offset: number) => symbolizer.frames(offset))),
+      lines: linesBy(withPackage((offset: number) => symbolizer.frames(offset))),
       debug,
     });
   }
 
-  /** Most of split debug information is in a file beside the one that has the rest. */
+  /** Loads the package of split debug information, which is in a file beside the rest. */
   async #loadPackage(
     name: string,
     place: string | undefined,
@@ -549,7 +539,7 @@ export class PageSymbols {
   }
 }
 
-/** What a module names, from where it is; undefined where that is no address. */
+/** Resolves a name in a module relative to its address; undefined if the result is no address. */
 function addressOf(name: string, base: string | undefined): string | undefined {
   return URL.canParse(name, base) ? new URL(name, base).href : undefined;
 }

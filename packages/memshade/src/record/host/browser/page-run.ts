@@ -12,7 +12,7 @@ import type { CdpPipe } from "./cdp-pipe.ts";
 import { type AgentMessage, PIECE_BYTES } from "./messages.ts";
 import type { Images, LoadedFrom, ModuleService, PageSymbols, PageTexts } from "./module-service.ts";
 
-/** An answer that nobody has asked for by then will not be asked for. */
+/** Time after which an answer is not expected to be requested any more. */
 const REQUESTED_WITHIN_MS = 10_000;
 
 export interface PageRunParts {
@@ -22,28 +22,27 @@ export interface PageRunParts {
   modules: ModuleService;
   texts: PageTexts;
   symbols: PageSymbols;
-  /** Says a sentence that the profile has too. */
+  /** Prints a sentence and adds it to the profile. */
   note(sentence: string, isMissing?: boolean): void;
-  /** The last page was closed. */
   onEmpty(): void;
 }
 
-/** An answer that is waited for, whichever side comes first. */
+/** Answer that may be requested before or after it is ready. */
 interface Answer {
   bytes: Promise<Uint8Array>;
   give(bytes: Promise<Uint8Array>): void;
 }
 
-/** What a run does with what happens in the browser: modules are answered, tables become images. */
+/** Handles a run's events in the browser: answers requests for modules, and turns tables into images. */
 export class PageRun implements BrowserEvents {
   readonly #parts: PageRunParts;
   browser!: BrowserSession;
-  /** Bytes of modules that are coming, by context and number. */
+  /** Bytes of modules that are arriving, by context and number. */
   readonly #parcels = new Map<string, Buffer[]>();
-  /** Answers by the place that they are asked for at, and by context and number. */
+  /** Answers by the path of their request, and by context and number. */
   readonly #places = new Map<string, Answer>();
   readonly #answers = new Map<string, Promise<Uint8Array>>();
-  /** Contexts of workers, by the names that those who have made them gave them. */
+  /** Contexts of workers, by the names that their creators gave them. */
   readonly #workers = new Map<string, Context>();
   readonly #collector: TableCollector;
 
@@ -110,7 +109,7 @@ export class PageRun implements BrowserEvents {
         return;
       case "stacks":
         recorder.learnStacks(number, message.news);
-        // Later the page may be gone.
+        // The page may be gone later.
         for (const { file } of message.news.frames)
           if (file !== undefined) texts.load(file, loadedFrom(context.session));
         return;
@@ -122,9 +121,9 @@ export class PageRun implements BrowserEvents {
 
   #parcel(context: Context, id: number): Buffer[] {
     const key = `${context.number}:${id}`;
-    const known = this.#parcels.get(key) ?? [];
-    this.#parcels.set(key, known);
-    return known;
+    const pieces = this.#parcels.get(key) ?? [];
+    this.#parcels.set(key, pieces);
+    return pieces;
   }
 
   #rewrite(context: Context, message: AgentMessage & { kind: "rewrite" }): void {
@@ -147,8 +146,8 @@ export class PageRun implements BrowserEvents {
   }
 
   #answerAt(place: string): Answer {
-    const known = this.#places.get(place);
-    if (known !== undefined) return known;
+    const existing = this.#places.get(place);
+    if (existing !== undefined) return existing;
     let give!: Answer["give"];
     const bytes = new Promise<Uint8Array>((done) => {
       give = done;
@@ -181,7 +180,6 @@ export class PageRun implements BrowserEvents {
     });
   }
 
-  /** Sends an answer in pieces. */
   async #push(context: Context, id: number): Promise<void> {
     const key = `${context.number}:${id}`;
     const bytes = await this.#answers.get(key);
@@ -198,7 +196,7 @@ export class PageRun implements BrowserEvents {
     await Promise.allSettled(calls);
   }
 
-  /** Answers an agent that waits in a loop: its session stands still meanwhile. */
+  /** Answers an agent that waits in a loop. Its session is paused meanwhile. */
   #interrupt(context: Context, id: number): void {
     const answer = this.#answers.get(`${context.number}:${id}`);
     void Promise.resolve(answer).then(() =>
@@ -210,7 +208,7 @@ export class PageRun implements BrowserEvents {
     this.#collector.paused(session);
   }
 
-  /** Reads the tables of a worker that its maker ends. */
+  /** Reads the tables of a worker that its creator terminates. */
   async #endWorker(maker: Context, name: string): Promise<void> {
     const worker = this.#workers.get(name);
     if (worker !== undefined) await this.#collector.collect([worker], { isEnd: true, resets: false });
@@ -218,7 +216,7 @@ export class PageRun implements BrowserEvents {
   }
 
   replacing(session: Session, requestId: string): void {
-    // The page itself has sent what it has, and takes no message now.
+    // The page has sent its own tables already, and accepts no message now.
     const below = this.browser.contexts.filter(
       (context) => context.session !== session && isBelow(context.session, session),
     );
@@ -228,12 +226,12 @@ export class PageRun implements BrowserEvents {
   }
 
   gone(context: Context, isCrash: boolean): void {
-    const how = isCrash ? "crashed" : "ended before its tables were read";
+    const reason = isCrash ? "crashed" : "ended before its tables were read";
     for (const { name, isRead, isComing } of this.#parts.images.releaseAll(context.number))
-      if (!isRead) this.#parts.note(`an instance of ${name} is lost: ${describe(context)} ${how}`, true);
+      if (!isRead) this.#parts.note(`an instance of ${name} is lost: ${describe(context)} ${reason}`, true);
       else if (isComing || isCrash)
         this.#parts.note(
-          `an instance of ${name} has the figures of before: ${describe(context)} ${isCrash ? how : "ended while its tables were read"}`,
+          `an instance of ${name} has the figures of before: ${describe(context)} ${isCrash ? reason : "ended while its tables were read"}`,
           true,
         );
   }
@@ -242,7 +240,6 @@ export class PageRun implements BrowserEvents {
     this.#parts.onEmpty();
   }
 
-  /** Nobody waits for tables any more: says which instances nothing is known of. */
   giveUp(): void {
     for (const [name, count] of countsOf(this.#parts.images.unread))
       this.#parts.note(
@@ -251,18 +248,22 @@ export class PageRun implements BrowserEvents {
       );
   }
 
-  /** Reads the tables of all instances. `isEnd`: what is busy is made to stop; `resets`: what was recorded is forgotten then. */
+  /**
+   * Reads the tables of all instances. `isEnd`: busy contexts are stopped; `resets`: the recording starts anew
+   * afterwards.
+   */
   async collect(isEnd: boolean, resets = false): Promise<void> {
     const { images } = this.#parts;
-    const known = new Set(
+    const sessionsWithInstances = new Set(
       this.browser.contexts.filter(({ number }) => images.has(number)).map(({ session }) => session),
     );
-    await this.#collector.catchUp(this.browser.sessions.filter((session) => !known.has(session)));
+    await this.#collector.catchUp(
+      this.browser.sessions.filter((session) => !sessionsWithInstances.has(session)),
+    );
     await this.#collector.collect(this.browser.contexts, { isEnd, resets });
   }
 }
 
-/** How often each text is there. */
 function countsOf(texts: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
@@ -273,18 +274,16 @@ function loadedFrom(session: Session): LoadedFrom {
   return { session: session.id, frame: session.isWorker ? undefined : session.target };
 }
 
-/** A context that does not answer for so long is busy. */
+/** Time without an answer after which a context counts as busy. */
 const BUSY_MS = 2000;
-/** One that sends a memory takes no longer for it. */
+/** Limit for sending one memory. */
 const SENDING_MS = 30_000;
-/** A context that was made to stop has so much time to send what it has. */
+/** Time for a stopped context to send its tables. */
 const STOPPED_MS = 10_000;
 
-/** How tables are read. */
 interface Collecting {
-  /** What is busy is made to stop. */
   isEnd: boolean;
-  /** What was recorded is forgotten then. */
+  /** True if the recording starts anew afterwards. */
   resets: boolean;
 }
 
@@ -292,21 +291,18 @@ interface CollectorParts {
   cdp: CdpPipe;
   images: Images;
   browser(): BrowserSession;
-  /** Says a sentence that the profile has too. */
   note(sentence: string, isMissing?: boolean): void;
 }
 
-/** Has contexts send their tables, busy ones too. */
+/** Makes contexts send their tables, also busy ones. */
 class TableCollector {
   readonly #parts: CollectorParts;
-  /** What to do with sessions that stand still, once they do. */
   readonly #onPaused = new Map<Session, () => Promise<unknown>>();
 
   constructor(parts: CollectorParts) {
     this.#parts = parts;
   }
 
-  /** Lets a busy session stand still for a while. */
   pause(session: Session, act: () => Promise<unknown>): void {
     const { cdp } = this.#parts;
     this.#onPaused.set(session, act);
@@ -320,12 +316,14 @@ class TableCollector {
     this.#onPaused.delete(session);
     void Promise.resolve(act?.()).finally(() => {
       cdp.tell("Debugger.resume", {}, session.id);
-      // Code runs at less than half its speed where the debugger is on.
+      // Code runs at less than half its speed while the debugger is on.
       cdp.tell("Debugger.disable", {}, session.id);
     });
   }
 
-  /** Waits for what sessions have told already, as the first instance of one: an answer comes behind it. */
+  /**
+   * Waits until earlier messages of sessions have arrived, such as their first instance: an answer comes after them.
+   */
   async catchUp(sessions: readonly Session[]): Promise<void> {
     const { cdp } = this.#parts;
     const answers = sessions.map(({ id }) =>
@@ -334,22 +332,20 @@ class TableCollector {
     await within(Promise.all(answers), BUSY_MS);
   }
 
-  /** Reads the tables of contexts. */
-  async collect(contexts: readonly Context[], how: Collecting): Promise<void> {
+  async collect(contexts: readonly Context[], options: Collecting): Promise<void> {
     const { images } = this.#parts;
-    const asked = contexts.filter((context) => context.agent !== undefined && images.has(context.number));
-    const alone = asked.filter(({ number }) => !images.hasGroups(number));
+    const reachable = contexts.filter((context) => context.agent !== undefined && images.has(context.number));
+    const alone = reachable.filter(({ number }) => !images.hasGroups(number));
     const read: string[] = [];
     const inGroups = async (): Promise<void> => {
-      // Who came first, as a rule the one that started the others, may have the tables of all.
-      for (const context of asked)
+      // The first context, usually the one that started the others, may have the tables of all.
+      for (const context of reachable)
         if (images.hasGroups(context.number) && images.has(context.number, read))
-          read.push(...(await this.#collectOne(context, how, read)));
+          read.push(...(await this.#collectOne(context, options, read)));
     };
-    await Promise.all([inGroups(), ...alone.map((context) => this.#collectOne(context, how))]);
+    await Promise.all([inGroups(), ...alone.map((context) => this.#collectOne(context, options))]);
   }
 
-  /** @returns the groups that were read */
   async #collectOne(
     context: Context,
     { isEnd, resets }: Collecting,
@@ -380,7 +376,7 @@ class TableCollector {
     return groups;
   }
 
-  /** Has the engine collect all garbage of a context, if it has objects that are followed. @returns whether it has done so */
+  /** Collects all garbage of a context, if it has objects that are recorded. @returns whether that was done */
   async #collectGarbage({ number, session }: Context, isEnd: boolean): Promise<boolean> {
     const { cdp, images } = this.#parts;
     if (!images.hasTool(number, "objects")) return false;
@@ -392,14 +388,14 @@ class TableCollector {
       () => {},
     );
     if (!(await within(answer, BUSY_MS)) && isEnd) {
-      // It comes to it between two tasks.
+      // The engine collects garbage between two tasks.
       cdp.tell("Runtime.terminateExecution", {}, session.id);
       await within(answer, STOPPED_MS);
     }
     return isCollected;
   }
 
-  /** Waits for a context, and longer when it has begun to send. @returns whether it has answered */
+  /** Waits for a context's answer, longer if it has begun to send. @returns whether it has answered */
   async #isAnswered(context: Context, answer: Promise<unknown>, ms: number): Promise<boolean> {
     for (let [seen, wait] = [context.begun, ms]; ; seen = context.begun, wait = SENDING_MS) {
       if (await within(answer, wait)) return true;
@@ -408,14 +404,13 @@ class TableCollector {
   }
 }
 
-/** A context as people know it. */
 function describe({ url, session: { isWorker } }: Context): string {
   const address =
     url === undefined || url === "" ? "" : ` ${url.length > 100 ? `${url.slice(0, 100)}…` : url}`;
   return `${isWorker ? "the worker" : "the page"}${address}`;
 }
 
-/** @returns whether it came in time */
+/** @returns whether the promise resolved in time */
 async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((done) => {

@@ -26,30 +26,27 @@ import { PageRun } from "./page-run.ts";
 
 export interface BrowserRun {
   url: string;
-  /** The browser's program, if it was named. */
   browser?: string | undefined;
   browserArgs: readonly string[];
   headless?: boolean | undefined;
-  /** Milliseconds after which the run ends. */
   forMs?: number | undefined;
   /** Origins whose pages are profiled besides that of `url`. */
   origins: readonly string[];
   allOrigins: boolean;
-  /** Whether pages are freed of what their content security policies forbid. */
+  /** True if the pages' content security policies are disabled. */
   bypassesPolicies: boolean;
   out?: string | undefined;
   isQuiet?: boolean | undefined;
   tools: ToolOptions;
-  /** Is told of the folder of the profile, when everything else has been said. */
+  /** Called with the folder of the profile, after all messages were printed. */
   onWritten?: ((folder: string) => Promise<void>) | undefined;
 }
 
 /**
  * Opens a page in a browser and writes the profile of the modules that it instantiates.
- *
  * @returns the exit code
- * @throws UserError where there is no such browser, or the page cannot be opened
- * @throws EndedBySignal where a signal comes before there is a page
+ * @throws UserError if there is no such browser, or the page cannot be opened
+ * @throws EndedBySignal if a signal arrives before there is a page
  */
 export async function runBrowser(run: BrowserRun): Promise<number> {
   const url = pageAddress(run.url);
@@ -60,14 +57,13 @@ export async function runBrowser(run: BrowserRun): Promise<number> {
 }
 
 /**
- * The address that somebody means: one of the web, or a file. Hosts may stand without `http://`.
- *
+ * Returns the address of a web page or a file. Hosts may be given without `http://`.
  * @throws UserError
  */
 export function pageAddress(text: string): string {
   const isFile = statSync(text, { throwIfNoEntry: false })?.isFile() === true;
   if (isFile) return pathToFileURL(text).href;
-  // No host has such a name: somebody means a file.
+  // No host has such a name, so it must be a file.
   const isFileName = /^[^/:?#]+\.x?html?$/i.test(text);
   const guessed =
     !isFileName && /^(localhost|[\w.-]+\.\w+|\d+(\.\d+){3}|\[[\da-f:]+\])(:\d+)?([/?#]|$)/i.test(text);
@@ -75,12 +71,12 @@ export function pageAddress(text: string): string {
     const url = new URL(guessed ? `http://${text}` : text);
     if (["http:", "https:", "file:", "data:"].includes(url.protocol)) return url.href;
   } catch {
-    // It is told below.
+    // The error follows below.
   }
   throw new UserError(`${text}: it is no address of a page, such as http://localhost:5173/, and no file`);
 }
 
-/** Short name of a page: its host, or the file. */
+/** Returns a short name of a page: its host, or the file. */
 function pageName(address: string): string {
   const { hostname, pathname, protocol } = new URL(address);
   if (protocol === "data:") return "page";
@@ -89,7 +85,6 @@ function pageName(address: string): string {
   return last.replace(/\.[^.]*$/, "") || "page";
 }
 
-/** Opens the page, and waits for what ends the run. */
 class BrowserSupervisor {
   readonly #run: BrowserRun;
   readonly #url: string;
@@ -150,7 +145,7 @@ class BrowserSupervisor {
     await this.#chromium?.close();
     const outcome = recording.finish(end);
     stopListening();
-    // Control-C is how such a run ends as a rule.
+    // Control-C is the usual end of such a run.
     const isEnded = end.kind === "signal" && end.signal !== "SIGINT" && outcome.code === 0;
     return isEnded ? { ...outcome, signal: end.signal } : outcome;
   }
@@ -173,7 +168,7 @@ class BrowserSupervisor {
     take = this.#session.take;
     for (const event of events) take(event);
     const page = await unlessSignalled(() => this.#session.start());
-    // The page's own process may be another one, which knows only what this one has taken in.
+    // The page may have a process of its own, which has only the commands that this one has processed.
     await Promise.race([page.injected, this.#ended]);
     const navigating = cdp.call("Page.navigate", { url: this.#url }, page.id);
     // A server may never answer.
@@ -196,28 +191,26 @@ class BrowserSupervisor {
 
 const ENDED: RunEnd = { kind: "exit", exitCode: 0 };
 
-/** Names what is ours in a run. */
 export function newToken(): string {
   return `memshade${randomBytes(16).toString("hex")}`;
 }
 
-/** The origin of the pages at an address, as they name it themselves. */
 function originOf(address: string): string {
   return new URL(address).origin;
 }
 
 interface RecordingOptions {
   tools: ToolOptions;
-  /** What was asked for, and its short name. */
+  /** Page or client command that the user gave, and its short name. */
   command: readonly string[];
   program: string;
   place: RunPlace;
   isQuiet: boolean;
-  /** Makes room for a line. */
+  /** Clears the line for a message. */
   beforeLine(): void;
 }
 
-/** What is recorded of one browser, and its way into folders. */
+/** Recording of one browser, and its output folders. */
 export class BrowserRecording {
   readonly #options: RecordingOptions;
   readonly #recorder: Recorder;
@@ -243,12 +236,11 @@ export class BrowserRecording {
     this.#modules = new ModuleService(tools, (sentence) => this.#note(sentence));
   }
 
-  /** Instances that came into being so far. */
   get instanceCount(): number {
     return this.#recorder.instanceCount;
   }
 
-  /** Follows the contexts of a browser. @param onEmpty is called when the last page was closed */
+  /** Observes the contexts of a browser. @param onEmpty is called when the last page was closed */
   follow(cdp: CdpPipe, settings: SessionSettings, onEmpty: () => void): BrowserSession {
     this.#texts = new PageTexts(cdp);
     this.#symbols = new PageSymbols(this.#texts, (sentence) => this.#note(sentence));
@@ -267,13 +259,12 @@ export class BrowserRecording {
     return session;
   }
 
-  /** Reads the tables of all contexts. `isEnd`: what is busy is made to stop. */
+  /** Reads the tables of all contexts. `isEnd`: busy contexts are stopped. */
   async collect(isEnd: boolean): Promise<void> {
     await this.#pageRun.collect(isEnd);
     await this.#texts?.settled();
   }
 
-  /** Ends without reading anything more. */
   giveUp(): void {
     this.#note("ended at once: what was not read yet is missing", true);
     this.#pageRun.giveUp();
@@ -289,14 +280,12 @@ export class BrowserRecording {
     say(sentence);
   }
 
-  /** Forgets what was recorded so far. */
   async reset(): Promise<void> {
     await this.#pageRun.collect(false, true);
     this.#recorder.reset();
     this.#say("what was recorded so far is forgotten; blocks that live now stay known");
   }
 
-  /** Writes the profile up to now into a folder of its own. */
   async dump(): Promise<void> {
     await this.collect(false);
     if (this.#recorder.instanceCount === 0) {
@@ -318,7 +307,7 @@ export class BrowserRecording {
     return takeRun(this.#recorder, end, this.#modules.rewritingMs, true);
   }
 
-  /** Where dumps are numbered as the run is, the first of them has the folder that was claimed. */
+  /** If dumps are numbered like the run, the first one gets the folder that was claimed. */
   #write(folder: string, files: readonly ProfileFile[]): void {
     const { claim } = this.#options.place;
     if (folder === claim?.folder) {
@@ -327,7 +316,6 @@ export class BrowserRecording {
     } else writeRunFolder(folder, files);
   }
 
-  /** Writes the profile. */
   finish(end: RunEnd): RunOutcome {
     const { place, tools, isQuiet } = this.#options;
     const { mistake } = this.#modules.allocatorOption;
@@ -355,7 +343,7 @@ export class BrowserRecording {
 
 const AGENT_FILE = "browser-agent.br";
 
-/** The scripts of the agents. The file lies beside what is built, and the sources find it there. */
+/** Reads the scripts of the agents. The file is beside the built code, or in `dist` when running from source. */
 function readScripts(): AgentScripts {
   for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
     for (const place of [join(folder, AGENT_FILE), join(folder, "dist", AGENT_FILE)])
@@ -369,7 +357,7 @@ const SHOWN_EVERY_MS = 1000;
 const ERASE_LINE = "\r\u001b[K";
 const CONTROL_C = "\u0003";
 
-/** Shows a line in the terminal that changes while a run goes on; nothing where standard error is none. */
+/** Shows a changing line in the terminal during a run; nothing if standard error is not a terminal. */
 class StatusLine {
   readonly #timer: NodeJS.Timeout | undefined;
   #isShown = false;
@@ -380,12 +368,12 @@ class StatusLine {
     this.#timer.unref();
   }
 
-  /** A line that wraps could not be erased. */
+  /** The line is cut, since a line that wraps could not be erased. */
   #show(text: string): void {
     this.#write(`${ERASE_LINE}${printable(text).slice(0, (process.stderr.columns || 80) - 1)}`, true);
   }
 
-  /** Makes room for another line. */
+  /** Erases the line for a message. */
   clear(): void {
     if (this.#isShown) this.#write(ERASE_LINE, false);
   }
@@ -399,7 +387,7 @@ class StatusLine {
     try {
       writeSync(2, text);
     } catch {
-      // Nobody looks.
+      // The terminal is gone.
     }
     this.#isShown = isShown;
   }
@@ -407,8 +395,7 @@ class StatusLine {
 
 /**
  * Listens to single keys, if there is a terminal.
- *
- * @returns how to stop
+ * @returns a function that stops listening
  */
 function onKeys(keys: Readonly<Record<string, () => void>>, interrupt: () => void): () => void {
   const { stdin } = process;

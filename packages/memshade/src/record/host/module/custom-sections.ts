@@ -1,6 +1,4 @@
-// Bytes are copied by making an array of them: a `Buffer` of Node shares its memory with its slices.
-
-/** Contents of the custom sections called `name` of a module whose sections are known to be well formed. */
+/** Returns copies of the contents of the custom sections called `name`. The module's sections must be well formed. */
 export function customSectionsOf(bytes: Uint8Array, name: string): ArrayBuffer[] {
   const found: ArrayBuffer[] = [];
   const decoder = new TextDecoder();

@@ -1,16 +1,18 @@
 const BRANCH_HINTS = "experimental-wasm-branch-hinting";
-/** Versions of Node whose engine reads branch hints only if this flag is set; later ones always do. */
+/** Versions of Node whose engine reads branch hints only if this flag is set. Later ones always do. */
 const FIRST_VERSION = 22;
 const LAST_VERSION = 24;
 
-/** The engine of Node 22: it ends the process where a module of several memories calls Node's fast functions, such as WASI's, directly. */
+/**
+ * Engine of Node 22. It crashes if a module with several memories directly calls Node's fast functions, such as those
+ * of WASI.
+ */
 const ENGINE_WITHOUT_FAST_CALLS = 12;
 
 /**
- * Runs what compiles an instrumented module, or begins to, under the flags of the engine that such modules need.
- *
- * The engine keeps with the module whether it may read branch hints, so their flag need not stay set: engines refuse code that was
- * cached under other flags.
+ * Runs `compile`, which compiles an instrumented module or starts to, with the engine flags that such modules need. The
+ * engine stores with the module whether it may read branch hints, so the flag is reset afterwards: engines reject code
+ * that was cached under other flags.
  */
 export function withEngineFlags<T>(compile: () => T): T {
   avoidFastCalls();
@@ -30,8 +32,8 @@ export function withEngineFlags<T>(compile: () => T): T {
 }
 
 /**
- * Makes Node 22 call its own functions in the usual way from now on. To be called before an instrumented module is instantiated;
- * the flag stays set, as the engine decides again when it optimizes.
+ * Disables fast calls of Node's functions in Node 22. Must be called before an instrumented module is instantiated; the
+ * flag stays set, since the engine decides again when it optimizes.
  */
 export function avoidFastCalls(): void {
   const process = globalThis.process as NodeJS.Process | undefined;

@@ -4,18 +4,20 @@ import { loadSymbolizer } from "../../../names/load/symbolizer.ts";
 import type { LinesOf } from "../../tools/session.ts";
 import { linesBy, moduleLines } from "./module-lines.ts";
 
-/** Lines of modules that came from files: by their own debug information, and by the files that they name, as source maps. */
+/**
+ * Resolves lines of modules from files, by their own debug information and by the files that they name, such as source
+ * maps.
+ */
 export class FileLines {
   readonly #paths = new WeakMap<Uint8Array, string>();
-  readonly #known = new WeakMap<Uint8Array, { lines: ReturnType<LinesOf> }>();
+  readonly #linesByModule = new WeakMap<Uint8Array, { lines: ReturnType<LinesOf> }>();
   readonly #note: (sentence: string) => void;
 
-  /** @param note is told of what a module names and is not there */
+  /** @param note is called if a file that a module names is missing */
   constructor(note: (sentence: string) => void) {
     this.#note = note;
   }
 
-  /** Tells where a module came from; null: nobody knows. */
   learn(original: Uint8Array, path: string | null): void {
     if (path !== null) this.#paths.set(original, path);
   }
@@ -23,12 +25,12 @@ export class FileLines {
   readonly linesOf: LinesOf = (original) => {
     const path = this.#paths.get(original);
     if (path === undefined) return moduleLines(original);
-    let known = this.#known.get(original);
-    if (known === undefined) {
-      known = { lines: this.#load(original, path) };
-      this.#known.set(original, known);
+    let cached = this.#linesByModule.get(original);
+    if (cached === undefined) {
+      cached = { lines: this.#load(original, path) };
+      this.#linesByModule.set(original, cached);
     }
-    return known.lines;
+    return cached.lines;
   };
 
   #load(original: Uint8Array, path: string): ReturnType<LinesOf> {

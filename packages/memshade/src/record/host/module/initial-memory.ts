@@ -1,6 +1,6 @@
 import { decodeModule, memoryCount, memoryType } from "../../../code/wasm/index.ts";
 
-/** Bytes that the memory of a module begins with, as it declares; 0 if it has none. */
+/** Returns the declared initial size of a module's memory in bytes; 0 if it has none. */
 export function initialMemory(bytes: Uint8Array): number {
   const module = decodeModule(bytes);
   if (memoryCount(module) === 0) return 0;

@@ -2,7 +2,10 @@ import module from "node:module";
 import type { SourceOf } from "../instance/host-stacks.ts";
 import { toPath } from "../node/call-site.ts";
 
-/** Where the author wrote what runs, if Node itself has made the script or was given its source map: no file may have that later. */
+/**
+ * Resolves a position to the author's source if Node made the script or has its source map. No file may have these
+ * later.
+ */
 export const knownSource: SourceOf = (script, line, column) => {
   const map = module.findSourceMap(script) ?? module.findSourceMap(toPath(script) ?? script);
   if (map === undefined) return undefined;

@@ -9,7 +9,6 @@ const COMPONENT_VERSION = [0x0d, 0x00, 0x01, 0x00];
 
 /**
  * Reads a core WebAssembly module.
- *
  * @throws UserError when the file cannot be read or its first bytes are not those of a core module.
  */
 export function readModuleFile(path: string): Uint8Array {
@@ -26,7 +25,7 @@ export function readModuleFile(path: string): Uint8Array {
   return bytes;
 }
 
-/** What keeps bytes from being a core WebAssembly module, judged by their first 8, or undefined. */
+/** Explains why the first 8 bytes are not those of a core WebAssembly module; undefined if they are. */
 export function describePreambleProblem(bytes: Uint8Array): string | undefined {
   const startsWith = (expected: readonly number[], at = 0) =>
     expected.every((byte, i) => bytes[at + i] === byte);
@@ -47,7 +46,7 @@ export function describePreambleProblem(bytes: Uint8Array): string | undefined {
   return undefined;
 }
 
-/** Turns a typed error about a module's bytes into one line that names the file; other errors pass. */
+/** Converts a typed error about a module's bytes into one line that names the file. Other errors pass. */
 export function nameFileInErrors<T>(path: string, action: () => T): T {
   try {
     return action();

@@ -3,7 +3,7 @@ import type { Frame } from "../../../names/symbolize/frame.ts";
 import { Symbolizer } from "../../../names/symbolize/symbolizer.ts";
 import type { LinesOf } from "../../tools/session.ts";
 
-/** Lines of a module by its own debug information; undefined where it has none that can be read. */
+/** Resolves lines of a module by its own debug information; undefined if it has none that can be read. */
 export const moduleLines: LinesOf = (original) => {
   try {
     const object = openObject(original);
@@ -15,7 +15,7 @@ export const moduleLines: LinesOf = (original) => {
   }
 };
 
-/** Lines by what is known of the frames at an offset, innermost first. */
+/** Resolves lines by a function that returns the frames at an offset, innermost first. */
 export function linesBy(frames: (offset: number) => Frame[]): ReturnType<LinesOf> {
   return (offset) => {
     const [innermost, ...outer] = frames(offset);

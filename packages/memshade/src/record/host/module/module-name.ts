@@ -1,24 +1,21 @@
 import { buildId, decodeModule, readNames } from "../../../code/wasm/index.ts";
 import { nameOfBuild } from "../../tools/module-names.ts";
 
-/** Where the bytes of a module came from, as far as that is known. */
+/** Origin of a module's bytes, as far as it is known. */
 export interface ModuleOrigin {
-  /** A file with these bytes. */
   path?: string | null | undefined;
-  /** Where they were fetched from. */
   address?: string | undefined;
-  /** The scripts that led to its compilation, innermost first. */
+  /** Scripts that led to its compilation, innermost first. */
   scripts?: readonly string[] | undefined;
 }
 
-/** Room in a table beside the figures and a function's name. */
+/** Space in a table beside the figures and a function's name. */
 const LONGEST_OWN_NAME = 20;
 
 /**
- * What reports call a module: the name of its file or address. One that was compiled from bytes is called after itself (its name
- * section), else after the package or script that compiled it, with the beginning of its build id, as in `hash-wasm#1f8ea2`: so
- * it has the same name in every run, and no two have the same one.
- *
+ * Returns a module's name in reports: that of its file or address. A module compiled from bytes is named by its name
+ * section, else by the package or script that compiled it. The start of its build id follows, as in `hash-wasm#1f8ea2`.
+ * The name is therefore the same in every run, and unique.
  * @throws FormatError for bytes without a file and address that are no module
  */
 export function moduleName(
@@ -29,14 +26,14 @@ export function moduleName(
   const given = path ? lastPart(path) : nameFromAddress(address);
   if (given !== undefined) return given;
   const module = decodeModule(bytes);
-  const own = lastPart(readNames(module).module ?? "")
+  const ownName = lastPart(readNames(module).module ?? "")
     .replace(/\.wasm$/, "")
     .replace(/[^\w.$@-]+/g, "_");
-  const hint = own !== "" ? own : (compiledBy(scripts) ?? "module");
+  const hint = ownName !== "" ? ownName : (compiledBy(scripts) ?? "module");
   return nameOfBuild(hint.slice(0, LONGEST_OWN_NAME), buildId(module, sha256));
 }
 
-/** The last part of an address's path; what is in `data:` and `blob:` addresses is no name. */
+/** Returns the last part of an address's path. `data:` and `blob:` addresses contain no name. */
 function nameFromAddress(address: string | undefined): string | undefined {
   if (address === undefined || address === "") return undefined;
   try {
@@ -47,7 +44,7 @@ function nameFromAddress(address: string | undefined): string | undefined {
   }
 }
 
-/** The package that the innermost script belongs to, else the script. */
+/** Returns the package of the innermost script, else the script. */
 function compiledBy(scripts: readonly string[]): string | undefined {
   const script = scripts.find((name) => !name.startsWith("node:") && /[/\\]/.test(name));
   if (script === undefined) return undefined;

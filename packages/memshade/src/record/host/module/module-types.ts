@@ -12,13 +12,13 @@ import { readU32Leb } from "../../../ground/bytes/leb128.ts";
 import { BlockTypes } from "../../../names/symbolize/block-types.ts";
 import type { TypesOf } from "../../tools/session.ts";
 
-/** Instructions behind a call of the allocator among which a constructor is looked for. */
+/** Instructions after a call of the allocator that are searched for a constructor. */
 const LOOKED_AT = 24;
 
-/** Types of the blocks of a module by its own debug information; undefined where it has none that can be read. */
+/** Resolves types of the blocks of a module by its own debug information; undefined if it has none that can be read. */
 export const moduleTypes: TypesOf = (original) => typesBy(original, original);
 
-/** The same by the debug information of another file. */
+/** Resolves them by the debug information of another file. */
 export function typesBy(original: Uint8Array, debug: Uint8Array): ReturnType<TypesOf> {
   try {
     const object = openObject(debug);
@@ -26,7 +26,7 @@ export function typesBy(original: Uint8Array, debug: Uint8Array): ReturnType<Typ
     const types = new BlockTypes(object);
     const module = decodeModule(original);
     const { bytes, bodies, codePayloadStart, importedFunctionCount } = module;
-    const behind = (offset: number): number[] => {
+    const placesAfter = (offset: number): number[] => {
       const places: number[] = [];
       let pos = codePayloadStart + offset;
       for (let i = 0; i <= LOOKED_AT && pos < bytes.length; i++) {
@@ -44,13 +44,18 @@ export function typesBy(original: Uint8Array, debug: Uint8Array): ReturnType<Typ
       return places;
     };
     return (offset, smallest, largest) =>
-      types.at(offset, { smallest, largest }, behind(offset), storedAt(bytes, codePayloadStart + offset));
+      types.at(
+        offset,
+        { smallest, largest },
+        placesAfter(offset),
+        storedAt(bytes, codePayloadStart + offset),
+      );
   } catch {
     return undefined;
   }
 }
 
-/** The distance that a call's result is stored with, where it is stored at once, or from the local that it is put in. */
+/** Returns the displacement of the store of a call's result, directly or from a local; undefined if there is none. */
 function storedAt(bytes: Uint8Array, call: number): number | undefined {
   let pos = call;
   let local: number | undefined;

@@ -15,38 +15,33 @@ import { initialMemory } from "./initial-memory.ts";
 import { type ModuleOrigin, moduleName } from "./module-name.ts";
 import { nativeSha256 } from "./native-sha256.ts";
 
-/** What is known of a module beside its bytes. */
 export interface ModuleFacts {
-  /** Names it within a run of the profiler. */
   key: string;
   path: string | null;
-  /** Source text of the scripts around it. */
   glue: string;
-  /** The script that compiles it, where no file is known to have it. */
+  /** Script that compiles it, if no file with its bytes is known. */
   script?: string | undefined;
-  /** Tables of the module that was instantiated last, for libraries that are loaded into its memory. */
+  /** Tables of the last instantiated module, for libraries that are loaded into its memory. */
   beside?: ShadowLayout | undefined;
-  /** Why the waste tool is left out; undefined: it is not. */
+  /** Reason for leaving the waste tool out; undefined: it is used. */
   reason?: string | undefined;
 }
 
-/** Rewrites the modules of a program, which its engine has found valid, for the tools that were asked for. */
+/** Rewrites the modules of a program for the requested tools. The engine has found them valid. */
 export class ModuleWeaver {
   readonly #tools: ToolOptions;
   readonly #onAllocatorOption: (mismatch: string | undefined) => void;
 
-  /** @param onAllocatorOption is told whether `--allocator` fits a module; if not, why. */
+  /** @param onAllocatorOption is called with the reason if `--allocator` does not fit a module, else with undefined. */
   constructor(tools: ToolOptions, onAllocatorOption: (mismatch: string | undefined) => void) {
     this.#tools = tools;
     this.#onAllocatorOption = onAllocatorOption;
   }
 
-  /** What the module is called. @throws FormatError for bytes that are no module */
   nameOf(bytes: Uint8Array, origin: ModuleOrigin): string {
     return moduleName(bytes, origin, nativeSha256);
   }
 
-  /** Rewrites a module that nobody has rewritten so far. @throws UserError, FormatError */
   first(bytes: Uint8Array, name: string, facts: ModuleFacts): RewrittenModule {
     if (customSectionsOf(bytes, "memshade").length > 0)
       throw new Error("it is instrumented already; read its profile with the loader");
@@ -70,18 +65,18 @@ export class ModuleWeaver {
     return { bytes: rewritten, tracked: { info, key, path, original: bytes, glue } };
   }
 
-  /** That there is too little memory for the waste tool, as a sentence. */
-  shortage(what: string, bytes: number): string | undefined {
+  /** Returns a sentence if there is too little memory for the waste tool. */
+  shortage(subject: string, bytes: number): string | undefined {
     const shortage = memoryShortage(bytes, this.#tools);
     if (shortage === undefined) return undefined;
     const { figures, help } = shortage;
-    return `${what} ${figures}: the waste tool counts nothing of this module. To have it do so, ${help}.`;
+    return `${subject} ${figures}: the waste tool counts nothing of this module. To have it do so, ${help}.`;
   }
 
-  /** Rewrites a module; one that `--allocator` does not fit as if it was not given. */
+  /** Rewrites a module. If `--allocator` does not fit it, the option is ignored. */
   #instrument(bytes: Uint8Array, options: InstrumentOptions): Instrumented {
-    const { allocator, ...others } = options;
-    if (allocator === undefined) return instrumentValid(bytes, others);
+    const { allocator, ...otherOptions } = options;
+    if (allocator === undefined) return instrumentValid(bytes, otherOptions);
     try {
       const instrumented = instrumentValid(bytes, options);
       this.#onAllocatorOption(undefined);
@@ -89,12 +84,12 @@ export class ModuleWeaver {
     } catch (error) {
       if (!(error instanceof AllocatorMismatch)) throw error;
       this.#onAllocatorOption(error.message);
-      return instrumentValid(bytes, others);
+      return instrumentValid(bytes, otherOptions);
     }
   }
 }
 
-/** Names a module across threads by what its instrumented form says of itself. */
+/** Returns a key that identifies a module in all threads, from its description. */
 export function moduleKey({ buildId, originalBytes }: InstrumentedInfo): string {
   return `${buildId}:${originalBytes}`;
 }

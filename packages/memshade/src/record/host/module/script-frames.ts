@@ -3,12 +3,12 @@ import { type ReadText, ScriptFile } from "../../../names/load/script-file.ts";
 import type { RunHostFrame } from "../../../profile/model/run.ts";
 import type { HostFrame } from "../../tools/heap/read/host-callers.ts";
 
-/** Tells of frames what the files of their scripts say: where they were written, and what is glue. Reads each file once. */
+/** Adds source positions and glue marks to frames, from the files of their scripts. Reads each file once. */
 export class ScriptFrames {
   readonly #files = new Map<string, ScriptFile>();
   readonly #read: ReadText | undefined;
 
-  /** @param read the text of a script or of its source map; by default files of this machine */
+  /** @param read returns the text of a script or of its source map; by default reads files of this machine */
   constructor(read?: ReadText) {
     this.#read = read;
   }
@@ -27,8 +27,8 @@ export class ScriptFrames {
   };
 
   #fileOf(file: string): ScriptFile {
-    const known = this.#files.get(file) ?? new ScriptFile(file, this.#read);
-    this.#files.set(file, known);
-    return known;
+    const scriptFile = this.#files.get(file) ?? new ScriptFile(file, this.#read);
+    this.#files.set(file, scriptFile);
+    return scriptFile;
   }
 }

@@ -5,12 +5,14 @@ import { readRegular } from "../../../names/load/file.ts";
 const GLUE_FILE_LIMIT_BYTES = 8 << 20;
 const FRAMES_READ = 40;
 
-/** Folder of this package's own code, whose frames do not count: `src/`, or `dist/`, whose files lie side by side. */
+/**
+ * Folder of this package's own code, whose frames do not count: `src/`, or `dist/`, where all files are side by side.
+ */
 const OWN_FOLDER = fileURLToPath(
   new URL(import.meta.url.endsWith(".ts") ? "../../../" : ".", import.meta.url),
 );
 
-/** The scripts that led to a call, innermost first: absolute paths, or `node:` names of Node's own. */
+/** Returns the scripts that led to a call, innermost first: absolute paths, or `node:` names of Node's own. */
 export function scriptsOnStack(): string[] {
   const { stackTraceLimit, prepareStackTrace } = Error;
   let names: (string | null | undefined)[] = [];
@@ -22,20 +24,18 @@ export function scriptsOnStack(): string[] {
     };
     void new Error().stack;
   } catch {
-    // Error is frozen (--frozen-intrinsics): no names then.
+    // Error is frozen (--frozen-intrinsics), so there are no names.
   } finally {
     try {
       Error.stackTraceLimit = stackTraceLimit;
       Error.prepareStackTrace = prepareStackTrace;
-    } catch {
-      // As above.
-    }
+    } catch {}
   }
   const scripts = names.map(toPath).filter((path) => path !== undefined && !path.startsWith(OWN_FOLDER));
   return [...new Set(scripts as string[])];
 }
 
-/** The path that a name stands for: that of a `file:` address, others as they are. Undefined for an address that is no path here. */
+/** Converts a `file:` address to a path; other names stay. Undefined for an address that is no path here. */
 export function toPath(name: string | null | undefined): string | undefined {
   if (name === null || name === undefined) return undefined;
   if (!name.startsWith("file:")) return name;
@@ -46,7 +46,7 @@ export function toPath(name: string | null | undefined): string | undefined {
   }
 }
 
-/** Node compiles modules of its own (the HTTP parser, the type stripper): they are not the program's. */
+/** True for modules that Node compiles for itself (the HTTP parser, the type stripper). */
 export function isNodeItself(scripts: readonly string[]): boolean {
   return scripts[0]?.startsWith("node:internal/deps/") ?? false;
 }
@@ -54,8 +54,8 @@ export function isNodeItself(scripts: readonly string[]): boolean {
 const glueTexts = new Map<string, string>();
 
 /**
- * Source text of the scripts that deal with WebAssembly: the JavaScript glue, in which the names of a module's
- * minified exports can be found.
+ * Returns the source text of the scripts that use WebAssembly: the JavaScript glue, which contains the names of a
+ * module's minified exports.
  */
 export function readGlue(scripts: readonly string[]): string {
   return scripts
@@ -72,7 +72,7 @@ function rememberGlue(path: string): string {
       if (/wasm|WebAssembly/.test(source)) text = source;
     }
   } catch {
-    // Not a file: a script that was made at run time.
+    // Not a file: a script that was created at run time.
   }
   glueTexts.set(path, text);
   return text;

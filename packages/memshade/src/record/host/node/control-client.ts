@@ -3,16 +3,16 @@ import type { ControlMessage, ControlRequest, ControlWord } from "./recording/me
 
 const SEND_WITHIN_MS = 1000;
 
-/** The end of the control socket in a recording thread. Works, silently, without a supervising process too. */
+/** End of the control socket in a recording thread. Works without a supervising process too, silently. */
 export class ControlClient {
   readonly #socket: Socket | undefined;
   #isConnected = false;
-  /** Whether the other end has said that it goes. */
+  /** True once the supervising process has announced that it leaves. */
   #isLeft = false;
 
   /**
-   * @param onLost called when the supervising process has ended as nothing ends that can still act, and with `false` if
-   *   there was none to connect to.
+   * @param onLost called when the supervising process has ended without leaving, such as by SIGKILL; with `false` if
+   *  there was none to connect to.
    */
   constructor(
     path: string | null,
@@ -36,7 +36,7 @@ export class ControlClient {
     this.send({ kind: "hello", ...identity });
   }
 
-  /** Resolves when what is sent from now on goes out at once, or never will. */
+  /** Resolves when later messages are sent at once, or never will be. */
   async ready(): Promise<void> {
     const socket = this.#socket;
     if (socket === undefined || this.#isConnected || socket.destroyed) return;
@@ -46,7 +46,7 @@ export class ControlClient {
     });
   }
 
-  /** Resolves when all that was sent is out: true; or cannot get out: false. */
+  /** Resolves to true when all messages are sent; to false if they cannot be sent. */
   sent(): Promise<boolean> {
     const socket = this.#socket;
     if (socket === undefined || socket.destroyed) return Promise.resolve(false);

@@ -5,7 +5,7 @@ import { isOwnedFolder, makeOwnedFolder, parentOfSocket, removeLeftFolders } fro
 const KIND = "control";
 const SOCKET = "control";
 
-/** Where a supervising process listens: a new address. */
+/** Returns a new address for a supervising process to listen on. */
 export function newControlAddress(): string {
   if (process.platform === "win32") return `\\\\.\\pipe\\memshade-${process.pid}`;
   return join(makeOwnedFolder(parentOfSocket(KIND, SOCKET), KIND), SOCKET);
@@ -17,7 +17,6 @@ export function removeControlFolder(address: string): void {
   if (isOwnedFolder(basename(folder), KIND)) rmSync(folder, { recursive: true, force: true });
 }
 
-/** Removes the folders of supervising processes that were killed. */
 export function removeLeftControlFolders(): void {
   if (process.platform !== "win32") removeLeftFolders(parentOfSocket(KIND, SOCKET), KIND);
 }

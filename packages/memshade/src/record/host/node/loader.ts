@@ -1,4 +1,4 @@
-// `memshade/loader` in Node: as in web pages, and the callers in JavaScript stand where they were written.
+// `memshade/loader` in Node: as in web pages, but callers in JavaScript are resolved to their sources.
 import "./node-scripts.ts";
 
 export * from "../loader.ts";

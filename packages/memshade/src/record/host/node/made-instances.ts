@@ -1,19 +1,19 @@
 import { collectGarbage } from "../instance/host-calls.ts";
 
-/** An instance that its thread has found to be there. */
 export interface KeptInstance {
   readonly id: string;
-  /** Of its memory. */
   readonly bytes: number;
 }
 
-/** The instances of one thread, by their memories: these go with them. */
+/** Instances of one thread. Each is represented by its memory, which is collected together with it. */
 export class MadeInstances {
   readonly #memories = new Map<string, WeakRef<WebAssembly.Memory>>();
   readonly #isInProgram: () => boolean;
   readonly #gone: FinalizationRegistry<string>;
 
-  /** `isInProgram`: code of the program is on the stack. `dropped` is told of instances that are gone. */
+  /**
+   * `isInProgram` returns true if code of the program is on the stack. `dropped` is called for instances that are gone.
+   */
   constructor(isInProgram: () => boolean, dropped: (id: string) => void) {
     this.#isInProgram = isInProgram;
     this.#gone = new FinalizationRegistry((id) => {
@@ -23,8 +23,8 @@ export class MadeInstances {
   }
 
   /**
-   * Whether the instance has a memory of its own: without one it costs nothing, and those that are shared are others'. `exports`: what the
-   * program sees.
+   * Adds an instance. Returns false if it has no memory of its own: then it costs nothing, or the memory belongs to
+   * others. `exports` are those that the program sees.
    */
   add(id: string, exports: Readonly<Record<string, unknown>>): boolean {
     const memory = Object.values(exports).find(isOwnMemory);
@@ -35,8 +35,8 @@ export class MadeInstances {
   }
 
   /**
-   * Those that are still there, after the engine has collected its garbage; undefined where that is not known. As long as code runs,
-   * the engine keeps what that code has made.
+   * Returns the instances that still exist after a garbage collection; undefined if unknown. While code runs, the
+   * engine keeps the objects that it has created.
    */
   kept(): KeptInstance[] | undefined {
     if (this.#memories.size < 2 || this.#isInProgram() || !collectGarbage()) return undefined;
@@ -48,7 +48,7 @@ export class MadeInstances {
 }
 
 function isOwnMemory(value: unknown): value is WebAssembly.Memory {
-  // Not by `instanceof`: it may come from another context of this thread.
+  // `instanceof` would fail for objects from another context of this thread.
   return (
     Object.prototype.toString.call(value) === "[object WebAssembly.Memory]" &&
     Object.prototype.toString.call((value as WebAssembly.Memory).buffer) === "[object ArrayBuffer]"

@@ -1,4 +1,4 @@
-// In Node, scripts are files, and those that it has made itself have source maps that it tells of.
+// Scripts of Node are files, or were created by Node itself, which has their source maps.
 import { knowScripts } from "../instance/known-scripts.ts";
 import { knownSource } from "../module/known-source.ts";
 import { ScriptFrames } from "../module/script-frames.ts";

@@ -1,15 +1,16 @@
-/** Whether `--allocator` fits any module of a program: only what fits none of them is a mistake. */
+/**
+ * Records whether `--allocator` fits any module of a program. It is a mistake only if it fits none.
+ */
 export class OptionFit {
   #fits = false;
   #firstMismatch: string | undefined;
 
-  /** Takes in what a module says: why the option does not fit it, undefined if it does. */
+  /** Adds the result for a module: the reason why the option does not fit, undefined if it does. */
   take(mismatch: string | undefined): void {
     if (mismatch === undefined) this.#fits = true;
     else this.#firstMismatch ??= mismatch;
   }
 
-  /** The mistake in one line, if it is one. */
   get mistake(): string | undefined {
     if (this.#fits || this.#firstMismatch === undefined) return undefined;
     return `${this.#firstMismatch}. It fits no module of the program: the allocator was searched for instead.`;

@@ -36,17 +36,16 @@ const DEADLY_SIGNALS: ReadonlySet<string> = new Set([
 ]);
 
 interface ProcessEndObserver {
-  /** Called as late as possible before the process ends, with nothing but synchronous work allowed. */
+  /** Called as late as possible before the process ends. Only synchronous work is allowed. */
   finish(end: RunEnd): void;
-  /** Shared words that hold the signals' listener counts and delivery times. */
+  /** Shared words with the signals' listener counts and delivery times. */
   state: Int32Array;
 }
 
 /**
- * Watches all ways in which a process ends, without listeners that the program could see or count.
- *
- * All of Node's own notices go through `process.emit`, which is looked up on each use; so that is where they are
- * seen, after the program's listeners have run.
+ * Observes all ways in which a process ends, without listeners that the program could see or count. All of Node's own
+ * events go through `process.emit`, which is looked up on each use. The hook replaces it and acts after the program's
+ * listeners have run.
  */
 class ProcessEndHook {
   readonly #observer: ProcessEndObserver;
@@ -81,7 +80,7 @@ class ProcessEndHook {
     });
   }
 
-  /** From now on a signal that would end the process waits until the profile is written. */
+  /** Delays signals that would end the process until the profile is written. */
   arm(): void {
     this.#armed = true;
     for (const signal of WATCHED_SIGNALS) {
@@ -121,7 +120,7 @@ class ProcessEndHook {
   #onListenersChanged(change: "newListener" | "removeListener", signal: unknown): void {
     if (!this.#armed || !isWatchedSignal(signal)) return;
     if (change === "removeListener" && process.listenerCount(signal) === 0) this.#watch(signal);
-    // "newListener" comes before the listener is there.
+    // "newListener" is emitted before the listener is added.
     this.#countListeners(signal, change === "newListener" ? 1 : 0);
   }
 
@@ -134,7 +133,6 @@ class ProcessEndHook {
     this.#emitInternally("newListener", signal);
   }
 
-  /** Gives a signal its default action back. */
   #disarm(signal: string): void {
     if (isWatchedSignal(signal)) this.#emitInternally("removeListener", signal);
   }
@@ -152,7 +150,7 @@ class ProcessEndHook {
   }
 }
 
-/** Calls when a worker thread ends by itself, after the program's listeners. */
+/** Calls `ended` when a worker thread ends by itself, after the program's listeners. */
 function hookThreadEnd(ended: () => void): void {
   hookEmit((name, _, emit) => {
     try {
@@ -163,7 +161,7 @@ function hookThreadEnd(ended: () => void): void {
   });
 }
 
-/** Stands before all of Node's notices: `emit` makes the one of this name and detail. */
+/** Intercepts all of Node's events. `emit` emits the current one. */
 function hookEmit(notice: (name: string, detail: unknown, emit: () => boolean) => boolean): void {
   const emit = new Proxy(process.emit, {
     apply(target, self, args) {
@@ -180,8 +178,8 @@ function hookEmit(notice: (name: string, detail: unknown, emit: () => boolean) =
 }
 
 /**
- * What `memshade node` makes a Node process load first (`--require`), in its main thread and in every worker thread.
- * Without settings it does nothing.
+ * Loaded first by `memshade node` (`--require`), in a Node process's main thread and in every worker thread. Does
+ * nothing without settings.
  */
 
 const HOOK_PATH = fileURLToPath(import.meta.url);
@@ -196,7 +194,7 @@ function readSettings(): HookSettings | undefined {
   return settings;
 }
 
-/** The program must not see the option that loads this file, nor hand it on to processes it forks. */
+/** Hides the option that loads this file from the program and from processes that it forks. */
 function hideOwnOption(): void {
   const at = process.execArgv.findIndex(
     (option, i, all) => option === "--require" && all[i + 1] === HOOK_PATH,
@@ -205,7 +203,7 @@ function hideOwnOption(): void {
 }
 
 function hookMainThread(settings: HookSettings): void {
-  // Not by the parent's process id: who is killed at once is no parent any more.
+  // The parent's process id would not do: a parent that was killed at once is the parent no more.
   const { isDirectChild } = settings;
   const script = process.argv[1] ?? "node";
   const program = programName(script);
@@ -226,7 +224,7 @@ function hookMainThread(settings: HookSettings): void {
     },
     () => end.arm(),
   );
-  const end = new ProcessEndHook({ finish: (how) => link.finish(how), state });
+  const end = new ProcessEndHook({ finish: (runEnd) => link.finish(runEnd), state });
   recordThread(threadSettings, link);
   hookWorkers(HOOK_PATH, {
     starting: () => link.startAndWait(),
@@ -243,7 +241,7 @@ function recordThread(settings: ThreadSettings, link: MainThreadLink | WorkerThr
   hookAllContexts(recorder);
 }
 
-/** Processes that would write to the same folder get the process id added. */
+/** Adds the process id for processes that would write to the same folder. */
 function outTemplate(settings: HookSettings, program: string, isDirectChild: boolean): string {
   if (settings.out === null) return defaultOutTemplate(settings.cwd, program);
   return isDirectChild || hasPlaceHolder(settings.out, "p") ? settings.out : `${settings.out}.%p`;
@@ -271,24 +269,22 @@ if (isMainThread) {
 }
 
 export interface WorkerObserver {
-  /** A worker thread is about to start. */
   starting(): void;
-  /** A worker thread is gone, whatever ended it. */
   ended(thread: number): void;
 }
 
 /**
- * Makes sure that every worker thread loads the hook: threads inherit it, except those that are given command line
- * options of their own.
+ * Ensures that every worker thread loads the hook. Threads inherit it, except those with command line options of their
+ * own.
  */
 export function hookWorkers(hookPath: string, observer: WorkerObserver): void {
   const { Worker } = workerThreads;
   replaceClass(workerThreads, "Worker", (args) => {
     observer.starting();
     const [file, options] = args as [string | URL, { execArgv?: unknown } | undefined];
-    const own = Array.isArray(options?.execArgv) ? options.execArgv : undefined;
+    const execArgv = Array.isArray(options?.execArgv) ? options.execArgv : undefined;
     const given =
-      own === undefined ? args : [file, { ...options, execArgv: ["--require", hookPath, ...own] }];
+      execArgv === undefined ? args : [file, { ...options, execArgv: ["--require", hookPath, ...execArgv] }];
     const worker: import("node:worker_threads").Worker = Reflect.construct(Worker, given);
     const thread = worker.threadId;
     worker.once("exit", () => observer.ended(thread));
@@ -298,8 +294,8 @@ export function hookWorkers(hookPath: string, observer: WorkerObserver): void {
 }
 
 /**
- * Reports signals that the program sends to its children: a hooked child that is busy sees them only when its event
- * loop comes round, so its recording thread has to hear of them another way.
+ * Reports signals that the program sends to its children. A busy hooked child handles them only in its event loop, so
+ * its recording thread must be notified in another way.
  */
 export function hookChildProcesses(onKill: (pid: number, signal: string) => void): void {
   replaceFunction(ChildProcess.prototype, "kill", {
@@ -312,7 +308,7 @@ export function hookChildProcesses(onKill: (pid: number, signal: string) => void
   });
 }
 
-/** Reports that the program starts another process, at the first time. */
+/** Reports the first start of another process by the program. */
 export function hookFirstChild(onStart: () => void): void {
   let isTold = false;
   const handler = {
@@ -322,13 +318,13 @@ export function hookFirstChild(onStart: () => void): void {
       return Reflect.apply(target, self, args);
     },
   };
-  // Where all that do not wait for the end of their process come by.
+  // All asynchronous ways to start a process lead through this function.
   replaceFunction(ChildProcess.prototype, "spawn", handler);
   for (const name of ["spawnSync", "execSync", "execFileSync"]) replaceFunction(childProcess, name, handler);
   syncBuiltinESMExports();
 }
 
-/** Hooks WebAssembly in this thread's own context and in those that the program makes with `node:vm`. */
+/** Hooks WebAssembly in this thread's own context and in those that the program creates with `node:vm`. */
 function hookAllContexts(observer: InstantiationObserver): void {
   const { runInContext, isContext } = vm;
   const hooked = new WeakSet<object>([WebAssembly]);
@@ -338,13 +334,11 @@ function hookAllContexts(observer: InstantiationObserver): void {
   const hookContext = (context: vm.Context): void => {
     try {
       const namespace = runInContext("typeof WebAssembly === 'object' ? WebAssembly : undefined", context);
-      // A program may hand its own WebAssembly object to the new context.
+      // A program may pass its own WebAssembly object to the new context.
       if (namespace === undefined || hooked.has(namespace)) return;
       hooked.add(namespace);
       hookWebAssembly(namespace, observer);
-    } catch {
-      // The context allows no code or has no such object: nothing to record in it.
-    }
+    } catch {}
   };
 
   replaceFunction(vm, "createContext", {
@@ -366,7 +360,7 @@ function hookAllContexts(observer: InstantiationObserver): void {
   syncBuiltinESMExports();
 }
 
-/** The context that `runInNewContext` would make. */
+/** Returns the context that `runInNewContext` would create. */
 function contextFor(object: unknown, options: unknown): unknown {
   if (object !== undefined && (typeof object !== "object" || object === null)) return object;
   if (options !== undefined && (typeof options !== "object" || options === null)) return object;
@@ -385,7 +379,7 @@ function contextFor(object: unknown, options: unknown): unknown {
       ),
     );
   } catch {
-    // Options that Node refuses: let it say so itself.
+    // Node reports options that it rejects.
     return object;
   }
 }

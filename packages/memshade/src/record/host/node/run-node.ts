@@ -29,7 +29,6 @@ import type { ControlMessage, ControlRequest, ControlWord } from "./recording/me
 import { type HookSettings, SETTINGS_VARIABLE } from "./settings.ts";
 
 export interface NodeRun {
-  /** The script and its arguments. */
   command: readonly string[];
   /** Options for Node itself. */
   nodeOptions: readonly string[];
@@ -37,18 +36,18 @@ export interface NodeRun {
   out?: string | undefined;
   /** Record Node processes that the program starts too. */
   traceChildren?: boolean | undefined;
-  /** Where a profile was written is not said. */
+  /** Do not print where a profile was written. */
   isQuiet?: boolean | undefined;
   tools: ToolOptions;
-  /** Is told of the folder of the program's own profile, when everything else has been said. */
+  /** Called with the folder of the program's own profile, after all messages were printed. */
   onWritten?: ((folder: string) => Promise<void>) | undefined;
 }
 
 /**
- * Runs a Node program under the profiler. The profile is written by the program's own process; this one passes on
- * signals and ends as the program has ended.
- *
- * @returns the program's exit code, or 2 if `--allocator` fits no module. When a signal ended it, this process dies by the same signal.
+ * Runs a Node program under the profiler. The program's own process writes the profile; this one passes on signals and
+ * ends as the program has ended.
+ * @returns the program's exit code, or 2 if `--allocator` fits no module. When a signal ended it, this process dies by
+ * the same signal.
  * @throws UserError before the program has started.
  */
 export async function runNode(run: NodeRun): Promise<number> {
@@ -56,7 +55,7 @@ export async function runNode(run: NodeRun): Promise<number> {
   assertPlacesForInherited();
   const template = run.out === undefined ? null : resolve(run.out);
   removeLeftControlFolders();
-  // A name with the id of the process that is about to start is nobody else's.
+  // A name with the id of the process that is about to start is unique.
   const isHeld = template !== null && !hasPlaceHolder(template, "p");
   const { onWritten } = run;
   const program = programName(run.command[0]);
@@ -65,7 +64,7 @@ export async function runNode(run: NodeRun): Promise<number> {
   );
 }
 
-/** Finds a script as Node does, which may leave out `.js`. `-` is standard input. */
+/** Finds a script as Node does, where `.js` may be omitted. `-` is standard input. */
 function assertThere(script: string): void {
   if (script === "-" || /^[a-z]+:/.test(script)) return;
   let file: string;
@@ -79,26 +78,24 @@ function assertThere(script: string): void {
   if (!statSync(file).isFile()) throw new UserError(`${script}: it is no regular file`);
 }
 
-/** A profile that ends a run, while it is written. */
+/** Final profile that is being written. */
 interface Writing {
   folder: string;
-  /** What began it, or came meanwhile. */
+  /** Signals that caused it, or arrived meanwhile. */
   signals: EndSignals;
 }
 
-/** What the program's processes have told so far. */
+/** Supervises the program's processes. */
 class NodeSupervisor {
   #server!: ControlServer;
   #child!: ChildProcess;
   #sawModule = false;
-  /** Whether the program has started processes that are not recorded. */
+  /** True if the program has started processes that are not recorded. */
   #hasChildren = false;
   #isComplete = true;
-  /** Whether the process that was started has something to write. */
   #isRecorded = false;
-  /** Whether it is known what became of the profile of the process that was started. */
   #isProfileSettled = false;
-  /** What the process that was started writes at its end. */
+  /** Final profile of the process that was started, while it is written. */
   #writing: Writing | undefined;
   #isInterrupted = false;
   readonly #allocatorOption = new OptionFit();
@@ -107,7 +104,6 @@ class NodeSupervisor {
   readonly #waiting = new Map<number, ControlRequest[]>();
   readonly #linesForTheEnd: (() => void)[] = [];
   #isQuiet = false;
-  /** The folder of the profile of the process that was started. */
   #written: string | undefined;
 
   async run(run: NodeRun, template: string | null, claim: FolderClaim | undefined): Promise<RunOutcome> {
@@ -138,7 +134,7 @@ class NodeSupervisor {
     const ended = await waitForEnd(this.#child);
     await this.#server.drain(this.#child.pid ?? 0);
     this.#server.close();
-    // Of a killed process there may be something left.
+    // A killed process may have left files.
     if (this.#writing !== undefined && !this.#isProfileSettled)
       settleLeftovers(dirname(this.#writing.folder));
     stopWatching();
@@ -147,7 +143,7 @@ class NodeSupervisor {
     for (const sayLine of this.#linesForTheEnd) sayLine();
     const signal = this.#endSignal(ended);
     if (ended.error !== undefined) say(`cannot start Node: ${describeSystemError(ended.error)}`);
-    // With this code the process itself has said that it recorded in vain.
+    // A process with this exit code has printed the reason itself.
     else if (ended.code !== NOT_WRITTEN) this.#sayWhatIsMissing(signal);
     if (this.#hasChildren)
       say(
@@ -240,7 +236,7 @@ class NodeSupervisor {
         }
         if (this.#isQuiet) return;
         const sayLine = () => sayWritten(folder, process.cwd(), what);
-        // The program's own last words come first.
+        // The program's own last output comes first.
         if (isOwn) this.#linesForTheEnd.push(sayLine);
         else sayLine();
       }
@@ -248,7 +244,8 @@ class NodeSupervisor {
   }
 
   /**
-   * Passes a signal on to the program. One of a terminal concerns every recorded process, and all of them have got it.
+   * Passes a signal on to the program. A terminal sends its signals to all processes, so every recorded one is
+   * notified.
    */
   #passOn(signal: NodeJS.Signals): void {
     if (this.#writing !== undefined && !this.#isProfileSettled) {
@@ -257,18 +254,18 @@ class NodeSupervisor {
     }
     const pid = this.#child.pid ?? 0;
     if (isFromTerminal(signal)) {
-      const others = [...this.#server.peers].map((peer) => peer.pid).filter((other) => other !== pid);
-      for (const concerned of [pid, ...others]) this.#request(concerned, signalRequest(signal, true));
+      const otherPids = [...this.#server.peers].map((peer) => peer.pid).filter((other) => other !== pid);
+      for (const concerned of [pid, ...otherPids]) this.#request(concerned, signalRequest(signal, true));
     } else if (this.#server.peer(pid) !== undefined) {
       this.#request(pid, signalRequest(signal, false));
     } else {
-      // It has not used WebAssembly so far, or its recording thread is only about to start.
+      // The process has not used WebAssembly yet, or its recording thread is still starting.
       this.#child.kill(signal);
       this.#request(pid, signalRequest(signal, true));
     }
   }
 
-  /** The program is over: the first signal lets its profile be finished, and a later one does not. */
+  /** Begins the final profile. The first signal lets it be finished; a later one ends the process. */
   #beginWriting(folder: string, signal: NodeJS.Signals | undefined): void {
     const signals = new EndSignals(
       () => {},
@@ -281,7 +278,7 @@ class NodeSupervisor {
     this.#writing = { folder, signals };
   }
 
-  /** Asks a process for something, now or when its recording thread has started. */
+  /** Sends a request to a process, now or when its recording thread has started. */
   #request(pid: number, request: ControlRequest): void {
     const peer = this.#server.peer(pid);
     if (peer !== undefined) peer.say(request);
@@ -315,16 +312,21 @@ function waitForEnd(child: ChildProcess): Promise<ChildEnd> {
 }
 
 function childEnvironment(settings: HookSettings, hookPath: string): NodeJS.ProcessEnv {
-  const own = programEnvironment();
-  const environment: NodeJS.ProcessEnv = { ...own, [SETTINGS_VARIABLE]: JSON.stringify(settings) };
+  const inheritedEnvironment = programEnvironment();
+  const environment: NodeJS.ProcessEnv = {
+    ...inheritedEnvironment,
+    [SETTINGS_VARIABLE]: JSON.stringify(settings),
+  };
   if (settings.traceChildren) {
     const quoted = `"${hookPath.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
-    environment.NODE_OPTIONS = [own.NODE_OPTIONS, "--require", quoted].filter(Boolean).join(" ");
+    environment.NODE_OPTIONS = [inheritedEnvironment.NODE_OPTIONS, "--require", quoted]
+      .filter(Boolean)
+      .join(" ");
   }
   return environment;
 }
 
-/** A hooked process, as the supervising process knows it. */
+/** Hooked process with a connection. */
 interface Peer {
   pid: number;
   parentPid: number;
@@ -340,7 +342,7 @@ class ControlServer {
   readonly #server: Server;
   readonly #peers = new Set<Peer>();
   readonly #sockets = new Set<Socket>();
-  /** Connections that have not said yet whose they are. */
+  /** Connections that have not sent `hello` yet. */
   #unidentified = 0;
 
   private constructor(path: string, server: Server) {
@@ -368,7 +370,7 @@ class ControlServer {
     return [...this.#peers].find((peer) => peer.pid === pid);
   }
 
-  /** Resolves when everything has been read that a process which has ended had to say. */
+  /** Resolves when all messages of an ended process have been read. */
   async drain(pid: number): Promise<void> {
     for (let turns = 0; turns < DRAIN_TURNS; turns++) {
       await new Promise((done) => setTimeout(done, DRAIN_TURN_MS));
@@ -376,7 +378,7 @@ class ControlServer {
     }
   }
 
-  /** Processes that go on are told, so that they do. */
+  /** Closes the connections. Processes that continue are notified that the supervisor leaves. */
   close(): void {
     for (const peer of this.#peers) peer.say({ kind: "leaving" });
     for (const socket of this.#sockets) socket.destroySoon();

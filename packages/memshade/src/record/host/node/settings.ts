@@ -1,34 +1,37 @@
 import type { ToolOptions } from "../../tools/run-options.ts";
 
-/** Environment variable that carries the settings to a Node process, as JSON. */
+/** Environment variable that passes the settings to a Node process, as JSON. */
 export const SETTINGS_VARIABLE = "MEMSHADE_HOOK";
 
 /** Key under which worker threads find the settings (`getEnvironmentData`). */
 export const SETTINGS_KEY = "memshade";
 
-/** What a hooked Node process is told by the `memshade node` that started it. */
+/** Settings that `memshade node` passes to a hooked Node process. */
 export interface HookSettings {
   tools: ToolOptions;
-  /** Folder in which runs are kept when no template is given: absolute. */
+  /** Absolute folder for runs if no template is given. */
   cwd: string;
   /** Template of the run folder, absolute, or null for the default. */
   out: string | null;
-  /** The program as it was typed, for the process started directly, which has its arguments: of a variable there may be 128 KiB. */
+  /**
+   * Program as it was typed, for the direct child. Its arguments are left out, since a variable may have at most 128
+   * KiB.
+   */
   script: string;
-  /** Whether this is the process that `memshade node` started: it hands on false. */
+  /** True in the process that `memshade node` started, which passes on false. */
   isDirectChild: boolean;
-  /** The supervising process, if it holds the folder that the process started directly writes: see `FolderClaim`. */
+  /** Identity of the supervising process, if it holds the folder for the direct child: see `FolderClaim`. */
   lender: string | undefined;
-  /** Where the supervising process listens. */
+  /** Address on which the supervising process listens. */
   socket: string | null;
-  /** Child processes are recorded too. */
+  /** True if child processes are recorded too. */
   traceChildren: boolean;
 }
 
-/** Settings as a worker thread needs them: with what ties it to the process's recording thread. */
+/** Settings for a worker thread, with its connection to the recording thread. */
 export interface ThreadSettings extends HookSettings {
   /** Name of the broadcast channel to the recording thread. */
   channel: string;
-  /** Words shared with it: see `StateWord`. */
+  /** Words shared with the recording thread: see `StateWord`. */
   state: Int32Array;
 }

@@ -29,12 +29,12 @@ import { isNodeItself, readGlue, scriptsOnStack, toPath } from "./call-site.ts";
 import { MadeInstances } from "./made-instances.ts";
 import type { RecordingMessage } from "./recording/messages.ts";
 
-/** Folders with more entries than this are not looked through. */
+/** Most entries of a folder that is searched. */
 const ENTRIES_LIMIT = 2000;
 
 /**
- * Finds the file a module was loaded from: programs hand over bytes, people know files by name. Looked for by content
- * in the folders of the scripts that compiled it, the folders around them and the working directory.
+ * Finds the file from which a module was loaded, since a program only passes bytes. Searches by content in the folders
+ * of the scripts that compiled it, their parents, and the working directory.
  */
 export function findModuleFile(
   bytes: Uint8Array,
@@ -53,7 +53,7 @@ export function findModuleFile(
   folders.add(process.cwd());
   for (const folder of folders) {
     const found = wasmFilesIn(folder).filter((path) => hasContents(path, bytes));
-    // Packages ship copies under several names; the glue knows one of them.
+    // Packages ship copies under several names; the glue contains one of them.
     if (found.length > 0) return found.find((path) => glue.includes(basename(path))) ?? found[0];
   }
   return null;
@@ -77,34 +77,37 @@ function hasContents(path: string, bytes: Uint8Array): boolean {
   }
 }
 
-/** The way from one thread of the program to the thread that records. */
+/** Connection from one thread of the program to the recording thread. */
 export interface RecordingLink {
   readonly thread: number;
   post(message: RecordingMessage): void;
-  /** The shadow memory of all instances of a module that have this memory. Undefined: nobody answers. */
+  /**
+   * Returns the shadow memory of all instances of a module on this memory. Undefined: the recording thread does not
+   * answer.
+   */
   sharedShadow(
     program: WebAssembly.Memory,
     moduleKey: string,
     info: InstrumentedInfo,
   ): SharedShadow | undefined;
-  /** Notes how much time of this thread a module took to rewrite. */
+  /** Adds the time that this thread took to rewrite a module. */
   rewrote(ms: number): void;
-  /** Asks for tables to be emptied and waits until that is done. */
+  /** Requests that tables be emptied, and waits until that is done. */
   flush(id: string): void;
 }
 
-// Programs replace it.
+// Copy of a function that programs may replace.
 const { validate } = WebAssembly;
 
-/** Rewritten modules that are known for programs that compile the same bytes again, as long as there is memory for them. */
+/** Most rewritten modules that are cached for programs that compile the same bytes again. They may be collected. */
 const CACHED_MODULES = 8;
 
-/** Instances of a thread whose live blocks are looked for: as long as they are kept, they do not go. */
+/** Most instances of a thread whose live blocks are searched: they are kept, and so never collected. */
 const KEPT_INSTANCES = 8;
 const NOT_KEPT = { unknown: `of a thread, the first ${KEPT_INSTANCES} instances are looked through` };
 const HAS_LIBRARIES = { unknown: "libraries were loaded into the memory, whose variables are not known" };
 
-/** Watches the modules that one thread compiles and instantiates, and reports them to the recording thread. */
+/** Observes the modules that one thread compiles and instantiates, and reports them to the recording thread. */
 export class ThreadRecorder implements InstantiationObserver {
   readonly #weaver: ModuleWeaver;
   readonly #link: RecordingLink;
@@ -120,7 +123,6 @@ export class ThreadRecorder implements InstantiationObserver {
     exports: WebAssembly.Exports;
   })[] = [];
   #hasLibraries = false;
-  /** Tables of the module that was instantiated last, for libraries that are loaded into its memory. */
   #beside: ShadowLayout | undefined;
 
   constructor(tools: ToolOptions, link: RecordingLink) {
@@ -156,7 +158,7 @@ export class ThreadRecorder implements InstantiationObserver {
     address: string | undefined,
     scripts: readonly string[],
   ): RewrittenModule | undefined {
-    // Bytes that the engine refuses are the program's own affair: it gets to see the engine's error.
+    // The engine reports invalid bytes to the program.
     if (!validate(bytes as BufferSource)) return undefined;
     const glue = readGlue(scripts);
     const path = findModuleFile(bytes, scripts, address, glue);
@@ -167,7 +169,7 @@ export class ThreadRecorder implements InstantiationObserver {
       const module = this.#weaver.first(bytes, name, { key, path, script, glue, beside: this.#beside });
       const { info } = module.tracked;
       this.#remember(key, module);
-      // Now, as another thread may be the one that instantiates it.
+      // Sent now, since another thread may instantiate the module.
       this.#link.post({ kind: "module", key: moduleKey(info), original: bytes });
       return module;
     } catch (error) {
@@ -176,7 +178,7 @@ export class ThreadRecorder implements InstantiationObserver {
     }
   }
 
-  /** The recording thread gets the bytes too. */
+  /** Shared memory, since the recording thread gets the bytes too. */
   roomFor(length: number): Uint8Array {
     return new Uint8Array(new SharedArrayBuffer(length));
   }
@@ -261,9 +263,10 @@ export class ThreadRecorder implements InstantiationObserver {
     const isFollowed = maker !== undefined && this.#made.add(id, visible);
     this.#postInstance(memories, info, path, place, id, isFollowed ? maker : undefined);
     this.#keep(id, exports, module);
-    // Where the recording thread keeps the time, it has to do so before the program goes on.
+    // If the recording thread keeps the time, it must begin before the program continues.
     if (isTimed(info)) this.#link.flush(id);
-    // The instance object may go while its functions still run; the memory inside it goes with the last of them.
+    // The instance object may be collected while its functions still run. The memory inside it goes with the last of
+    // them.
     const [memory] = Object.values(memories);
     if (memory !== undefined) this.#gone.register(memory, id);
   }
@@ -275,7 +278,10 @@ export class ThreadRecorder implements InstantiationObserver {
     else this.#link.post({ kind: "reach", id, reach: NOT_KEPT });
   }
 
-  /** Finds out which live blocks of this thread's instances can still be reached, and which objects are gone, for the profile that is taken next. */
+  /**
+   * Determines for the next profile which live blocks of this thread's instances are reachable, and which objects are
+   * gone.
+   */
   lookThrough(): void {
     settleFinalizers();
     const kept = this.#made.kept();
@@ -330,7 +336,7 @@ export class ThreadRecorder implements InstantiationObserver {
   }
 }
 
-/** Whether intervals of working sets are measured in time, which another thread tells. */
+/** True if intervals of working sets are measured in time, which another thread provides. */
 function isTimed({ toolLayouts }: InstrumentedInfo): boolean {
   const unit = toolLayouts?.workingset?.unit;
   return unit !== undefined && unit !== "accesses";

@@ -3,10 +3,9 @@ import { UserError } from "../../../ground/bytes/errors.ts";
 import { NO_ROOM } from "../instance/instantiation-observer.ts";
 
 /**
- * What is to be said where the engine had no room for a memory.
- *
- * @param thrown the engine's words
- * @returns undefined where addresses are not limited, or something else was thrown
+ * Returns an error if the engine had no address space for a memory.
+ * @param thrown the engine's message
+ * @returns undefined if addresses are not limited, or another error was thrown
  */
 export function addressShortage(thrown: string, limit = addressLimit()): UserError | undefined {
   if (limit === undefined || !NO_ROOM.test(thrown)) return undefined;
@@ -15,13 +14,13 @@ export function addressShortage(thrown: string, limit = addressLimit()): UserErr
   );
 }
 
-/** Bytes; undefined for any number of them. */
+/** Returns the limit in bytes; undefined if there is none. */
 function addressLimit(): number | undefined {
   try {
     const [, soft] = /^Max address space +(\d+) /m.exec(readFileSync("/proc/self/limits", "latin1")) ?? [];
     return soft === undefined ? undefined : Number(soft);
   } catch {
-    // Who hides it says nothing of limits, and other systems have no such file.
+    // The file may be hidden, and other systems do not have it.
     return undefined;
   }
 }

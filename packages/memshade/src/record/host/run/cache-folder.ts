@@ -5,13 +5,12 @@ import { makeFolders } from "./make-folders.ts";
 import { isContentOwn, isOwn, isSafelyPlaced } from "./own-files.ts";
 import { say } from "./terminal-line.ts";
 
-/** The folder of all that memshade keeps. */
 function cachesOf({ env }: Pick<NodeJS.Process, "env">): string {
   const caches = env.XDG_CACHE_HOME;
   return join(caches?.startsWith("/") ? caches : join(homedir(), ".cache"), "memshade");
 }
 
-/** The folder where what is made once per object or version is kept. */
+/** Returns the folder for results that are made once per object or version. */
 export function cacheFolder(from: Pick<NodeJS.Process, "env"> = process): string {
   return join(cachesOf(from), "native");
 }
@@ -19,7 +18,10 @@ export function cacheFolder(from: Pick<NodeJS.Process, "env"> = process): string
 const PRIVATE = 0o700;
 let isTold = false;
 
-/** Where Node may keep its code of memshade; undefined where others could have put other code in its place. */
+/**
+ * Returns the folder in which Node may cache memshade's compiled code; undefined if others could have put other code
+ * there.
+ */
 export function compiledCodeFolder(): string | undefined {
   const caches = cachesOf(process);
   const folder = join(caches, "node");
@@ -32,9 +34,8 @@ export function compiledCodeFolder(): string | undefined {
 }
 
 /**
- * A folder of the cache where code may be kept that programs run: nobody else can have put anything there. Where there is no such, the
- * same below `instead`, for the time of a run.
- *
+ * Returns a folder of the cache for code that programs run. No other user may be able to write there. If that cannot be
+ * ensured, returns a folder below `instead` for the duration of a run.
  * @param name of the folder @param caches as by `cacheFolder`, below the folder `memshade`
  */
 export function keepingFolder(name: string, instead: string, caches: string): string {
@@ -47,17 +48,20 @@ export function keepingFolder(name: string, instead: string, caches: string): st
       `${problem}: what is kept there may be somebody else's, so everything is made anew, for this run alone`,
     );
   }
-  const other = join(instead, name);
-  makeFolders(other, PRIVATE);
-  return other;
+  const replacement = join(instead, name);
+  makeFolders(replacement, PRIVATE);
+  return replacement;
 }
 
-/** Why a folder cannot be used, in words where somebody else may have had a hand in it; undefined if it can. */
-function problemOf(folder: string, own: readonly string[]): string | undefined {
+/**
+ * Returns why a folder cannot be used: a text if others may have written there, "" for other problems; undefined if it
+ * can be used.
+ */
+function problemOf(folder: string, ownPaths: readonly string[]): string | undefined {
   try {
     if (!isSafelyPlaced(folder)) return `${folder} lies in a folder of another user, or where all can write`;
     makeFolders(folder, PRIVATE);
-    const strange = own.find((path) => !isOwn(path));
+    const strange = ownPaths.find((path) => !isOwn(path));
     if (strange !== undefined) {
       const isOurs = lstatSync(strange).uid === process.geteuid?.();
       return `${strange} ${isOurs ? "can be written to by others" : "belongs to another user"}`;

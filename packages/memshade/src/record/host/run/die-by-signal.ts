@@ -4,38 +4,37 @@ import { isatty } from "node:tty";
 import { isIgnored } from "./inherited.ts";
 import { say } from "./terminal-line.ts";
 
-/** SIGRTMIN of the C library, which keeps the two before it. */
+/** SIGRTMIN of the C library, which reserves the two before it. */
 const FIRST_REAL_TIME = 34;
 const REAL_TIME = /^SIGRTMIN\+(\d+)$/;
 
-/** Of two names of a number the one that `constants` has first: SIGABRT, not SIGIOT. */
+/** If a number has two names, the one that is first in `constants` wins: SIGABRT, not SIGIOT. */
 const NAMES = new Map(
   Object.entries(constants.signals)
     .reverse()
     .map(([name, number]) => [number, name]),
 );
 
-/** Name of a signal of Linux: `SIGTERM`, `SIGRTMIN+3`. */
 export function signalName(number: number): string {
-  const other = number < FIRST_REAL_TIME ? `SIG${number}` : `SIGRTMIN+${number - FIRST_REAL_TIME}`;
-  return NAMES.get(number) ?? other;
+  const fallback = number < FIRST_REAL_TIME ? `SIG${number}` : `SIGRTMIN+${number - FIRST_REAL_TIME}`;
+  return NAMES.get(number) ?? fallback;
 }
 
-/** The number of a signal by its name; 0 where there is none of that name. */
+/** Returns the number of a signal; 0 if there is none with that name. */
 export function signalNumber(name: string): number {
   const [, realTime] = REAL_TIME.exec(name) ?? [];
   if (realTime !== undefined) return FIRST_REAL_TIME + Number(realTime);
   return constants.signals[name as NodeJS.Signals] ?? 0;
 }
 
-/** Some send a signal to a process and to its group: within this time it is one signal. */
+/** A signal sent both to a process and to its group arrives twice. Within this time it counts as one. */
 export const SAME_SIGNAL_MS = 500;
 
 const ENDS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
- * Before anybody listens to signals that end programs, they end this process with a line. What comes while the thread is busy is met by
- * whoever listens then: without any listener in between, Node would forget it.
+ * Ends this process with a message on deadly signals, while no other listener exists. A signal that arrives while the
+ * thread is busy goes to the listener that is there then; without any listener, Node would drop it.
  */
 export function endEarly(): void {
   for (const signal of ENDS) process.on(signal, endUnheard);
@@ -47,14 +46,13 @@ function endUnheard(signal: NodeJS.Signals): void {
   dieBySignal(signal);
 }
 
-/** What is said where a signal comes before there is anything to be written. */
+/** Returns the message for a signal that arrives before anything was recorded. */
 export function beforeRecording(signal: NodeJS.Signals): string {
   return `ended by ${signal} before anything was recorded`;
 }
 
 /**
- * Listens to signals from here to the end of what runs, but not to those that this process is to ignore. Returns a function that stops
- * listening.
+ * Listens to signals during a run, except those that this process must ignore. Returns a function that stops listening.
  */
 export function onSignals(handlers: SignalHandlers): () => void {
   const stop = listenTo(handlers);
@@ -65,15 +63,15 @@ export function onSignals(handlers: SignalHandlers): () => void {
 type SignalHandlers = Partial<Record<NodeJS.Signals, (signal: NodeJS.Signals) => unknown>>;
 
 function listenTo(handlers: SignalHandlers): () => void {
-  const all = Object.entries(handlers) as [NodeJS.Signals, (signal: NodeJS.Signals) => void][];
-  const entries = all.filter(([signal]) => !isIgnored(signal));
+  const allEntries = Object.entries(handlers) as [NodeJS.Signals, (signal: NodeJS.Signals) => void][];
+  const entries = allEntries.filter(([signal]) => !isIgnored(signal));
   for (const [signal, handler] of entries) process.on(signal, handler);
   return () => {
     for (const [signal, handler] of entries) process.off(signal, handler);
   };
 }
 
-/** A signal has ended what was prepared. */
+/** Thrown if a signal has ended the preparation of a run. */
 export class EndedBySignal extends Error {
   readonly signal: NodeJS.Signals;
 
@@ -85,8 +83,7 @@ export class EndedBySignal extends Error {
 }
 
 /**
- * Prepares something that is given up where a signal wants an end: whoever calls can remove what there is of it.
- *
+ * Runs a preparation and gives it up if a signal arrives. The caller can then remove what exists of it.
  * @throws EndedBySignal
  */
 export async function unlessSignalled<T>(prepare: () => Promise<T>): Promise<T> {
@@ -102,21 +99,21 @@ export async function unlessSignalled<T>(prepare: () => Promise<T>): Promise<T> 
   }
 }
 
-/** Node looks for signals once in a turn; the one that goes on here may have looked already. */
+/** Node checks for signals once per turn. This turn's check may be over already. */
 async function metSignals<T>(prepared: T): Promise<T> {
   for (let turns = 0; turns < 2; turns++) await new Promise((done) => setImmediate(done));
   return prepared;
 }
 
-/** Whether a signal comes from a terminal's key, probably: then all processes in the foreground have got it. */
+/** True if a signal probably comes from a terminal's key: then all processes in the foreground have received it. */
 export function isFromTerminal(signal: NodeJS.Signals): boolean {
   return (signal === "SIGINT" || signal === "SIGQUIT") && [0, 1, 2].some((fd) => isatty(fd));
 }
 
-/** Node ignores the one, and starts a debugger by the other. */
+/** Signals with an action of Node's own: it ignores the first, and starts a debugger on the second. */
 const TAKEN_BY_NODE: readonly string[] = ["SIGPIPE", "SIGUSR1"];
 
-/** They leave a core, which would lie in the place of the program's: gigabytes of ours, of no use to anybody. */
+/** Signals with a core dump. Ours would be in the place of the program's: gigabytes of no use. */
 const WITH_CORE: readonly string[] = [
   "SIGABRT",
   "SIGBUS",
@@ -128,20 +125,22 @@ const WITH_CORE: readonly string[] = [
   "SIGTRAP",
 ];
 
-/** A limit of one byte is too small for any core, and keeps the system from handing it to a program, too. */
+/**
+ * Sets a limit of one byte, which is too small for any core. It also keeps the system from piping the core to a
+ * program.
+ */
 function leaveNoCore(): void {
   spawnSync("prlimit", ["--core=1:", "--pid", `${process.pid}`], { stdio: "ignore" });
 }
 
 /**
- * Ends this process by a signal, so that its parent sees what a program without handlers would have shown
- * (a shell says 128 + the signal's number).
- *
- * @param signal its name, `SIGRTMIN+3` too
+ * Ends this process by a signal, so that its parent sees the same as for a program without handlers (a shell shows 128
+ * + the signal's number).
+ * @param signal its name, also `SIGRTMIN+3`
  */
 export function dieBySignal(signal: string): void {
   const number = signalNumber(signal);
-  // Whose last listener goes has the default action.
+  // Removing the last listener restores the default action.
   if (TAKEN_BY_NODE.includes(signal)) process.on(signal, () => undefined);
   process.removeAllListeners(signal);
   if (process.platform === "linux" && WITH_CORE.includes(signal)) leaveNoCore();

@@ -30,34 +30,34 @@ import {
 } from "./process-identity.ts";
 import type { ProfileFile } from "./recorder.ts";
 
-/** Inside of a claim: whose it is, what is being written, and the earlier run while it makes room. */
+/** Contents of a claim: its owner, the files being written, and the earlier run while it is replaced. */
 const OWNER = "owner";
 const NEW = "new";
 const OLD = "old";
 
-/** Only the user who profiled may see what was profiled. */
+/** Only the user who profiled may read the profile. */
 const PRIVATE = 0o700;
 
 const PIECE_BYTES = 1 << 20;
 
-/** Longer than a claim is between two of its states, ms. */
+/** Upper bound of the time between two states of a claim, ms. */
 const PASSED_MS = 3_600_000;
 
-/** So often a claim is tried again whose owner has just gone. */
+/** Attempts to take a claim whose owner has just gone. */
 const TRIES = 20;
 
 /**
- * The right to write one run folder. Whoever has it has a hidden folder beside that one, `.NAME.partial`: it says which process
- * that is, and holds what is written until it is whole. Making it is one step of the file system, so is every other step, and
- * what a killed process has left says how far it came: the next claim beside it settles that.
+ * Right to write one run folder. A claim is a hidden folder beside it, `.NAME.partial`, which names the owning process
+ * and holds the files until all are complete. Creating it is atomic, and so is every other step. The state that a
+ * killed process leaves shows how far it came; the next claim beside it cleans up.
  */
 export class FolderClaim {
   readonly folder: string;
   readonly #target: string;
   readonly #claim: string;
-  /** Topmost of the folders that had to be made. */
+  /** Topmost of the folders that had to be created. */
   readonly #made: string | undefined;
-  /** Who holds it, if another process does and lets this one write. */
+  /** Owner of the claim, if another process holds it and lets this one write. */
   readonly #lender: string | undefined;
 
   private constructor(folder: string, target: string, made: string | undefined, lender: string | undefined) {
@@ -69,14 +69,13 @@ export class FolderClaim {
   }
 
   /**
-   * Claims a folder that is not there, is empty, or holds a finished run.
-   *
-   * @param lender whose claim this process may use, as by `ownIdentity()`.
-   * @throws UserError in one line: a run is going on there, it holds something else, the system refuses.
+   * Claims a folder that does not exist, is empty, or holds a finished run.
+   * @param lender identity of a process whose claim this one may use, as by `ownIdentity()`.
+   * @throws UserError in one line: another run is in progress there, it holds something else, or the system refuses.
    */
   static take(folder: string, lender?: string): FolderClaim {
     try {
-      // What was there may go at any time, when other runs end.
+      // Files of other runs may vanish at any time, when those runs end.
       for (let tries = 1; ; tries++)
         try {
           return FolderClaim.#take(folder, lender);
@@ -110,14 +109,13 @@ export class FolderClaim {
     }
   }
 
-  /** Writes a run. It appears, in the place of an earlier one, when all of it is written; when anything fails nothing has changed. */
+  /** Writes a run. It replaces an earlier one once all files are complete. If anything fails, nothing has changed. */
   write(files: readonly ProfileFile[]): void {
     for (const _ of this.pieces(files)) {
-      // All at once.
     }
   }
 
-  /** As `write`, in steps; leaving early takes back what was written. */
+  /** Does the work of `write` in steps. Leaving the generator early removes the written files. */
   *pieces(files: readonly ProfileFile[]): Generator<void> {
     const whole = join(this.#claim, NEW);
     try {
@@ -135,34 +133,29 @@ export class FolderClaim {
   }
 
   /**
-   * Gives the claim back. Nothing is left of it, nor of folders made for it that are empty. Once more it does nothing, also if
-   * somebody else has claimed the folder since.
+   * Releases the claim. Removes it, and folders created for it that are empty. A second call does nothing, even if
+   * another process has claimed the folder since.
    */
   release(): void {
     if (this.#lender === undefined) this.revoke();
   }
 
-  /** As `release`, also for a claim of a process that has ended. */
+  /** Does the work of `release`, also for a claim of a process that has ended. */
   revoke(): void {
     discard(this.#claim, this.#target, this.#lender ?? ownIdentity());
     removeEmpty(dirname(this.#target), this.#made);
   }
 }
 
-/**
- * Checks that a folder can be made and filled later on, without a trace.
- *
- * @throws UserError naming the reason.
- */
 export function assertFolderWritable(folder: string): void {
   FolderClaim.take(folder).release();
 }
 
 /**
- * Writes the files of a run into a folder that is not there, is empty, or holds a finished run, which is replaced. They appear when
- * all of them are whole; when anything fails nothing has changed.
- *
- * @throws UserError if the folder holds something else, or a run is going on in it; otherwise the system's error.
+ * Writes the files of a run to a folder that does not exist, is empty, or holds a finished run, which is replaced. They
+ * appear when all are complete. If anything fails, nothing has changed.
+ * @throws UserError if the folder holds something else, or another run is in progress there; otherwise the system's
+ * error.
  */
 export function writeRunFolder(folder: string, files: readonly ProfileFile[]): void {
   const claim = FolderClaim.take(folder);
@@ -173,33 +166,31 @@ export function writeRunFolder(folder: string, files: readonly ProfileFile[]): v
   }
 }
 
-/** Removes what processes that have ended have left beside run folders. */
+/** Cleans up claims of ended processes beside run folders. */
 export function settleLeftovers(parent: string): void {
   for (const entry of readdirSync(parent, { withFileTypes: true })) {
-    const [, name, pid, where] =
+    const [, name, pid, namespace] =
       /^\.(.+?)(?:\.(\d+)-(?:(\d+)_)?\w+\.(?:claim|gone)|\.partial)$/s.exec(entry.name) ?? [];
     if (name === undefined || !entry.isDirectory()) continue;
     const path = join(parent, entry.name);
-    // Another user could exchange what lies in a folder of his while it is removed.
+    // Another user could exchange the contents of a folder of theirs during the removal.
     if (!isOwn(path)) continue;
     try {
-      if (!readdirSync(path).every((inside) => [OWNER, NEW, OLD].includes(inside))) continue;
+      if (!readdirSync(path).every((entryName) => [OWNER, NEW, OLD].includes(entryName))) continue;
       const owner = ownerOf(path);
       const isLeft =
         pid === undefined
           ? isRunning(owner ?? "") === false
-          : (where ?? ownPlace()) === ownPlace()
+          : (namespace ?? ownPlace()) === ownPlace()
             ? !isProcess(Number(pid))
             : Date.now() - statSync(path).ctimeMs > PASSED_MS;
-      // Another process may have settled it since, and have claimed the folder.
+      // Another process may have cleaned up since, and have claimed the folder.
       if (isLeft) discard(path, join(parent, name), owner);
-    } catch {
-      // Somebody else's, or somebody else is settling it.
-    }
+    } catch {}
   }
 }
 
-/** Where a run is asked for and there is none: ends the exchange that a killed process may have left half done. */
+/** Called if a run is missing: completes the exchange of runs that a killed process may have left half done. */
 export function settleMissing(folder: string): void {
   const parent = dirname(resolve(folder));
   if (existsSync(claimOf(resolve(folder)))) settleLeftovers(parent);
@@ -209,27 +200,27 @@ function claimOf(target: string): string {
   return join(dirname(target), `.${basename(target)}.partial`);
 }
 
-/** Digits by which processes tell whether they see each other's ids. */
+/** Returns the digits of the own namespace, which show whether two processes see each other's ids. */
 function ownPlace(): string {
   return ownNamespace().replace(/\D/g, "");
 }
 
-/** A claim that is not there yet, or not any more, of this process. */
+/** Returns the name of a claim of this process while it is created or removed. */
 function passing(target: string, state: "claim" | "gone"): string {
   const once = `${ownPlace()}_${Math.random().toString(36).slice(2, 10)}`;
   return join(dirname(target), `.${basename(target)}.${process.pid}-${once}.${state}`);
 }
 
-/** Makes the claim. False: it is the lender's. */
+/** Creates the claim. Returns false if the lender holds it. */
 function occupy(folder: string, target: string, lender: string | undefined): boolean {
   const claim = claimOf(target);
-  const mine = passing(target, "claim");
-  mkdirSync(mine, PRIVATE);
+  const pending = passing(target, "claim");
+  mkdirSync(pending, PRIVATE);
   try {
-    writeFileSync(join(mine, OWNER), ownIdentity());
+    writeFileSync(join(pending, OWNER), ownIdentity());
     for (let tries = 0; tries < TRIES; tries++) {
-      // Where there is one, it has its owner in it, and is not replaced.
-      if (renamed(mine, claim)) return true;
+      // An existing claim contains its owner, so the rename does not replace it.
+      if (renamed(pending, claim)) return true;
       const owner = ownerOf(claim);
       if (owner === undefined) {
         if (existsSync(claim))
@@ -247,14 +238,14 @@ function occupy(folder: string, target: string, lender: string | undefined): boo
     }
     throw new UserError(`${folder}: other runs are going on in it; name another folder with --out`);
   } finally {
-    rmSync(mine, { recursive: true, force: true });
+    rmSync(pending, { recursive: true, force: true });
   }
 }
 
-/** What systems say where a folder would take the place of something. */
+/** Error codes for a rename that would replace an existing entry. */
 const IN_THE_WAY = ["ENOTEMPTY", "EEXIST", "ENOTDIR"];
 
-/** False: there is something that it would replace. */
+/** Renames a folder; false if it would replace an existing entry. */
 function renamed(from: string, to: string): boolean {
   try {
     renameSync(from, to);
@@ -274,9 +265,8 @@ function ownerOf(claim: string): string | undefined {
 }
 
 /**
- * Removes a claim. Its name is free in one step, as others wait for it.
- *
- * @param owner if somebody else was quicker and it is not this one's any more, it stays; undefined: it does not say whose it is.
+ * Removes a claim. Its name becomes free in one step, since other processes wait for it.
+ * @param owner the claim stays if another process has taken it over; undefined: it names no owner.
  */
 function discard(claim: string, target: string, owner: string | undefined): void {
   if (ownerOf(claim) !== owner) return;
@@ -295,11 +285,11 @@ function discard(claim: string, target: string, owner: string | undefined): void
   rmSync(gone, { recursive: true, force: true });
 }
 
-/** Ends the exchange of two runs that did not come to its end, and takes back what is not whole. */
+/** Completes an interrupted exchange of two runs, and removes incomplete files. */
 function settle(claim: string, target: string): void {
   const [whole, old] = [join(claim, NEW), join(claim, OLD)];
   if (existsSync(old) && !existsSync(target)) renameSync(existsSync(whole) ? whole : old, target);
-  for (const left of [whole, old]) rmSync(left, { recursive: true, force: true });
+  for (const path of [whole, old]) rmSync(path, { recursive: true, force: true });
 }
 
 function* writeWhole(path: string, contents: string | Uint8Array): Generator<void> {
@@ -315,25 +305,20 @@ function* writeWhole(path: string, contents: string | Uint8Array): Generator<voi
   }
 }
 
-/** Removes folders that were made and have stayed empty, from `folder` up to `topmost`. */
+/** Removes created folders that are still empty, from `folder` up to `topmost`. */
 function removeEmpty(folder: string, topmost: string | undefined): void {
   if (topmost === undefined) return;
   try {
     for (let path = folder; path.startsWith(topmost); path = dirname(path)) rmdirSync(path);
-  } catch {
-    // Something is in it.
-  }
+  } catch {}
 }
 
-/*
- * Which folders a run may take. `folder` is always its name as it was given, for messages, and `target` the folder that this
- * leads to.
- */
+/* Checks of run folders. `folder` is the name as given, for messages; `target` is the real path. */
 
-/** So many files that are in the way are named. */
+/** Most foreign files that a message names. */
 const NAMED = 3;
 
-/** The folder that a name leads to: links are followed, so that they stay. */
+/** Returns the real path of a name. Links are followed, so that they stay. */
 function realTarget(folder: string): string {
   const path = resolve(folder);
   let ancestor = path;
@@ -343,7 +328,7 @@ function realTarget(folder: string): string {
   return join(realpathSync(ancestor), relative(ancestor, path));
 }
 
-/** Whether there is something, links to nothing included. */
+/** True if there is an entry, including a dangling link. */
 function isEntry(path: string): boolean {
   try {
     lstatSync(path);
@@ -353,14 +338,14 @@ function isEntry(path: string): boolean {
   }
 }
 
-/** A shell would stand in a folder that is gone. @throws UserError */
+/** Refuses the current folder: a shell would be left in a folder that is gone. @throws UserError */
 function assertElsewhere(folder: string, target: string): void {
-  const here = realpathSync(process.cwd());
-  if (here === target || here.startsWith(join(target, sep)))
+  const currentFolder = realpathSync(process.cwd());
+  if (currentFolder === target || currentFolder.startsWith(join(target, sep)))
     throw new UserError(`${folder}: memshade was started there; name a folder of its own with --out`);
 }
 
-/** @throws UserError if there is something that a run must not replace. */
+/** @throws UserError if there are files that a run must not replace. */
 function assertReplaceable(folder: string, target: string): void {
   const status = statSync(target, { throwIfNoEntry: false });
   if (status === undefined) return;
@@ -368,8 +353,8 @@ function assertReplaceable(folder: string, target: string): void {
   if (status.dev !== statSync(dirname(target)).dev)
     throw new UserError(`${folder}: a file system is mounted there; name a folder inside of it with --out`);
   const names = readdirSync(target).sort();
-  const known = names.length === 0 ? [] : filesOfRun(target);
-  const foreign = names.filter((name) => !known.includes(name));
+  const runFiles = names.length === 0 ? [] : filesOfRun(target);
+  const foreign = names.filter((name) => !runFiles.includes(name));
   if (foreign.length === 0) return;
   const shown = foreign.slice(0, NAMED).join(", ") + (foreign.length > NAMED ? ", …" : "");
   throw new UserError(
@@ -377,7 +362,7 @@ function assertReplaceable(folder: string, target: string): void {
   );
 }
 
-/** Names of the files of a finished run, and of what was made of it; none if there is no such run. */
+/** Returns the names of the files of a finished run, and of pages made from it; none if there is no such run. */
 function filesOfRun(folder: string): string[] {
   try {
     const { schema, files } = JSON.parse(readRegular(join(folder, RUN_FILE)).toString());

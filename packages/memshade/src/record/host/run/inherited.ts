@@ -2,46 +2,52 @@ import { closeSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { UserError } from "../../../ground/bytes/errors.ts";
 
-/** What this process was given by whoever started it, as far as Node does not keep it: see `bin/memshade.js`. */
+/** State that this process inherited and that Node does not keep: see `bin/memshade.js`. */
 export interface Inherited {
-  /** The process that was given it: this one, or its parent, which has looked for a newer Node. */
+  /** Process that inherited it: this one, or its parent, which has searched for a newer Node. */
   readonly pid: number;
-  /** Signals that are held back, and those that are ignored: that of number 1 is the lowest bit. */
+  /** Blocked signals and ignored signals. Signal 1 is the lowest bit. */
   readonly blocked: bigint;
   readonly ignored: bigint;
-  /** How many files may be open; undefined for any number. */
+  /** Limit of open files; undefined for none. */
   readonly openFiles: number | undefined;
-  /** Open descriptors, and of the standard streams the flags of their files, which Node may change. */
+  /** Open descriptors; for the standard streams the flags of their files, which Node may change. */
   readonly descriptors: ReadonlyMap<number, number | undefined>;
 }
 
 const VARIABLE = "MEMSHADE_INHERITED";
-/** Variables whose names are none for shells, some of which drop them; each ends with a byte of 1. */
+/** Variables with names that shells do not allow, and some of them drop. Each ends with a byte of 1. */
 const ODD_NAMES = "MEMSHADE_ODD_NAMES";
 const STANDARD_STREAMS = 3;
-/** Those that end or stop a process, and that Node can listen to. SIGUSR2 asks for a dump, whatever else it meant. */
+/** Signals that end or stop a process, and that Node can listen to. SIGUSR2 requests a dump and is never ignored. */
 const IGNORABLE: readonly NodeJS.Signals[] = [
   ...(["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGALRM"] as const),
   ...(["SIGUSR1", "SIGTSTP", "SIGTTIN", "SIGTTOU"] as const),
 ];
 
-/** Stands in front of the names of variables that are for the program alone, such as LD_PRELOAD. */
+/** Prefix of variables that are for the program alone, such as LD_PRELOAD. */
 const FOR_PROGRAM = "MEMSHADE_PROGRAM_";
 
 let taken: Inherited | undefined;
 let forProgram: Readonly<Record<string, string>> = {};
 
-/** What was inherited; undefined where nobody has noted it: then there is what Node has left. */
+/** Returns the inherited state; undefined if it was not recorded. Then the state that Node has left applies. */
 export function inherited(): Inherited | undefined {
   return taken;
 }
 
-/** The environment for the program: what the dynamic linker, the C library and Node read of it is not in that of this process. */
+/**
+ * Returns the environment for the program. Variables that the dynamic linker, the C library and Node read are not in
+ * that of this process.
+ */
 export function programEnvironment(): NodeJS.ProcessEnv {
   return { ...process.env, ...forProgram };
 }
 
-/** Reads what was noted, out of the environment, which others inherit from here on, and ignores the signals that are to be ignored. */
+/**
+ * Moves the recorded state out of the environment, which other processes inherit, and ignores the signals that must be
+ * ignored.
+ */
 export function takeInherited({ env } = process): void {
   const { [VARIABLE]: noted, [ODD_NAMES]: variables = "" } = env;
   delete env[VARIABLE];
@@ -49,14 +55,14 @@ export function takeInherited({ env } = process): void {
   forProgram = takeForProgram(env);
   if (noted === undefined) return;
   const read = readNote(noted);
-  // A program that somebody has recorded may start this one.
+  // The program that is being recorded may itself start memshade.
   if (read === undefined || ![process.pid, process.ppid].includes(read.pid)) return;
   for (const variable of variables.split("\x01").slice(0, -1)) {
     const [name, ...value] = variable.split("=");
     if (name !== "") env[name] = value.join("=");
   }
   taken = read;
-  // Windows has no such signals, and notes nothing.
+  // Windows has no such signals, and no recorded state.
   for (const signal of IGNORABLE) if (isIgnored(signal)) process.on(signal, () => undefined);
 }
 
@@ -70,59 +76,63 @@ function takeForProgram(env: NodeJS.ProcessEnv): Record<string, string> {
   return found;
 }
 
-/** Whether whoever has started this process wants a signal to be ignored. */
 export function isIgnored(signal: NodeJS.Signals): boolean {
   if (taken === undefined || !IGNORABLE.includes(signal)) return false;
   return ((taken.ignored >> BigInt(constants.signals[signal] - 1)) & 1n) === 1n;
 }
 
-/** @throws UserError where one lies behind the limit of open files, which was lowered since: nobody can place it there again */
+/**
+ * @throws UserError if a descriptor is above the limit of open files. The limit was lowered since, so the descriptor
+ * cannot be passed on.
+ */
 export function assertPlacesForInherited(): void {
-  const others = otherDescriptors();
+  const descriptors = otherDescriptors();
   const limit = hardLimitOfFiles();
-  const beyond = others.find((descriptor) => descriptor >= limit);
+  const beyond = descriptors.find((descriptor) => descriptor >= limit);
   if (beyond !== undefined)
     throw new UserError(
       `descriptor ${beyond} is open, and the limit ulimit -n is ${limit} open files: the program cannot be given it; close it (${beyond}>&-), or raise the limit`,
     );
 }
 
-/** For `spawn`: the standard streams and all further descriptors that were inherited. */
+/** Returns the `stdio` of `spawn`: the standard streams and all further inherited descriptors. */
 export function inheritedStdio(): ("inherit" | "ignore" | number)[] {
-  const others = otherDescriptors();
-  const length = Math.max(STANDARD_STREAMS - 1, ...others) + 1;
+  const descriptors = otherDescriptors();
+  const length = Math.max(STANDARD_STREAMS - 1, ...descriptors) + 1;
   return Array.from({ length }, (_, fd) =>
-    fd < STANDARD_STREAMS ? "inherit" : others.includes(fd) ? fd : "ignore",
+    fd < STANDARD_STREAMS ? "inherit" : descriptors.includes(fd) ? fd : "ignore",
   );
 }
 
-/** Node raises the other one to it. */
+/** Returns the hard limit, to which Node raises the soft one. */
 function hardLimitOfFiles(): number {
   try {
     const [, hard] = /^Max open files +\S+ +(\d+) /m.exec(readFileSync("/proc/self/limits", "latin1")) ?? [];
     return hard === undefined ? Number.POSITIVE_INFINITY : Number(hard);
   } catch {
-    // Who hides it says nothing of limits, and other systems have no such file.
+    // The file may be hidden, and other systems do not have it.
     return Number.POSITIVE_INFINITY;
   }
 }
 
-/** The program has them: whoever waits for the end of a pipe must not wait for us. */
+/**
+ * Closes the descriptors once the program has them: a reader waits for the end of a pipe until all writers have closed
+ * it.
+ */
 export function closeInherited(): void {
   for (const descriptor of otherDescriptors())
     try {
       closeSync(descriptor);
     } catch {
-      // Another list than the system's.
+      // The list may differ from the system's.
     }
 }
 
-/** Those behind the standard streams. */
 function otherDescriptors(): number[] {
   return [...(taken?.descriptors.keys() ?? [])].filter((descriptor) => descriptor >= STANDARD_STREAMS);
 }
 
-/** For a newer Node: what tells it the same. */
+/** Returns the variables that pass the state to a newer Node. */
 export function inheritedNote(): Readonly<Record<string, string>> {
   const program = Object.fromEntries(
     Object.entries(forProgram).map(([name, value]) => [FOR_PROGRAM + name, value]),
@@ -145,8 +155,8 @@ function readNote(note: string): Inherited | undefined {
   const descriptors = open
     .split(" ")
     .slice(1)
-    .map((each): [number, number | undefined] => {
-      const [descriptor, flags] = each.split(":").map(Number);
+    .map((text): [number, number | undefined] => {
+      const [descriptor, flags] = text.split(":").map(Number);
       return [descriptor, flags ?? (descriptor < STANDARD_STREAMS ? flagsOf(descriptor) : undefined)];
     });
   return {
@@ -158,7 +168,7 @@ function readNote(note: string): Inherited | undefined {
   };
 }
 
-/** As `fcntl` has them. */
+/** Returns the flags as `fcntl` does. */
 function flagsOf(descriptor: number): number | undefined {
   try {
     const [, flags] =
@@ -169,10 +179,10 @@ function flagsOf(descriptor: number): number | undefined {
   }
 }
 
-/** Bytes of a text that this process was given: Node has replaced those that are no UTF-8. */
+/** Character with which Node replaces bytes that are no UTF-8. */
 const REPLACED = "\ufffd";
 
-/** The arguments of a program, which are the last ones of this process, as bytes. */
+/** Returns the arguments of a program, which are the last ones of this process, as bytes. */
 export function argumentBytes(texts: readonly string[]): Uint8Array[] {
   return bytesOf(texts, "cmdline", (given) => (text, i) => {
     const bytes = given[given.length - texts.length + i];
@@ -180,7 +190,7 @@ export function argumentBytes(texts: readonly string[]): Uint8Array[] {
   });
 }
 
-/** Variables as a program is given them, `NAME=value`, as bytes. */
+/** Returns variables for a program, `NAME=value`, as bytes. */
 export function environmentBytes(variables: Readonly<Record<string, string | undefined>>): Uint8Array[] {
   const texts = Object.entries(variables).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}=${value}`],
@@ -204,13 +214,13 @@ function bytesOf(
   });
 }
 
-/** What the system has kept of the start of the process that was started first. */
+/** Reads the system's copy of the arguments or variables of the process that was started first. */
 function givenTexts(name: "cmdline" | "environ"): Buffer[] {
   try {
-    const all = readFileSync(`/proc/${taken?.pid ?? process.pid}/${name}`);
+    const bytes = readFileSync(`/proc/${taken?.pid ?? process.pid}/${name}`);
     const texts: Buffer[] = [];
-    for (let from = 0, to = all.indexOf(0); to >= 0; from = to + 1, to = all.indexOf(0, from))
-      texts.push(all.subarray(from, to));
+    for (let from = 0, to = bytes.indexOf(0); to >= 0; from = to + 1, to = bytes.indexOf(0, from))
+      texts.push(bytes.subarray(from, to));
     return texts;
   } catch {
     return [];

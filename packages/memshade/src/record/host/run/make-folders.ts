@@ -2,11 +2,10 @@ import { existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 
 /**
- * Makes a folder and those above it, one by one: where a file system makes none, such as /proc, Node's own `recursive` does not
- * return.
- *
- * @returns the topmost folder made; undefined if all were there.
- * @throws the system's error. Folders made before it stay.
+ * Creates a folder and its parents, one by one. On file systems without folders, such as /proc, Node's own `recursive`
+ * does not return.
+ * @returns the topmost folder created; undefined if all existed.
+ * @throws the system's error. Folders created before it stay.
  */
 export function makeFolders(folder: string, mode?: number): string | undefined {
   const path = resolve(folder);
@@ -16,7 +15,7 @@ export function makeFolders(folder: string, mode?: number): string | undefined {
   try {
     mkdirSync(path, mode);
   } catch (error) {
-    // Somebody else was quicker.
+    // Another process was faster.
     if (existsSync(path) && statSync(path).isDirectory()) return topmost;
     throw error;
   }

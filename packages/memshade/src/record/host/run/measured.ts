@@ -12,9 +12,8 @@ import { threadMs } from "./thread-time.ts";
 export const MEASURED_FILE = "measured.json";
 
 /**
- * A profile and the files of its run folder: with those of the profile, one that says what this process has taken until now.
- *
- * @param isProfilerAlone whether the program runs in other processes
+ * Takes a profile and the files of its run folder, with a file of the resources that this process has used until now.
+ * @param isProfilerAlone true if the program runs in other processes
  */
 export function takeRun(
   recorder: Recorder,
@@ -37,19 +36,18 @@ export function takeRun(
   return { profile, files: [measuredFile(cost), ...files] };
 }
 
-/** The file with what is never the same twice. */
+/** Returns the file for figures that differ from run to run. */
 export function measuredFile(what: ProcessCost | { memory: ProcessMemory }): ProfileFile {
   const measured = { schema: MEASURED_SCHEMA, version: MEASURED_VERSION, ...what };
   return { name: MEASURED_FILE, contents: `${JSON.stringify(measured, null, 2)}\n` };
 }
 
-/** What this process had in memory when it had most. */
 function peakBytes(): number {
   try {
     const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync("/proc/self/status", "latin1"))!;
     return Number(kib) * 1024;
   } catch {
-    // Other systems say it here. On Linux this would count the memory of the process that started this one, if that had more.
+    // Fallback for other systems. On Linux this would count the memory of the parent process, if that had more.
     return process.resourceUsage().maxRSS * 1024;
   }
 }

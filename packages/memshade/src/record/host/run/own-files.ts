@@ -5,10 +5,15 @@ const [GROUP_WRITES, OTHERS_WRITE, STICKY] = [0o020, 0o002, 0o1000];
 const ROOT = 0;
 const ACCESS_OF_OTHERS = 0o077;
 
-/** Permissions of files that are kept: with a umask such as 002, they would be writable to a group, and `isOwn` would refuse them. */
+/**
+ * Permissions of cached files. A umask such as 002 would make them writable to a group, and `isOwn` would refuse them.
+ */
 export const KEPT_MODE = 0o644;
 
-/** Whether there is a file or folder that belongs to this user, and that nobody else may write to. Of a link this is true of what it leads to, too. */
+/**
+ * True if a file or folder exists, belongs to this user, and is not writable to others. The target of a link must be
+ * too.
+ */
 export function isOwn(path: string): boolean {
   const status = lstatSync(path, { throwIfNoEntry: false });
   if (status === undefined || !isUsers(status.uid)) return false;
@@ -17,21 +22,21 @@ export function isOwn(path: string): boolean {
 }
 
 /**
- * Whether everything in a folder of this user is the user's own. Where nobody else can enter the folder, permissions inside it, which
- * follow the umask, do not matter.
+ * True if everything in a folder of this user is the user's own. If no other user can enter the folder, permissions
+ * inside it, which follow the umask, do not matter.
  */
 export function isContentOwn(folder: string): boolean {
   const isClosed = (lstatSync(folder).mode & ACCESS_OF_OTHERS) === 0;
-  const inside = readdirSync(folder, { recursive: true }) as string[];
-  return inside.every((name) => {
+  const names = readdirSync(folder, { recursive: true }) as string[];
+  return names.every((name) => {
     const path = join(folder, name);
     return isClosed ? isUsers(lstatSync(path).uid) : isOwn(path);
   });
 }
 
 /**
- * Whether nobody but this user and root can put another folder in the place of `folder`, or of one above it: these belong to the two,
- * and others write there where they may take away nothing of ours, as in /tmp, or not at all. What is not there yet is left out.
+ * True if only this user and root can replace `folder` or one of its parents. The folders must belong to the two.
+ * Others must not be able to write there, or to remove our entries, as in /tmp. Missing folders are left out.
  */
 export function isSafelyPlaced(folder: string): boolean {
   let path = resolve(folder);
@@ -44,14 +49,14 @@ export function isSafelyPlaced(folder: string): boolean {
   }
 }
 
-/** Whether somebody else has made a file or folder where everybody can, as in /tmp. */
+/** True if another user has created a file or folder in a place where all can write, as in /tmp. */
 export function isPlanted(path: string): boolean {
-  const [status, above] = [path, dirname(path)].map((one) => lstatSync(one, { throwIfNoEntry: false }));
+  const [status, above] = [path, dirname(path)].map((entry) => lstatSync(entry, { throwIfNoEntry: false }));
   if (status === undefined || above === undefined || isUsers(status.uid) || status.uid === ROOT) return false;
   return (above.mode & OTHERS_WRITE) !== 0;
 }
 
-/** Systems without users have none that could do harm. */
+/** Systems without user ids have no other users. */
 function isUsers(uid: number): boolean {
   return process.geteuid === undefined || uid === process.geteuid();
 }

@@ -2,35 +2,35 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** A process, told apart from later ones that have its id and from those of other machines. */
+/** Identity of a process, different from later ones with the same id and from those of other machines. */
 interface ProcessIdentity {
   pid: number;
   host: string;
-  /** When it started, in the system's words; "" where the system does not tell. */
+  /** Start time, as the system writes it; "" if unknown. */
   started: string;
-  /** Where its id is its own: containers have namespaces of ids. "" where the system does not tell. */
+  /** Namespace of its id: containers have namespaces of ids. "" if unknown. */
   namespace: string;
 }
 
-/** That of the processes that the system itself begins with; all others are seen from it. */
+/** Namespace of the system's first processes, in which all others are visible. */
 const FIRST_NAMESPACE = "pid:[4026531836]";
 
-let own: string | undefined;
+let identityText: string | undefined;
 
-/** This process, as a line of text that `isRunning` understands in another one. */
+/** Returns this process as a line of text, for `isRunning` in other processes. */
 export function ownIdentity(): string {
-  own ??= JSON.stringify({
+  identityText ??= JSON.stringify({
     pid: process.pid,
     host: hostname(),
     started: startOf(process.pid) ?? "",
     namespace: ownNamespace(),
   } satisfies ProcessIdentity);
-  return own;
+  return identityText;
 }
 
 /**
- * Whether the process that `identity` names may be running still. True for those of other machines and containers that share the file
- * system: nobody here can tell. Undefined if the text names none.
+ * True if the process named by `identity` may still be running. True for other machines and containers that share the
+ * file system, since their processes cannot be checked. Undefined if the text names no process.
  */
 export function isRunning(identity: string): boolean | undefined {
   const named = parse(identity);
@@ -42,7 +42,7 @@ export function isRunning(identity: string): boolean | undefined {
   return started !== undefined && (named.started === "" || started === "" || started === named.started);
 }
 
-/** For messages: "process 12", or "process 12 on another-machine". */
+/** Describes a process for messages: "process 12", or "process 12 on another-machine". */
 export function describeProcess(identity: string): string {
   const named = parse(identity);
   if (named === undefined) return "a process";
@@ -50,26 +50,28 @@ export function describeProcess(identity: string): string {
   return `process ${named.pid}${isSeenFromHere(identity) ? "" : place}`;
 }
 
-/** Whether it can be told from here if a process runs: it is of this machine and, if there are several, of this container. */
+/** True if a process can be checked from here: it is on this machine and, if there are several, in this container. */
 export function isSeenFromHere(identity: string): boolean {
   const named = parse(identity);
   return named?.host === hostname() && [named.namespace, FIRST_NAMESPACE].includes(ownNamespace());
 }
 
-let known: string | undefined;
+let namespaceName: string | undefined;
 
-/** The namespace of this process's id; "" where there is no such thing. */
 export function ownNamespace(): string {
-  if (known === undefined)
+  if (namespaceName === undefined)
     try {
-      known = readlinkSync("/proc/self/ns/pid");
+      namespaceName = readlinkSync("/proc/self/ns/pid");
     } catch {
-      known = "";
+      namespaceName = "";
     }
-  return known;
+  return namespaceName;
 }
 
-/** Of a process with an id of another namespace. From the first one all are seen; times of starts are the same in all. */
+/**
+ * Checks a process in another namespace. All processes are visible from the first namespace; start times are the same
+ * in all.
+ */
 function isRunningElsewhere({ pid, started, namespace }: ProcessIdentity): boolean {
   const [boot] = started.split(" ");
   if (boot !== "" && boot !== bootId()) return false;
@@ -79,7 +81,7 @@ function isRunningElsewhere({ pid, started, namespace }: ProcessIdentity): boole
   );
 }
 
-/** Ids of a process in the namespaces that it is in, the innermost one last. */
+/** Returns the ids of a process in its namespaces, the innermost one last. */
 function idsOf(pid: string): string[] {
   try {
     const [, ids = ""] = /^NSpid:\s*(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, "latin1")) ?? [];
@@ -93,7 +95,6 @@ function bootId(): string {
   return readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();
 }
 
-/** Whether there is a process with this id that has not ended. */
 export function isProcess(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -108,7 +109,7 @@ function parse(identity: string): ProcessIdentity | undefined {
     const { pid, host, started, namespace } = JSON.parse(identity) as Partial<ProcessIdentity>;
     const isOne = Number.isSafeInteger(pid) && pid! > 0 && typeof host === "string";
     if (!isOne || typeof started !== "string") return undefined;
-    // Earlier versions did not say it.
+    // Earlier versions did not write the namespace.
     return {
       pid: pid!,
       host,
@@ -120,11 +121,11 @@ function parse(identity: string): ProcessIdentity | undefined {
   }
 }
 
-/** When a process started; "" if the system does not tell; undefined if it has ended and only waits for its parent. */
+/** Returns the start time of a process; "" if unknown; undefined if it has ended and only waits for its parent. */
 function startOf(pid: number): string | undefined {
   if (process.platform === "linux")
     try {
-      // The name of the program, in parentheses, may hold anything.
+      // The program's name in parentheses may contain any character.
       const fields = readFileSync(`/proc/${pid}/stat`, "latin1")
         .replace(/^.*\) /s, "")
         .split(" ");

@@ -1,17 +1,16 @@
 import { describeSystemError } from "../../../ground/bytes/system-errors.ts";
 import { fromHere, say } from "./terminal-line.ts";
 
-/** Exit code of runs of which something that was recorded could not be written (EX_IOERR of sysexits), whatever the program's was. */
+/** Exit code of runs with output that could not be written (EX_IOERR of sysexits), whatever the program's code was. */
 export const NOT_WRITTEN = 74;
 
-/** Says that a profile could not be written, to somebody in `cwd`. @returns the reason. */
+/** Prints that a profile could not be written, with paths relative to `cwd`. @returns the reason. */
 export function sayNotWritten(folder: string, cwd: string, error: unknown): string {
   const reason = describeSystemError(error).replace(`cannot write the profile to ${folder}: `, "");
   say(`cannot write the profile to ${fromHere(folder, cwd)}: ${reason}`);
   return reason;
 }
 
-/** Says that a second signal has ended the writing of a profile. */
 export function sayInterrupted(folder: string, cwd: string): void {
   say(
     `interrupted: the profile was not written to ${fromHere(folder, cwd)}, and what was written of it is removed`,

@@ -2,10 +2,10 @@ import { writeSync } from "node:fs";
 import { isatty } from "node:tty";
 
 const STDERR = 2;
-/** As often as anybody reads it, ms. */
+/** Shortest time between two updates, ms. */
 const LEAST_MS = 100;
 
-/** A line of progress on a terminal; nothing elsewhere. As with `say`, `process.stderr` is left alone. */
+/** Line of progress on a terminal; nothing elsewhere. Like `say`, it does not use `process.stderr`. */
 export class Progress {
   readonly #what: string;
   readonly #isShown: boolean;

@@ -1,6 +1,6 @@
 import type { RunEnd } from "../../../profile/model/run.ts";
 
-/** How a program ended that threw `error` out of its last function. */
+/** Returns the end of a program that threw `error` out of its last function. */
 export function describeEnd(error: unknown): RunEnd {
   if (error instanceof WebAssembly.RuntimeError) return { kind: "trap", message: error.message };
   if (error instanceof RangeError && error.message.includes("call stack"))
@@ -8,7 +8,6 @@ export function describeEnd(error: unknown): RunEnd {
   return { kind: "exception", message: describeThrown(error) };
 }
 
-/** A thrown value in one line. */
 export function describeThrown(error: unknown): string {
   if (error instanceof WebAssembly.Exception) return "uncaught WebAssembly exception";
   const text = error instanceof Error ? `${error.name}: ${error.message}` : safeString(error);

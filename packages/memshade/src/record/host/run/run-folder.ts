@@ -4,19 +4,18 @@ import { UserError } from "../../../ground/bytes/errors.ts";
 import { DEFAULT_RUNS_FOLDER } from "../../../profile/model/run.ts";
 import { isPlanted } from "./own-files.ts";
 
-/** What the place holders of `--out` stand for. */
+/** Values of the place holders of `--out`. */
 export interface OutValues {
   pid: number;
-  /** How many folders this process has written, counting this one: 1, 2, … */
+  /** Number of folders that this process has written, including this one: 1, 2, … */
   sequence: number;
   environment: Readonly<Record<string, string | undefined>>;
 }
 
 /**
- * Expands Valgrind's place holders: `%p` process id, `%n` sequence number, `%q{VAR}` environment variable, `%%` a
- * per cent sign.
- *
- * @throws UserError for any other place holder, for a variable that is not set, and if nothing is left.
+ * Expands Valgrind's place holders: `%p` process id, `%n` sequence number, `%q{VAR}` environment variable, `%%` a per
+ * cent sign.
+ * @throws UserError for any other place holder, for a variable that is not set, and if the result is empty.
  */
 export function expandOutTemplate(template: string, values: OutValues): string {
   const path = template.replace(
@@ -37,14 +36,17 @@ export function expandOutTemplate(template: string, values: OutValues): string {
   return path;
 }
 
-/** Short name of a program: the file name without its extension. */
+/** Returns the short name of a program: the file name without its extension. */
 export function programName(path: string): string {
   const name = basename(path);
   const dot = name.lastIndexOf(".");
   return dot > 0 ? name.slice(0, dot) : name;
 }
 
-/** Where a run goes without `--out`. @throws UserError where somebody else has made that folder for everybody */
+/**
+ * Returns the template without `--out`. @throws UserError if another user has created that folder in a place where all
+ * can write
+ */
 export function defaultOutTemplate(cwd: string, program: string): string {
   const runs = join(cwd, DEFAULT_RUNS_FOLDER);
   if (isPlanted(runs))
@@ -54,17 +56,16 @@ export function defaultOutTemplate(cwd: string, program: string): string {
   return `${join(cwd, DEFAULT_RUNS_FOLDER).replaceAll("%", "%%")}/${program.replaceAll("%", "%%")}.%p`;
 }
 
-/** Whether a template has the place holder `%letter`. */
 export function hasPlaceHolder(template: string, letter: string): boolean {
   return new RegExp(`^(?:[^%]|%[^${letter}])*%${letter}`, "s").test(template);
 }
 
-/** The template of a profile taken while the program goes on: a folder of its own beside the final one. */
+/** Returns the template of dumps: a folder of its own beside the final one. */
 export function dumpTemplate(template: string): string {
   return hasPlaceHolder(template, "n") ? template : `${template}.dump%n`;
 }
 
-/** Names of the folders of this process: the final one, and one for each dump while it runs. */
+/** Names of the folders of this process: the final one, and one for each dump. */
 export class RunFolders {
   readonly #template: string;
   readonly #keepsEarlier: boolean;
@@ -72,7 +73,7 @@ export class RunFolders {
   #dumps = 0;
 
   /**
-   * @param keepsEarlier for names that nobody chose: what has such a name stays, as ids of processes come again.
+   * @param keepsEarlier true for default names: existing folders with such a name are kept, since process ids recur.
    */
   constructor(template: string, keepsEarlier: boolean, environment: OutValues["environment"] = process.env) {
     this.#template = template;

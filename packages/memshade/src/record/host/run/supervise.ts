@@ -2,42 +2,38 @@ import { dieBySignal, onSignals, SAME_SIGNAL_MS } from "./die-by-signal.ts";
 import { assertFolderWritable, FolderClaim } from "./folder-claim.ts";
 import { defaultOutTemplate, RunFolders } from "./run-folder.ts";
 
-/** What every way to start a program is told of its run folder. */
+/** Settings of the run folder, for every way to start a program. */
 export interface SupervisedRun {
   /** Template of the run folder, see `expandOutTemplate`; undefined: the folder is named after the program. */
   out?: string | undefined;
-  /** short name of the program */
   program: string;
-  /** Whether the folder is this run's from before the start, so that no other run writes there meanwhile. */
+  /** True if the run claims the folder before the start, so that no other run can write there meanwhile. */
   isHeld: boolean;
-  /** Is told of the folder of the program's own profile, when everything else has been said. */
+  /** Called with the folder of the program's own profile, after all messages were printed. */
   onWritten?: ((folder: string) => Promise<void>) | undefined;
 }
 
-/** Where a run writes to. */
+/** Output folders of a run; `folder` is the first one. */
 export interface RunPlace {
   readonly folders: RunFolders;
-  /** the first of them */
   readonly folder: string;
-  /** Undefined where the folder is not held. */
+  /** Undefined if the folder is not claimed. */
   readonly claim: FolderClaim | undefined;
 }
 
-/** How a run has ended. */
 export interface RunOutcome {
   /** exit code for this process, if no signal ends it */
   readonly code: number;
-  /** The signal that this process is to die by, `SIGRTMIN+3` too. */
+  /** Signal by which this process must die, also `SIGRTMIN+3`. */
   readonly signal?: string | null | undefined;
-  /** The folder of the program's own profile, if it was written. */
+  /** Folder of the program's own profile, if it was written. */
   readonly written?: string | undefined;
 }
 
 /**
- * Finds the run's folder, has the program recorded, and ends as the program has ended.
- *
- * @returns the exit code; where a signal is to end this process, it dies by that signal instead
- * @throws UserError where the folder cannot be written or belongs to another run, and what `record` throws
+ * Finds the run's folder, records the program, and ends as the program has ended.
+ * @returns the exit code; if a signal ended the program, this process dies by that signal instead
+ * @throws UserError if the folder cannot be written or belongs to another run, and errors of `record`
  */
 export async function supervise(
   { out, program, isHeld, onWritten }: SupervisedRun,
@@ -57,11 +53,14 @@ export async function supervise(
   if (written !== undefined) await onWritten?.(written);
   if (signal === undefined || signal === null) return code;
   dieBySignal(signal);
-  // The signal takes a moment; nothing else is to be said.
+  // The signal takes a moment. Nothing may be printed meanwhile.
   return new Promise(() => {});
 }
 
-/** Signals that end a run: the first lets its profile be written, and one that comes later than `SAME_SIGNAL_MS` does not. */
+/**
+ * Signals that end a run. The first one lets its profile be written; one that arrives later than `SAME_SIGNAL_MS` does
+ * not.
+ */
 export class EndSignals {
   #signal: NodeJS.Signals | undefined;
   #since = 0;
@@ -73,12 +72,11 @@ export class EndSignals {
     this.#onSecond = onSecond;
   }
 
-  /** The first signal. */
   get signal(): NodeJS.Signals | undefined {
     return this.#signal;
   }
 
-  /** A signal that has come already, to another process, is the first one. */
+  /** Takes a signal that another process has received already as the first one. */
   begin(signal: NodeJS.Signals): void {
     this.#signal = signal;
     this.#since = performance.now();
@@ -91,7 +89,10 @@ export class EndSignals {
     } else if (performance.now() - this.#since >= SAME_SIGNAL_MS) this.#onSecond();
   };
 
-  /** Listens to the signals that end programs, and to SIGUSR2, which asks for a dump. Returns a function that stops listening. */
+  /**
+   * Listens to the signals that end programs, and to SIGUSR2, which requests a dump. Returns a function that stops
+   * listening.
+   */
   listen(dump: () => unknown): () => void {
     const { take } = this;
     return onSignals({ SIGINT: take, SIGTERM: take, SIGHUP: take, SIGUSR2: dump });

@@ -4,14 +4,14 @@ import { printable } from "../../../profile/model/printable.ts";
 import { quoteForShell } from "../../../profile/model/shell-words.ts";
 
 /**
- * Writes one line of ours to stderr, at once and without touching `process.stderr`: a program that shares the
- * terminal or pipe must not find it switched to non-blocking mode. Names and paths in it need no cleaning.
+ * Writes one line to stderr, at once and without `process.stderr`: a program that shares the terminal or pipe must not
+ * find it switched to non-blocking mode. Unprintable characters are replaced.
  */
 export function say(line: string): void {
   sayLines([line]);
 }
 
-/** The same of several lines, such as those of a stack. */
+/** Writes several lines, such as those of a stack. */
 export function sayLines(lines: readonly string[]): void {
   const text = `memshade: ${lines.map((line) => `${printable(line)}\n`).join("")}`;
   const bytes = new TextEncoder().encode(text);
@@ -19,20 +19,20 @@ export function sayLines(lines: readonly string[]): void {
     try {
       at += writeSync(2, bytes, at);
     } catch (error) {
-      // A full non-blocking pipe: its reader is slow. Anything else means that nobody listens.
+      // EAGAIN: a non-blocking pipe is full because its reader is slow. Other errors mean that there is no reader.
       if ((error as NodeJS.ErrnoException).code !== "EAGAIN") return;
       refused++;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
     }
 }
 
-/** Where a profile went and what to type next to see it, as seen from the folder where memshade was started. */
+/** Prints the folder of a profile and the command to see it, relative to the folder where memshade was started. */
 export function sayWritten(folder: string, cwd: string, what: "profile" | "dump"): void {
   const shown = quoteForShell(fromHere(folder, cwd));
   say(`${what} written to ${shown}; see it with: memshade report ${shown}`);
 }
 
-/** A folder as somebody in `cwd` names it. */
+/** Returns a folder's path relative to `cwd`. */
 export function fromHere(folder: string, cwd: string): string {
   const path = relative(cwd, folder);
   return path === "" || path.startsWith("..") ? folder : path;

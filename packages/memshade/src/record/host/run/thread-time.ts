@@ -1,10 +1,10 @@
 import process from "node:process";
 
-// As they are before the program can replace them.
+// Copies of functions that programs may replace.
 const now = performance.now.bind(performance);
 const usage = process.threadCpuUsage?.bind(process);
 
-/** Processor time that this thread has taken, ms; where Node does not tell it, the time that has passed. */
+/** Returns the processor time of this thread, ms; the elapsed time if Node cannot tell it. */
 export const threadMs = isTold() ? processorMs : now;
 
 function processorMs(): number {

@@ -3,11 +3,10 @@ import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import type { InstrumentedInfo } from "../../tools/index.ts";
 import type { ShadowMemories } from "../instance/host-calls.ts";
 
-/** What the thread that runs a WASI program is given. */
+/** Data for the thread that runs a WASI program. */
 export interface WasiProgram {
   module: WebAssembly.Module;
   info: InstrumentedInfo;
-  /** The module before it was rewritten. */
   original: Uint8Array;
   version: "preview1" | "unstable";
   /** Name of the program, then its arguments. */
@@ -19,7 +18,6 @@ export interface WasiProgram {
   invoke: { name: string; values: (number | bigint)[] } | undefined;
 }
 
-/** What the thread of the program tells the supervising thread. */
 export type WasiMessage =
   | { kind: "instance"; memories: ShadowMemories }
   | { kind: "flush"; answer: Int32Array }

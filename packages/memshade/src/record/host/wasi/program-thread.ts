@@ -1,6 +1,6 @@
 /**
- * The thread in which a WASI program runs. The thread that started it stays free for signals and reads the shadow
- * memory from there; standard input and output are the process's own, read and written synchronously.
+ * Thread of a WASI program. The thread that started it stays free for signals and reads the shadow memory. Standard
+ * input and output are the process's own, read and written synchronously.
  */
 import { WASI } from "node:wasi";
 import { parentPort, workerData } from "node:worker_threads";
@@ -17,16 +17,15 @@ function post(message: WasiMessage): void {
   parentPort!.postMessage(message);
 }
 
-/** Asks the supervising thread to take over what the tables hold and waits until it has. */
+/** Requests that the supervising thread empty the tables, and waits until that is done. */
 function flush(): void {
   const answer = new Int32Array(new SharedArrayBuffer(4));
   post({ kind: "flush", answer });
   Atomics.wait(answer, 0, 0);
 }
 
-/** The instance, once there is one. */
 let exports: WebAssembly.Exports | undefined;
-/** The program ended inside of its functions; undefined where its frames alone do not tell. */
+/** True if the program ended inside of its functions; undefined if its frames alone do not show it. */
 let endedInside: boolean | undefined = false;
 
 function run(program: WasiProgram): RunEnd {
@@ -42,7 +41,7 @@ function run(program: WasiProgram): RunEnd {
 
   const start = exports._start as (() => void) | undefined;
   const initialize = exports._initialize as (() => void) | undefined;
-  // Programs without a memory can still exit; those that do more get an error code from WASI.
+  // Programs without a memory can still exit. Other calls of WASI return an error code.
   const bound = { memory: exports.memory ?? new WebAssembly.Memory({ initial: 0 }) };
   const inProgram = (action: () => void): number => wasi.start({ exports: { ...bound, _start: action } });
 
@@ -56,13 +55,13 @@ function run(program: WasiProgram): RunEnd {
   return { kind: "exit", exitCode };
 }
 
-/** Notes where the program is when it ends itself: its start function does so too, when all else has returned. */
+/** Records where the program is when it exits. Its start function exits too, after all others have returned. */
 function noteExit(imports: WebAssembly.Imports): void {
   for (const functions of Object.values(imports)) {
     const exit = functions.proc_exit as ((code: number) => void) | undefined;
     if (exit === undefined) continue;
     functions.proc_exit = (code: number) => {
-      // Its main function may be a part of the function that starts it.
+      // The main function may be inlined into the start function.
       endedInside = isAtStart(wasmFrames()) ? undefined : true;
       exit(code);
     };
@@ -71,8 +70,8 @@ function noteExit(imports: WebAssembly.Imports): void {
 
 function findReach(end: RunEnd): KnownReach | undefined {
   const { info, original } = workerData as WasiProgram;
-  const inside = end.kind !== "exit" || endedInside;
-  return exports && lookThrough(exports, info, { inside, hostMayHold: false, original });
+  const isInside = end.kind !== "exit" || endedInside;
+  return exports && lookThrough(exports, info, { inside: isInside, hostMayHold: false, original });
 }
 
 let end: RunEnd;
@@ -83,7 +82,7 @@ try {
 }
 post({ kind: "reach", reach: findReach(end) });
 if ((workerData as WasiProgram).info.toolLayouts?.objects !== undefined) {
-  // What the program had in its hands it has until its job is done.
+  // The engine keeps objects that the program has used until the end of its task.
   await new Promise((done) => setImmediate(done));
   settleObjects();
 }

@@ -31,13 +31,13 @@ import { watchCounters } from "../run/watch-counters.ts";
 import { siblingModule } from "../sibling-module.ts";
 import type { WasiMessage, WasiProgram } from "./messages.ts";
 
-/** A trap ends the process as if by abort(): 128 + SIGABRT, as other WebAssembly runtimes do. */
+/** Exit code of a trap, as if by abort(): 128 + SIGABRT, as in other WebAssembly runtimes. */
 export const TRAP_EXIT_CODE = 134;
 
-/** Room for deep recursion: instrumented frames are larger, and Node's own main thread has about 1 MB. */
+/** Stack for deep recursion: instrumented frames are larger, and Node's own main thread has about 1 MB. */
 const PROGRAM_STACK_MB = 16;
 
-/** How long a program may take to stop at a signal before its tables are read as they are. */
+/** Time for a program to stop at a signal, before its tables are read anyway. */
 const STOP_WITHIN_MS = 500;
 
 export interface WasiRun {
@@ -51,16 +51,15 @@ export interface WasiRun {
   invoke?: string | undefined;
   /** Template of the run folder, see `expandOutTemplate`. */
   out?: string | undefined;
-  /** Where a profile was written is not said. */
+  /** Do not print where a profile was written. */
   isQuiet?: boolean | undefined;
   tools: ToolOptions;
-  /** Is told of the folder of the profile that ended the run, when everything else has been said. */
+  /** Called with the folder of the final profile, after all messages were printed. */
   onWritten?: ((folder: string) => Promise<void>) | undefined;
 }
 
 /**
  * Runs a WASI program under the profiler and writes its profile.
- *
  * @returns the exit code for this process. When a signal ends the run, the process dies by that signal instead.
  * @throws UserError before the program has started.
  */
@@ -91,7 +90,7 @@ export async function runWasi(run: WasiRun): Promise<number> {
   });
 }
 
-/** Watches over the program's thread, and writes what was recorded of it. */
+/** Supervises the program's thread, and writes its profiles. */
 class WasiSupervisor {
   readonly #run: WasiRun;
   readonly #name: string;
@@ -99,11 +98,10 @@ class WasiSupervisor {
   readonly #recorder: Recorder;
   readonly #place: RunPlace;
   #handle: InstanceHandle | undefined;
-  /** One profile is written after the other. */
+  /** Writes of profiles, one after the other. */
   #writing: Promise<void> = Promise.resolve();
   #isComplete = true;
   #isInterrupted = false;
-  /** The folder of the profile that ended the run. */
   #written: string | undefined;
 
   constructor(run: WasiRun, program: WasiModule, recorder: Recorder, place: RunPlace) {
@@ -127,13 +125,12 @@ class WasiSupervisor {
     const stopListening = signals.listen(() => this.#write({ kind: "dump" }));
     const end = await Promise.race([this.#endOf(worker), stopped]);
     if (end === undefined) {
-      // Wait for the last messages, but not for a program that sits in a blocking read.
+      // Waits for the last messages, but not for a program that is in a blocking read.
       await Promise.race([worker.terminate(), new Promise((done) => setTimeout(done, STOP_WITHIN_MS))]);
       const signal = signals.signal!;
       if (this.#handle === undefined) say(beforeRecording(signal));
       else await this.#write({ kind: "signal", signal });
     } else {
-      // Without an instance nothing was recorded.
       const shortage =
         end.kind === "exception" && this.#handle === undefined
           ? addressShortage(end.message ?? "")
@@ -222,7 +219,6 @@ class WasiSupervisor {
   }
 }
 
-/** A second signal came while a profile was written. */
 class Interrupted extends Error {}
 
 function exitCodeOf(end: RunEnd): number {
@@ -247,7 +243,7 @@ function startProgram(run: WasiRun, name: string, program: WasiModule): Worker {
   return new Worker(siblingModule(import.meta.url, "program-thread"), {
     workerData,
     execArgv: [],
-    // Pipes of its own, left unread: connecting them would make this thread open and reconfigure ours.
+    // Separate pipes, left unread: connecting them would make this thread open and reconfigure ours.
     stdout: true,
     stderr: true,
     resourceLimits: { stackSizeMb: PROGRAM_STACK_MB },
@@ -266,7 +262,7 @@ function invokeValues(run: WasiRun, parameters: readonly number[]): (number | bi
       const value = type === I64 ? BigInt(run.args[i]) : Number(run.args[i]);
       if (!Number.isNaN(value)) return value;
     } catch {
-      // Not an integer literal: reported below.
+      // The value is no integer literal; the error follows below.
     }
     throw new UserError(`--invoke ${run.invoke}: ${run.args[i]} is not a number`);
   });
@@ -274,23 +270,21 @@ function invokeValues(run: WasiRun, parameters: readonly number[]): (number | bi
 
 const WASI_VERSIONS = { wasi_snapshot_preview1: "preview1", wasi_unstable: "unstable" } as const;
 
-/** A WASI program, instrumented and compiled, and everything that can be known before it runs. */
+/** Instrumented and compiled WASI program, with all facts known before it runs. */
 interface WasiModule {
   module: WebAssembly.Module;
   info: InstrumentedInfo;
   original: Uint8Array;
-  /** Processor time that it took to instrument. */
   rewritingMs: number;
   version: "preview1" | "unstable";
   /** Value type bytes of the parameters of the function to invoke, if one was named. */
   invokeParameters: number[] | undefined;
-  /** "command" has `_start`, "reactor" has not: it is a library whose functions are called from outside. */
+  /** "command" has `_start`; "reactor" has none: it is a library whose functions are called from outside. */
   kind: "command" | "reactor";
 }
 
 /**
  * Reads, checks, instruments and compiles a WASI program.
- *
  * @throws UserError when it cannot run here: the reason in one line.
  */
 async function loadWasiModule(

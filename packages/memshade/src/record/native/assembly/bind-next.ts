@@ -1,5 +1,6 @@
-// The functions that hooks call are those that the program would have had without the image: the next ones of their names. They are looked
-// for once. A child that was forked must not look again: another thread of its parent may have held the dynamic linker's lock.
+// Looks up the functions that hooks call: the next definitions of their names behind the image. This is done
+// once. A forked child must not repeat it, because another thread of its parent may have held the dynamic
+// linker's lock.
 import { NEXT_NAME_BYTES, NEXT_NAMES, NextWord, Text } from "./layout.generated";
 import { dlsym, load32, load64, load8, store32, store64, text } from "./machine";
 
@@ -16,7 +17,6 @@ export function bindNext(): void {
   }
 }
 
-/** Whether the C library tells which object an address lies in. */
 export function canFindObjects(): bool {
   return load64(text() + Text.next + 8 * NextWord.findObject) !== 0;
 }

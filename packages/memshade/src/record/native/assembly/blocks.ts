@@ -1,4 +1,4 @@
-// What the hooks tell the tables of the heap, under the lock.
+// Updates the heap's tables for the hooks. Call all functions under the lock.
 import { reallocated, releasedAnyhow } from "../../tools/heap/assembly/blocks";
 import { counterPlace } from "../../tools/heap/assembly/counter-memory";
 import { takeCounters, takenAccesses, takenFlags, takenTouched } from "../../tools/heap/assembly/counters";
@@ -26,10 +26,9 @@ import { beginCommonPath, isRare, otherwise, WALL_CLOCK } from "./front-end/impo
 import { Header, Thread, WalkEnd } from "./layout.generated";
 import { countBlock } from "./threads";
 
-/** An address where no block can be. */
+/** An address that no block has. */
 const NOWHERE: u64 = 16;
 
-/** A block was handed out to the stack that was walked. */
 export function begin(thread: u32, address: u64, size: u64): void {
   countStack(thread, size);
   if (size >> 32 !== 0) {
@@ -40,18 +39,16 @@ export function begin(thread: u32, address: u64, size: u64): void {
   own(address, size, knownContext(thread));
 }
 
-/** Of a context's entry, 0 where it has none, the number; the first one is for those. */
 @inline
 function numberOf(mib: usize): u32 {
   return mib === 0 ? 0 : <u32>((mib - MIBS) / CONTEXT_BYTES);
 }
 
-/** Memory is a context's from here on. */
+/** Stores the context that owns a range from now on. */
 export function own(address: u64, size: u64, mib: usize): void {
   if (areOwnersNoted()) ownBlock(address, size, numberOf(mib));
 }
 
-/** It is about to be nobody's. */
 export function disown(address: u64, size: u64, mib: usize): void {
   if (areOwnersNoted()) disownBlock(address, size, numberOf(mib));
 }
@@ -64,14 +61,12 @@ function countStack(thread: u32, size: u64): void {
   else if (end === WalkEnd.lost) bump64(Header.lostStacks, 0, 1);
 }
 
-/** Blocks of 4 GiB and more are beyond what tables hold. */
 function beyondSizes(size: u64): void {
   bump64(CONTROL, Control.allocations, 1);
   bump32(CONTROL, Control.overflowBlocks, 1);
   bump64(CONTROL, Control.unfollowedBytes, size);
 }
 
-/** A block is about to be given back. */
 export function end(address: u64): void {
   if (areOwnersNoted()) disown(address, sizeAt(address), contextAt(address));
   beginCommonPath();
@@ -81,8 +76,8 @@ export function end(address: u64): void {
 }
 
 /**
- * A block is about to be given to `realloc`: if that moves it, somebody else may get its address before we know. So it is taken out of
- * the tables of addresses, and all else stays as it is.
+ * Removes a block from the tables of addresses before `realloc`. If `realloc` moves the block, another thread
+ * may get its address before the hook continues. All other data of the block stay.
  */
 export function takeOut(thread: u32, address: u64): void {
   const record = recordAt(address);
@@ -92,13 +87,13 @@ export function takeOut(thread: u32, address: u64): void {
   const isYoungest = load<u32>(CONTROL, Control.youngest) === record;
   store<u32>(thread, isYoungest ? 1 : 0, Thread.parkedYoungest);
   if (COUNTED !== 0) takeCountersOut(thread, record, address);
-  // Its memory may be gone before anybody looks for a copy of another block in it.
+  // The memory of this block may be gone before the copy of another block is searched in it.
   if (isYoungest) store<u32>(CONTROL, 0, Control.youngest);
   removeRecord(slotOf(address), record);
   store<u32>(CONTROL, load<u32>(record, Record.next), Control.recordFree);
 }
 
-/** What `realloc` itself does with the block is not the program's use of it. */
+/** Takes the counters, since the accesses of `realloc` itself are not the program's. */
 function takeCountersOut(thread: u32, record: usize, address: u64): void {
   const size = load<u32>(record, Record.size);
   store<u32>(record, max(load<u32>(record, Record.carried), usedBytes(address, size)), Record.carried);
@@ -109,7 +104,7 @@ function takeCountersOut(thread: u32, record: usize, address: u64): void {
   store<u32>(thread, takenFlags, Thread.parkedFlags);
 }
 
-/** The block stays what it is: its accesses are at its first granule now. */
+/** Restores the counters of a block that was not reallocated, all at its first granule. */
 function putCountersBack(thread: u32, address: u64): void {
   const record = load<u32>(thread, Thread.parked);
   const accesses = load<u64>(thread, Thread.parkedAccesses);
@@ -118,7 +113,7 @@ function putCountersBack(thread: u32, address: u64): void {
   setCounter(counterPlace(address), <u32>accesses, load<u32>(thread, Thread.parkedFlags));
 }
 
-/** Puts back what was taken out, in front of what has begun at its address since. */
+/** Puts the removed record back, before any block that has begun at its address since. */
 function putBack(thread: u32, address: u64): void {
   const record = load<u32>(thread, Thread.parked);
   const slot = slotFor(address, load<u32>(record, Record.size));
@@ -129,7 +124,7 @@ function putBack(thread: u32, address: u64): void {
     store<u32>(CONTROL, record, Control.youngest);
 }
 
-/** `realloc` has given `address` for a block at `old` that was taken out, if it was known. */
+/** Records that `realloc` returned `address` for the removed block at `old`. */
 export function change(thread: u32, old: u64, address: u64, size: u64): void {
   const isKnown = load<u32>(thread, Thread.parked) !== 0;
   if (!isKnown) old = NOWHERE;

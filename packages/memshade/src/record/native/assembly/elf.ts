@@ -1,4 +1,4 @@
-// What the file header of a loaded object says.
+// Reads the ELF header and the program headers of a loaded object.
 import { Header, MOST_BUILD_ID_BYTES, Module, Place, REWRITTEN_HEADER } from "./layout.generated";
 import { processAddress } from "./lock";
 import { getauxval, load32, load64, load8, syscall2 } from "./machine";
@@ -14,7 +14,6 @@ const PT_NOTE: u32 = 4;
 const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
 const PF_W: u32 = 2;
 const NT_GNU_BUILD_ID: u32 = 3;
-/** "GNU" and a zero. */
 const GNU: u32 = 0x0055_4e47;
 const SLASH: u32 = 47;
 const AT_PHDR: u64 = 3;
@@ -26,7 +25,7 @@ function padded(bytes: u32): u64 {
   return (<u64>bytes + 3) & ~3;
 }
 
-/** Of a program header: address in the object, and bytes in the file. */
+/** Address in the object, and bytes in the file, of a program header. */
 @inline
 function addressOf(header: u64): u64 {
   return load64(header + 16);
@@ -36,11 +35,14 @@ function bytesOf(header: u64): u64 {
   return load64(header + 32);
 }
 
-/** The program headers of a module, and behind the last one. */
+/** Address of the module's program headers, and their end. */
 let headers: u64 = 0;
 let headersEnd: u64 = 0;
 
-/** The kernel says where those of the program are; others lie where their file header says. False: there are none. */
+/**
+ * Finds the program headers: the program's by the auxiliary vector, others by the file header. Returns false
+ * if there are none.
+ */
 function findHeaders(module: usize): bool {
   const start = load<u64>(module, Module.start);
   let count: u64;
@@ -57,24 +59,24 @@ function findHeaders(module: usize): bool {
 }
 
 /**
- * Gives a module all addresses of its object, and what its tables are found by: the build id, or where there is none, a sum of its
- * content. Its name is known.
+ * Stores a module's address range, and the key of its tables: the build id, or a sum of its content where it
+ * has none. Call `keepName` before.
  */
 export function identify(module: usize): void {
   if (!findHeaders(module)) return;
   const bias = load<u64>(module, Module.bias);
   let frames: u64 = 0;
-  let known: u32 = 0;
+  let hasBuildId: u32 = 0;
   for (let header = headers; header < headersEnd; header += PROGRAM_HEADER_BYTES) {
     const type = load32(header);
     const at = bias + addressOf(header);
     if (type === PT_LOAD) spread(module, at, at + load64(header + 40));
-    else if (type === PT_NOTE && known === 0)
-      known = copyFromNotes(module, at, at + load64(header + 40)) ? 1 : 0;
+    else if (type === PT_NOTE && hasBuildId === 0)
+      hasBuildId = copyFromNotes(module, at, at + load64(header + 40)) ? 1 : 0;
     else if (type === PT_GNU_EH_FRAME) frames = addressOf(header);
     else if (type === REWRITTEN_HEADER) store<u64>(module, addressOf(header), Module.mark);
   }
-  if (known !== 0 || frames === 0) return;
+  if (hasBuildId !== 0 || frames === 0) return;
   for (let header = headers; header < headersEnd; header += PROGRAM_HEADER_BYTES)
     if (load32(header) === PT_LOAD && frames - addressOf(header) < bytesOf(header)) {
       if ((load32(header + 4) & PF_W) === 0)
@@ -83,7 +85,10 @@ export function identify(module: usize): void {
     }
 }
 
-/** Where there are gaps between the segments of the program, the dynamic linker knows each as one of its own. */
+/**
+ * Extends the module by a segment. With gaps between the segments, the dynamic linker reports each of the
+ * program's segments as a range of its own.
+ */
 function spread(module: usize, start: u64, end: u64): void {
   const page = start & ~(PAGE_BYTES - 1);
   if (page < load<u64>(module, Module.start)) store<u64>(module, page, Module.start);
@@ -96,9 +101,9 @@ function copyFromNotes(module: usize, notes: u64, end: u64): bool {
     const bytes = load32(note + 4);
     const text = note + 12 + padded(nameBytes);
     if (load32(note + 8) === NT_GNU_BUILD_ID && nameBytes === 4 && load32(note + 12) === GNU) {
-      const kept = min(bytes, MOST_BUILD_ID_BYTES);
-      for (let i: u32 = 0; i < kept; i++) store<u8>(module + i, <u8>load8(text + i), Module.buildId);
-      store<u32>(module, kept, Module.buildIdBytes);
+      const copied = min(bytes, MOST_BUILD_ID_BYTES);
+      for (let i: u32 = 0; i < copied; i++) store<u8>(module + i, <u8>load8(text + i), Module.buildId);
+      store<u32>(module, copied, Module.buildIdBytes);
       return true;
     }
     note = text + padded(bytes);
@@ -107,8 +112,8 @@ function copyFromNotes(module: usize, notes: u64, end: u64): bool {
 }
 
 /**
- * Keeps the name of a module, which ends with a zero. One that is relative is taken from the folder where the process is now: most likely it
- * was when it loaded the object.
+ * Stores the name of a module, with a zero at its end. A relative name is taken from the process's current
+ * folder, which is most likely the one where the object was loaded.
  */
 export function keepName(module: usize, name: u64): void {
   const start: usize = Place.names + load<u32>(Header.names);
@@ -131,7 +136,10 @@ export function keepName(module: usize, name: u64): void {
   store<u32>(Header.names, <u32>(to - Place.names));
 }
 
-/** Those without any slash are no paths: the kernel's object, or nothing for the program itself. */
+/**
+ * Returns true for relative paths. A name without a slash is no path: the kernel's object, or the empty name
+ * of the program.
+ */
 function isRelative(name: u64): bool {
   if (load8(name) === SLASH) return false;
   for (let at = name; load8(at) !== 0; at++) if (load8(at) === SLASH) return true;

@@ -1,8 +1,8 @@
-// Where the program ends with live blocks: it is held in place while the parent looks which of them can still be reached. What it runs at
-// its end runs before: this is what it registers first of all, so that it comes last.
-//
-// A program may have forbidden itself system calls, and would be killed by one. So it waits for the parent's word that it may make them, and
-// until then only looks at a word of its memory, which takes some milliseconds; if it may not, to the end.
+// Holds a program that ends with live blocks, while the parent finds out which of them can still be reached.
+// This function is registered before all other exit handlers, so it runs after them.
+// A program may have forbidden itself system calls, and would be killed by one. So it polls a word of its
+// memory for some milliseconds, until the parent allows system calls. Without that permission, it polls until
+// it gives up.
 import { CONTROL } from "../../tools/heap/assembly/imports";
 import { Control } from "../../tools/heap/assembly/layout.generated";
 import { Answer, Header, NextWord, Text, Thread, Wish } from "./layout.generated";
@@ -24,17 +24,23 @@ import { isOpen, isOver } from "./open";
 import { currentThread } from "./threads";
 import { ESRCH, EXIT_GROUP, GETPID, GETTID, KILL, NANOSLEEP } from "./system-calls";
 
-/** Looks at the word: a second or two. */
+/** Reads of the word before it gives up: a second or two. */
 const MOST_LOOKS: u32 = 3_000_000_000;
-/** From one sleep to the next, and how many of them without a sign of the parent: half a minute, and a second where it is gone. */
+/**
+ * Duration of a sleep. Number of sleeps without a sign of the parent: half a minute, or a second if the
+ * parent is gone.
+ */
 const PAUSE_NS: u64 = 200_000;
 const MOST_PAUSES: u32 = 120_000;
 const PAUSES_ALONE: u32 = 4000;
-/** `exit` and its like are short, also with counters: an address behind their beginning that is no further away is a return to them. */
+/**
+ * `exit` and similar functions are short, even with counters. An address at most this far behind their start
+ * is a return into them.
+ */
 const EXIT_BYTES: u64 = 96;
 const JUMP: u32 = 0xe9;
 const JUMP_BYTES: u64 = 5;
-/** Words of the stack between them and what they call. */
+/** Number of words on the stack to search for such a return address. */
 const EXIT_WORDS: u64 = 64;
 
 @inline
@@ -42,14 +48,14 @@ function functionAt(field: u64): u64 {
   return text() + <u64>(<i64>(<i32>load32(text() + field)));
 }
 
-/** To be called before anything else registers what is to run at the end. */
+/** Call this before any other exit handler is registered. */
 export function waitForEnd(): void {
   if (load32(text() + Text.isLookedAt) === 0) return;
   libcAtExit(functionAt(Text.atExit), 0, 0);
   libcAtQuickExit(functionAt(Text.atExit), 0);
 }
 
-/** Runs when all else has that is to run at the end. A child that was forked has no memory yet, and needs none. */
+/** Runs after all other exit handlers. A forked child has no memory yet, and needs none. */
 export function at_exit(_argument: u64): void {
   if (isOpen()) jump(functionAt(Text.endProgram), 0);
 }
@@ -58,7 +64,7 @@ export function end_program(_argument: u64): void {
   beLookedAt(stackBehindExit(stackPointer()));
 }
 
-/** `_exit` and `_Exit`, where nothing runs at the end. */
+/** Replaces `_exit` and `_Exit`, which run no exit handlers. */
 export function exit_now(status: u64): void {
   if (isOpen()) jump(functionAt(Text.exitProgram), status);
   else end(status);
@@ -74,7 +80,10 @@ function end(status: u64): void {
   syscall1(EXIT_GROUP, status);
 }
 
-/** Where the code of a function of the C library is: where accesses are counted, it begins with a jump to there. */
+/**
+ * Returns the address of a C library function's code. Where accesses are counted, the function begins with a
+ * jump to that code.
+ */
 function codeOf(field: u64): u64 {
   const start = load64(text() + field);
   if (start === 0 || load8(start) !== JUMP) return start;
@@ -86,11 +95,11 @@ function isIn(address: u64, start: u64): bool {
   return start !== 0 && address > start && address - start <= EXIT_BYTES;
 }
 
-/** From where on the stack belongs to whoever has called `exit`; what that has on the stack itself is nobody's any more. */
+/** Returns where the stack of the caller of `exit` begins. The frame of `exit` itself is no longer in use. */
 function stackBehindExit(place: u64): u64 {
   const exit = codeOf(Text.exit);
   const quickExit = codeOf(Text.quickExit);
-  // What is near the beginning of the stack is all there is.
+  // The search ends at the upper end of the stack.
   const end = min(place + 8 * EXIT_WORDS, load<u64>(Header.stackTop));
   for (let at = place; at < end; at += 8) {
     const word = load64(at);
@@ -109,7 +118,7 @@ function beLookedAt(stack: u64): void {
   for (let i: u32 = 0; i < MOST_LOOKS && answer === Answer.none; i++)
     answer = atomic.load<u32>(Header.answer);
   if (answer === Answer.mayCall) {
-    // Until it becomes another program, a child of `vfork` has all that its parent has.
+    // Until it executes another program, a child of `vfork` shares all memory of its parent.
     if (<u32>syscall1(GETPID, 0) !== load<u32>(Header.process)) {
       atomic.store<u32>(Header.wish, Wish.none);
       return;
@@ -121,13 +130,13 @@ function beLookedAt(stack: u64): void {
   atomic.store<u32>(Header.wish, Wish.over);
 }
 
-/** As from inside of the allocator: other threads may never come there. */
+/** Stops at the lock as a hook would, because other threads may never enter a hook. */
 function standStill(): void {
   const thread = currentThread();
   if (thread !== 0 && lock(thread + Thread.room)) unlock();
 }
 
-/** Whether the parent is there. It may have another number here. */
+/** Returns true if the parent exists. In another PID namespace it may have another number. */
 function isWatched(): bool {
   return syscall2(KILL, load<u32>(Header.watcher), 0) !== -ESRCH;
 }

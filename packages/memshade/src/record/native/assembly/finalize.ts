@@ -1,5 +1,5 @@
-// What a program with a tool's code in it has loaded and mapped meanwhile: objects may have run as they are, and nothing else tells of those
-// that allocate nothing.
+// Records at the exit what a program with a tool's code in it has loaded and mapped. Objects may have run
+// unchanged, and those that allocate nothing are recorded nowhere else.
 import { askAllocator } from "./allocator-info";
 import { Thread } from "./layout.generated";
 import { lock, unlock } from "./lock";
@@ -8,10 +8,9 @@ import { takeLoaded } from "./modules";
 import { isInserted, isOpen } from "./open";
 import { currentThread } from "./threads";
 
-/** Runs when the program exits. */
 export function finalize(): void {
   if (!isOpen()) return;
-  // With a tool's code in it, the allocator's own accesses would be counted.
+  // Inserted code would count the allocator's own accesses.
   if (!isInserted()) {
     askAllocator();
     return;
@@ -20,7 +19,6 @@ export function finalize(): void {
   keepMaps();
 }
 
-/** Takes the objects that are loaded by now. */
 export function takeLater(): void {
   const thread = currentThread();
   if (thread === 0 || !lock(thread + Thread.room)) return;

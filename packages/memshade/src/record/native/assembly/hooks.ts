@@ -1,5 +1,5 @@
-// The allocator's functions, as the program calls them. A record goes before its block is given back, and is made after the block was
-// handed out: other threads may get the same memory at once.
+// Hooks for the allocator's functions. A record is removed before its block is freed, and made after the
+// block was allocated: another thread may get the same address at once.
 import { give, invalidate, isCompatible, move } from "../tools/waste/assembly/gone";
 import * as blocks from "./blocks";
 import { countInside } from "./foreign/allocator";
@@ -34,7 +34,10 @@ import { isInserted, isOpen, isOver, memory_open } from "./open";
 import { countNullFree, countUnrecorded, currentThread } from "./threads";
 import { walk } from "./walk";
 
-/** False: the call comes from inside of a hook, or there is no memory. It goes straight on. */
+/**
+ * Returns false if the call comes from inside a hook, or if there is no memory. The caller then calls the
+ * next definition directly.
+ */
 @inline
 export function enter(): bool {
   if (tlsLoad(Tls.guard) === 0 && isOpen()) {
@@ -51,13 +54,16 @@ export function leave(): void {
   tlsStore(Tls.guard, 0);
 }
 
-/** Whether the program's code follows which stores are read: then blocks are nobody's when they begin, and when they end. */
+/**
+ * True if the inserted code follows which stores are read. The hooks then invalidate the bytes of blocks that
+ * begin or end.
+ */
 @inline
 export function isWaste(): bool {
   return load32(text() + Text.isWaste) !== 0;
 }
 
-/** A block was handed out; 0: it was not. */
+/** `block`: 0 if the allocation failed. */
 export function record(block: u64, size: u64, place: u64, address: u64, rbp: u64): void {
   if (isWaste()) {
     if (block !== 0) invalidate(block, libcUsableSize(block));
@@ -133,7 +139,6 @@ export function free(block: u64): void {
   libcFree(block);
 }
 
-/** A block is about to be given back. */
 export function forget(block: u64): void {
   if (block === 0) {
     countNullFree();
@@ -150,7 +155,6 @@ export function forget(block: u64): void {
   } else countUnrecorded();
 }
 
-/** Whether a block that is about to be reallocated is out of the tables. */
 export function takeOut(old: u64): bool {
   const thread = currentThread();
   if (thread === 0 || !lock(thread + Thread.room)) return false;
@@ -169,15 +173,21 @@ export function recordChange(old: u64, block: u64, size: u64, place: u64, addres
   leave();
 }
 
-/** A block whose unread bytes are followed is about to be reallocated. @returns its bytes */
+/**
+ * Prepares the reallocation of a block whose unread bytes are followed.
+ * @returns the usable bytes of the block
+ */
 export function cutOff(old: u64, size: u64): u64 {
   const before = libcUsableSize(old);
-  // What is cut off ends here: later it may be another thread's.
+  // The bytes beyond the new size end here: later they may belong to another thread.
   if (size < before) invalidate(old + size, before - size);
   return before;
 }
 
-/** It has been; 0: it was not. What it has grown by is nobody's. */
+/**
+ * Moves the state of unread bytes after a reallocation; `block` is 0 if the reallocation failed. Added bytes
+ * are invalid.
+ */
 export function follow(old: u64, block: u64, before: u64): void {
   if (block !== 0) {
     const now = libcUsableSize(block);
@@ -217,7 +227,7 @@ export function realloc(old: u64, size: u64): u64 {
 export function reallocarray(old: u64, count: u64, size: u64): u64 {
   const bytes = total(count, size);
   if (bytes === <u64>-1) return libcReallocarray(old, count, size);
-  // The C library's function calls `realloc` by its name, which is ours.
+  // The C library's reallocarray calls `realloc` by name, and so would enter our hook.
   if (!enter()) return libcRealloc(old, bytes);
   if (old === 0) {
     const first = libcRealloc(old, bytes);
@@ -232,7 +242,7 @@ export function reallocarray(old: u64, count: u64, size: u64): u64 {
   return block;
 }
 
-/** Bytes of an array; where they are more than there can be, so many that nothing is freed for them. */
+/** Returns the bytes of an array, or 2^64 - 1 if the product overflows. */
 @inline
 function total(count: u64, size: u64): u64 {
   return size !== 0 && count > <u64>-1 / size ? <u64>-1 : count * size;
@@ -247,14 +257,14 @@ export function malloc_usable_size(block: u64): u64 {
   return libcUsableSize(block);
 }
 
-/** Where accesses are counted: what the child counts is none of its parent's, from its beginning on. */
+/** Gives the child its own counters at once, where accesses are counted. */
 export function fork(): u32 {
   const child = libcFork();
   if (child === 0 && !isOpen()) memory_open();
   return child;
 }
 
-/** Another object may get the addresses of the one that is unloaded. */
+/** Forgets unloaded objects: another object may get their addresses. */
 export function dlclose(handle: u64): u32 {
   if (isInserted() && enter()) {
     takeLater();

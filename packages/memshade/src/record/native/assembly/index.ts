@@ -1,5 +1,5 @@
-// What runs inside native programs: hooks of the allocator. Compiled to machine code; exported functions are symbols of the image, but for
-// `memory_open`, which is called where there is no memory yet, and others that are none of the program's names.
+// The code that runs inside native programs: hooks of the allocator. It is compiled to machine code. Exported
+// functions are symbols of the image, except for functions whose names the program does not use.
 export {
   aligned_alloc,
   calloc,
@@ -31,7 +31,8 @@ export { finalize } from "./finalize";
 export { initialize } from "./initialize";
 export { memory_open } from "./open";
 export { sample_block } from "../tools/waste/assembly/samples";
-// Where samples are taken. `begin_thread` and `sample_handler` are no names of the program's, as `initialize`, `finalize` and `memory_open`.
+// Exports for samples. `begin_thread`, `sample_handler`, `initialize`, `finalize` and `memory_open` are no
+// names of the program.
 export { begin_thread, pthread_create, thrd_create } from "../sampling/assembly/begin-thread";
 export { sample_handler } from "../sampling/assembly/handler";
 export { pthread_sigmask, sigaction, signal, sigprocmask } from "../sampling/assembly/signals";

@@ -1,5 +1,5 @@
-// Runs when the image has been loaded, before the program: it takes the traces of us out of the environment, so that neither the program nor
-// what it starts sees them, unless what it starts is to be recorded too. And it takes what a program may later forbid itself to open.
+// Runs before the program. Removes the image from LD_PRELOAD, unless child processes are recorded. Opens and
+// maps files that the program may later forbid itself to open.
 import { Header, Text, Thread } from "./layout.generated";
 import { lock, unlock } from "./lock";
 import { makeModule } from "./modules";
@@ -9,7 +9,7 @@ import { waitForEnd } from "./end";
 import { load32, load64, load8, store64, store8, text } from "./machine";
 import { currentThread } from "./threads";
 
-// "LD_PRELO", and "AD=" behind it.
+// "LD_PRELO", and the "AD=" that follows.
 const PRELOAD: u64 = 0x4f4c_4552_505f_444c;
 const PRELOAD_END: u32 = 0x3d_4441;
 const PRELOAD_BYTES: u64 = 11;
@@ -25,7 +25,7 @@ export function initialize(_count: u32, _args: u64, environment: u64): void {
   takeObjects();
 }
 
-/** With the first module come those of all that is loaded. */
+/** Makes the first module, and with it the modules of all loaded objects. */
 function takeObjects(): void {
   const thread = currentThread();
   if (thread === 0 || !lock(thread + Thread.room)) return;
@@ -49,7 +49,10 @@ function isPreload(variable: u64): bool {
   return true;
 }
 
-/** Takes our path out of the list, which it begins; true: something is left, or it was not ours. */
+/**
+ * Removes the image's path from the start of the list. Returns true if the list is not empty, or does not
+ * begin with that path.
+ */
 function shorten(list: u64): bool {
   const image = text() + Text.image;
   let length: u64 = 0;

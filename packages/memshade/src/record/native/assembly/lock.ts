@@ -1,4 +1,5 @@
-// The lock of all tables. A program must never hang because of it: its holder may have left a hook by a jump, or be dead.
+// The lock of all tables. A program must never hang because of it: the thread that holds the lock may have
+// left a hook by a jump, or have died.
 import { Header, Text } from "./layout.generated";
 import { load64, load8, memorySlot, scratch, store64, syscall2, syscall4, text } from "./machine";
 import { makeCopy } from "./copy";
@@ -6,29 +7,32 @@ import { CLOCK_GETTIME, CLOCK_MONOTONIC, FUTEX, FUTEX_WAIT, FUTEX_WAKE, NANOSLEE
 
 const TRIES: u32 = 100;
 const PATIENCE_NS: u64 = 1_000_000_000;
-/** Where somebody has waited in vain before. */
+/** Timeout after an earlier wait has failed. */
 const SHORT_PATIENCE_NS: u64 = 1_000_000;
-/** How long a dump may keep the tables still, in steps. */
+/** Time that a dump may hold the tables, as a number of steps. */
 const DUMP_STEP_NS: u64 = 1_000_000;
 const DUMP_STEPS: u32 = 1000;
 
-/** The address in the process of a place in linear memory. */
+/** Returns the process's address of an offset in linear memory. */
 @inline
 export function processAddress(at: usize): u64 {
   return load64(memorySlot()) + at;
 }
 
-/** Nanoseconds of the monotonic clock. The stack of the caller is not ours: `at` is where linear memory has 16 bytes for it. */
+/** Returns nanoseconds of the monotonic clock. `at`: 16 bytes in linear memory for the result. */
 export function monotonic(at: usize): u64 {
   syscall2(CLOCK_GETTIME, CLOCK_MONOTONIC, processAddress(at));
   return load<u64>(at) * 1_000_000_000 + load<u64>(at, 8);
 }
 
-/** Whether the program has one thread only: then nobody can take the lock meanwhile, and atomic instructions are spared. */
+/**
+ * True if the program has only one thread. No other thread can take the lock then, and atomic instructions
+ * are not needed.
+ */
 @inline
 function isAlone(): bool {
-  const known = load64(text() + Text.isSingleThreaded);
-  return known !== 0 && load8(known) !== 0;
+  const flag = load64(text() + Text.isSingleThreaded);
+  return flag !== 0 && load8(flag) !== 0;
 }
 
 @inline
@@ -39,7 +43,10 @@ function take(): bool {
   return true;
 }
 
-/** False: it was not to be had in time, and nothing may be changed. `room`: 32 bytes of linear memory that are the thread's own. */
+/**
+ * Returns false if the lock could not be taken in time; the tables must not be changed then. `room`: 32 bytes
+ * of linear memory of the thread's own.
+ */
 @inline
 export function lock(room: usize): bool {
   if (!take() && !lockSlowly(room)) return false;
@@ -76,7 +83,7 @@ function wake(): void {
   syscall4(FUTEX, processAddress(Header.lock), FUTEX_WAKE, 1, 0);
 }
 
-/** Keeps the tables still until the parent has read them, or for a second. */
+/** Holds the tables until the parent has read them, or for a second. */
 function holdStill(): void {
   const request = load<u32>(Header.request);
   if (load<u32>(Header.copyAsked) !== 0) makeCopy();

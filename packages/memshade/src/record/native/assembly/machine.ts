@@ -18,7 +18,7 @@ export declare function load128(address: u64): v128;
 @external("native", "store128")
 export declare function store128(address: u64, value: v128): void;
 
-// Numbers are constants. Results from -4095 to -1 are errors; errno stays as it is.
+// The number of a call must be a constant. Results from -4095 to -1 are errors; errno is not changed.
 @external("native", "syscall1")
 export declare function syscall1(number: u64, a: u64): i64;
 @external("native", "syscall2")
@@ -30,17 +30,18 @@ export declare function syscall4(number: u64, a: u64, b: u64, c: u64, d: u64): i
 @external("native", "syscall6")
 export declare function syscall6(number: u64, a: u64, b: u64, c: u64, d: u64, e: u64, f: u64): i64;
 
-/** Leaves the function that it is called in for a function at an address, which returns to whoever called this one. */
+/** Leaves the current function for the one at an address, which returns to the current function's caller. */
 @external("native", "jump")
 export declare function jump(to: u64, argument: u64): void;
 
-// A word of the image's thread-local storage, by its offset, a constant.
+// Read and write a word of the image's thread-local storage. The offset must be a constant.
 @external("native", "tlsLoad")
 export declare function tlsLoad(at: u32): u64;
 @external("native", "tlsStore")
 export declare function tlsStore(at: u32, value: u64): void;
 
-// Of the exported function that they are called in, as it was entered: what is at the stack pointer, the stack pointer, rbp.
+// Values at the entry of the current exported function: the word at the stack pointer, the stack pointer,
+// rbp.
 @external("native", "returnAddress")
 export declare function returnAddress(): u64;
 @external("native", "stackPointer")
@@ -48,13 +49,16 @@ export declare function stackPointer(): u64;
 @external("native", "framePointer")
 export declare function framePointer(): u64;
 
-/** Paths, read only: `Text`. */
+/** Address of the image's paths and words: `Text`. */
 @external("native", "text")
 export declare function text(): u64;
-/** A page that holds nothing between calls. */
+/** Address of a page without content between calls. */
 @external("native", "scratch")
 export declare function scratch(): u64;
-/** Where the address of linear memory is kept; 0 before it is mapped, and again in a child that was forked. */
+/**
+ * Address of the word with linear memory's address. The word is 0 until the memory is mapped, and again in a
+ * forked child.
+ */
 @external("native", "memorySlot")
 export declare function memorySlot(): u64;
 
@@ -80,7 +84,7 @@ export declare function libcPvalloc(size: u64): u64;
 export declare function libcFree(block: u64): void;
 @external("native", "malloc_usable_size")
 export declare function libcUsableSize(block: u64): u64;
-/** What the allocator holds. The structure is returned in memory, whose address goes in front. */
+/** The C library returns the structure in memory; that address is the first argument. */
 @external("native", "mallinfo2")
 export declare function libcMallinfo2(result: u64): u64;
 @external("native", "clock_gettime")
@@ -138,12 +142,15 @@ export declare function libcSignal(signal: u32, handler: u64): u64;
 export declare function libcPthreadSigmask(how: u32, set: u64, old: u64): u32;
 @external("native", "sigprocmask")
 export declare function libcSigprocmask(how: u32, set: u64, old: u64): u32;
-/** Which object has an address: 0, and fills in what it found. Takes no lock. */
+/**
+ * Finds the object that contains an address, without a lock. Returns 0 if there is one, and fills in
+ * `result`.
+ */
 @external("native", "_dl_find_object")
 export declare function dlFindObject(address: u64, result: u64): u32;
-/** What the kernel has told the process at its start, by number; 0: nothing. */
+/** Returns a value of the auxiliary vector; 0 if it has none of this type. */
 @external("native", "getauxval")
 export declare function getauxval(type: u64): u64;
-/** The definition of a name: with -1, the next one behind the object that calls this. */
+/** Returns the definition of a name. With the handle -1: the next definition behind the calling object. */
 @external("native", "dlsym")
 export declare function dlsym(handle: u64, name: u64): u64;

@@ -1,4 +1,5 @@
-// Tables of an object, a file by its build id: looked for when the object is met, and again when the parent has made more.
+// Maps the tables of an object, a file named by its build id: when the object is first seen, and again when
+// the parent has made more tables.
 import { Header, MARK_SEPARATOR, Module, SUM_LETTER, SUM_WORDS, Text } from "./layout.generated";
 import { load8, scratch, store8, syscall1, syscall2, syscall3, syscall4, syscall6, text } from "./machine";
 import {
@@ -23,7 +24,6 @@ function digit(value: u32): u32 {
   return value < 10 ? 48 + value : 87 + value;
 }
 
-/** Writes the path of a module's tables to the scratch page. */
 function writePath(module: usize): void {
   let to = scratch() + 1024;
   const from = text() + Text.tables;
@@ -51,7 +51,7 @@ function writePath(module: usize): void {
   store8(to, 0);
 }
 
-/** Maps a module's tables, if they are there. Under the lock. */
+/** Maps the tables of a module if the file exists. Call under the lock. */
 export function mapTables(module: usize): void {
   store<u32>(module, load<u32>(Header.tablesTurn), Module.turn);
   if (!hasKey(module)) return;
@@ -61,7 +61,7 @@ export function mapTables(module: usize): void {
     mapFile(module, file);
     syscall1(CLOSE, file);
   }
-  // They are made where they are damaged, too.
+  // The parent also remakes damaged tables.
   if (load<u64>(module, Module.table) === 0) store<u32>(Header.wanted, load<u32>(Header.wanted) + 1);
 }
 
@@ -74,7 +74,7 @@ function mapFile(module: usize, file: i64): void {
   else syscall2(MUNMAP, table, bytes);
 }
 
-/** Whether the tables of a module have a name: its build id, or a sum. */
+/** Returns true if the tables of a module have a name: its build id, or a sum. */
 @inline
 export function hasKey(module: usize): bool {
   return (
@@ -83,7 +83,7 @@ export function hasKey(module: usize): bool {
   );
 }
 
-/** Whether there may be tables now that were not there before. */
+/** Returns true if the parent has made tables since this module's were looked up in vain. */
 @inline
 export function mayHaveTables(module: usize): bool {
   return (

@@ -1,9 +1,8 @@
-// What a native process has mapped when it exits: what others see of it may be read later, or never.
+// Stores the kernel's list of a native process's mappings at its exit. The parent may read them too late.
 import { MAPS_BYTES, Place, Text } from "./layout.generated";
 import { memorySlot, load64, syscall1, syscall3, syscall4, text } from "./machine";
 import { AT_FDCWD, CLOSE, O_RDONLY_CLOEXEC, OPENAT, READ } from "./system-calls";
 
-/** Copies the kernel's list to where readers look for it. */
 export function keepMaps(): void {
   const file = syscall4(OPENAT, AT_FDCWD, text() + Text.maps, O_RDONLY_CLOEXEC, 0);
   if (file < 0) return;

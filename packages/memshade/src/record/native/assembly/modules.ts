@@ -1,4 +1,4 @@
-// Which code lies where: a module for each object, at first sight of an address in it, with its tables where there are any.
+// Maps addresses of code to modules. A module is made for each object when an address in it is first seen.
 import { CONTROL } from "../../tools/heap/assembly/imports";
 import { HostSite } from "../../contexts/assembly/layout.generated";
 import { Control } from "../../tools/heap/assembly/layout.generated";
@@ -18,11 +18,11 @@ import {
 import { dlFindObject, load64, scratch, text } from "./machine";
 import { mapTables } from "./map-tables";
 
-// What `_dl_find_object` fills in.
+// Offsets in the result of `_dl_find_object`.
 const MAP_START = 8;
 const MAP_END = 16;
 const LINK_MAP = 24;
-// Of a link map.
+// Offsets in a link map.
 const DYNAMIC_SECTION = 16;
 const NEXT_MAP = 24;
 const PREVIOUS_MAP = 32;
@@ -36,7 +36,10 @@ function inOrder(place: u32): usize {
   return moduleAt(load<u32>(Place.moduleOrder + (place << 2)));
 }
 
-/** Modules by address that begin at or before one. Others may insert meanwhile: whoever finds nothing looks again under the lock. */
+/**
+ * Returns the number of modules that begin at or before an address. Another thread may insert a module
+ * meanwhile, so a caller that finds nothing searches again under the lock.
+ */
 function placeBehind(address: u64): u32 {
   let low: u32 = 0;
   let high = load<u32>(Header.present);
@@ -48,7 +51,7 @@ function placeBehind(address: u64): u32 {
   return low;
 }
 
-/** The module that an address lies in; 0: it is not known. */
+/** Returns 0 if there is no module yet. */
 export function knownModule(address: u64): usize {
   const behind = placeBehind(address);
   if (behind === 0) return 0;
@@ -58,10 +61,13 @@ export function knownModule(address: u64): usize {
   return module;
 }
 
-/** The same, made where it is not known; 0: there is no room. To be called under the lock. */
+/**
+ * Returns the module that contains an address, and makes it if there is none; 0 if there is no room. Call
+ * under the lock.
+ */
 export function makeModule(address: u64): usize {
-  const known = knownModule(address);
-  if (known !== 0) return known;
+  const existing = knownModule(address);
+  if (existing !== 0) return existing;
   const count = load<u32>(Header.modules);
   if (count === MOST_MODULES) return 0;
   const module = moduleAt(count);
@@ -85,12 +91,12 @@ export function makeModule(address: u64): usize {
   store<u64>(module, load<u64>(CONTROL, Control.allocations), Module.time);
   if (!giveSites(module)) return 0;
   insert(module, count);
-  // A program may give up the rights by which it can read tables: those of all that it begins with are taken at once.
+  // A program may give up the rights by which it can read tables, so the tables of all initial objects are
+  // mapped at once.
   if (count === 0 && linkMap !== 0) makeAll(linkMap);
   return module;
 }
 
-/** Makes modules of all objects that are loaded. */
 function makeAll(linkMap: u64): void {
   let map = linkMap;
   while (load64(map + PREVIOUS_MAP) !== 0) map = load64(map + PREVIOUS_MAP);
@@ -100,13 +106,12 @@ function makeAll(linkMap: u64): void {
   }
 }
 
-/** Makes modules of all objects that are loaded by now. Under the lock. */
+/** Makes modules of all objects that are loaded now. Call under the lock. */
 export function takeLoaded(): void {
   const found = scratch();
   if (dlFindObject(text(), found) === 0) makeAll(load64(found + LINK_MAP));
 }
 
-/** A piece ends where the next module begins. */
 function pieceEnd(start: u64): u64 {
   const end = start + (1 << PIECE_BITS);
   const behind = placeBehind(start);
@@ -114,11 +119,11 @@ function pieceEnd(start: u64): u64 {
   return min(end, load<u64>(inOrder(behind), Module.start));
 }
 
-/** False: there are no more numbers. */
+/** Returns false if the site numbers are used up. */
 function giveSites(module: usize): bool {
   const first: u64 = max(load<u32>(Header.sites), Site.first);
   const end = first + (load<u64>(module, Module.end) - load<u64>(module, Module.start));
-  // From there on sites stand for the host in the heap's tables.
+  // The heap's tables use larger site numbers for the host.
   if (end > HostSite.unsettled) return false;
   store<u32>(module, <u32>first, Module.site);
   store<u32>(Header.sites, <u32>end);
@@ -136,7 +141,7 @@ function insert(module: usize, count: u32): void {
   store<u32>(Header.modules, count + 1);
 }
 
-/** Whether an object is still where it was. */
+/** Returns true if an object is still loaded at the same addresses. */
 function isThere(module: usize): bool {
   if (load<u32>(module, Module.kind) !== ModuleKind.object) return true;
   const found = scratch();
@@ -148,23 +153,23 @@ function isThere(module: usize): bool {
   );
 }
 
-/** Objects that are not where they were are gone: they keep their sites, and lookups of their rules are forgotten. Under the lock. */
+/** Removes the modules of unloaded objects from the order. They keep their sites. Call under the lock. */
 export function forgetUnloaded(): void {
   const present = load<u32>(Header.present);
-  let kept: u32 = 0;
+  let remaining: u32 = 0;
   for (let place: u32 = 0; place < present; place++) {
     const module = inOrder(place);
     if (!isThere(module)) {
       store<u32>(module, ModuleKind.gone, Module.kind);
       continue;
     }
-    store<u32>(Place.moduleOrder + (kept++ << 2), load<u32>(Place.moduleOrder + (place << 2)));
+    store<u32>(Place.moduleOrder + (remaining++ << 2), load<u32>(Place.moduleOrder + (place << 2)));
   }
-  store<u32>(Header.present, kept);
-  if (kept !== present) forgetRules();
+  store<u32>(Header.present, remaining);
+  if (remaining !== present) forgetRules();
 }
 
-/** Rules of addresses have changed. */
+/** Clears the cache of rules, and makes all threads walk their stacks anew. */
 export function forgetRules(): void {
   memory.fill(Place.ruleCache, 0, CACHED_RULE_BYTES << RULE_CACHE_BITS);
   store<u32>(Header.epoch, load<u32>(Header.epoch) + 1);

@@ -1,5 +1,5 @@
-// The first hook of a process, and of a child that was forked, maps the memory. There is no linear memory yet: neither globals nor
-// loads and stores of it may be used here.
+// Maps the memory at the first hook of a process or a forked child. There is no linear memory yet, so
+// globals, loads and stores must not be used here.
 import { bindNext, canFindObjects } from "./bind-next";
 import { describeProcess } from "./process/describe";
 import { HEADER_MAGIC, HEADER_VERSION, Header, MOST_SHARED, Text } from "./layout.generated";
@@ -45,10 +45,10 @@ import {
 } from "./system-calls";
 
 const PAGE_BYTES: u64 = 4096;
-/** Below linear memory are its globals. */
+/** The globals of linear memory lie below it. */
 const GLOBAL_BYTES: u64 = 0x1_0000;
 const MEMORY_BYTES: u64 = 0x1_0000_0000;
-/** An index of 32 bits with an offset stays inside. */
+/** Covers every 32-bit index with an offset. */
 const RESERVED_BYTES: u64 = 0x1_8000_0000 + 2 * GLOBAL_BYTES;
 const MOST_PATH_BYTES: u64 = 2000;
 const DOT: u32 = 46;
@@ -58,10 +58,10 @@ function isError(result: i64): bool {
   return result < 0 && result >= -4095;
 }
 
-/** A process that has replaced itself by another program begins one more memory. */
+/** A process that executes another program makes one more memory. */
 const MOST_MEMORIES: u64 = 1000;
 
-/** Writes the path of this process's memory to the scratch page, behind the first 1024 bytes. */
+/** Writes the path of this process's memory to the scratch page, at offset 1024. */
 function writePath(process: u64, turn: u64): void {
   let to = scratch() + 1024;
   const from = text() + Text.memory;
@@ -78,7 +78,7 @@ function writePath(process: u64, turn: u64): void {
   store8(to, 0);
 }
 
-/** Returns where it ends. */
+/** Returns the end of the digits. */
 function writeNumber(to: u64, number: u64): u64 {
   let unit: u64 = 1;
   while (number / unit >= 10) unit *= 10;
@@ -86,7 +86,6 @@ function writeNumber(to: u64, number: u64): u64 {
   return to;
 }
 
-/** Makes a file that was not there; an error, or its descriptor. */
 function makeFile(process: u64): i64 {
   let file: i64 = -EEXIST;
   for (let turn: u64 = 1; file === -EEXIST && turn <= MOST_MEMORIES; turn++) {
@@ -96,13 +95,16 @@ function makeFile(process: u64): i64 {
   return file;
 }
 
-/** A process that makes a file larger than its limit is ended by a signal. */
+/**
+ * Returns true if the process may make a file of this size. A larger file than its limit would end it by a
+ * signal.
+ */
 function mayBeLarge(bytes: u64): bool {
   const failure = syscall2(GETRLIMIT, RLIMIT_FSIZE, scratch());
   return isError(failure) || load64(scratch()) >= bytes;
 }
 
-/** Maps a new file over what is there; an error, or something else. */
+/** Maps a new file over a range, and closes its descriptor. Returns an error, or a value that is none. */
 function mapFile(at: u64, bytes: u64, file: i64): i64 {
   if (isError(file)) return file;
   let result: i64 = -EFBIG;
@@ -112,7 +114,6 @@ function mapFile(at: u64, bytes: u64, file: i64): i64 {
   return result;
 }
 
-/** ".counts" and a zero. */
 const COUNTS_SUFFIX: u64 = 0x0073_746e_756f_632e;
 
 @inline
@@ -124,12 +125,14 @@ function sharedBytes(i: u64): u64 {
   return load64(text() + Text.shared + (i << 4) + 8);
 }
 
-/** Whether a tool's code was inserted into the program. */
 export function isInserted(): bool {
   return sharedAt(0) !== 0;
 }
 
-/** Others see what inserted code counts from here on, by a file beside the memory's, whose path was written last; 0, or an error. */
+/**
+ * Shares the ranges of inserted code through a file beside the memory's, whose path was written last. Returns
+ * 0 or an error.
+ */
 function shareCounts(): i64 {
   let end = scratch() + 1024;
   while (load8(end) !== 0) end++;
@@ -151,7 +154,7 @@ function shareCounts(): i64 {
   return isError(result) ? result : 0;
 }
 
-/** In a child that was forked: what it counts is its own. */
+/** Gives a forked child ranges of its own for inserted code. */
 function separateCounts(): void {
   for (let i: u64 = 0; i < MOST_SHARED && sharedAt(i) !== 0; i++) {
     syscall6(MMAP, sharedAt(i), sharedBytes(i), PROT_READ_WRITE, MAP_RESERVED | MAP_FIXED, <u64>-1, 0);
@@ -159,16 +162,16 @@ function separateCounts(): void {
   }
 }
 
-/** In the slot, in place of an address: there is no room for the memory, and nothing can be recorded. */
+/** Value of the slot if the memory cannot be mapped. Nothing is recorded then. */
 const NO_MEMORY: u64 = 1;
 
-/** Whether there is a memory. To be asked before anything of it is used. */
+/** Returns true if there is a memory. Check this before any use of it. */
 @inline
 export function isOpen(): bool {
   return load64(memorySlot()) > NO_MEMORY;
 }
 
-/** Whether the parent has said that nothing is to be recorded any more. */
+/** Returns true if the parent has ended the recording. */
 @inline
 export function isOver(): bool {
   return load<u32>(Header.isOver) !== 0;
@@ -180,8 +183,8 @@ function giveUp(): u64 {
 }
 
 /**
- * Gives the address of linear memory, which is in the memory slot too. Called where that is 0. What the dynamic linker allocates
- * meanwhile is not recorded.
+ * Maps linear memory, and returns the address that it also stores in the memory slot. Called while the slot
+ * is 0. Allocations of the dynamic linker meanwhile are not recorded.
  */
 export function memory_open(): u64 {
   const opening = text() + Text.opening;
@@ -198,7 +201,7 @@ export function memory_open(): u64 {
   return base;
 }
 
-/** A child that was forked is recorded where children are. */
+/** Returns true for the first process, and for forked children if children are recorded. */
 function isToBeRecorded(): bool {
   return load32(text() + Text.process) === 0 || load32(text() + Text.children) !== 0;
 }
@@ -207,7 +210,7 @@ function open(): u64 {
   const process: u64 = syscall1(GETPID, 0);
   const reserved = syscall6(MMAP, 0, RESERVED_BYTES, PROT_NONE, MAP_RESERVED, <u64>-1, 0);
   if (isError(reserved)) {
-    // An empty file tells that there was somebody.
+    // The empty file shows the parent that this process existed.
     const file = makeFile(process);
     if (!isError(file)) syscall1(CLOSE, file);
     return giveUp();
@@ -215,7 +218,8 @@ function open(): u64 {
   const base: u64 = reserved + GLOBAL_BYTES;
   let failure = mapFile(reserved, GLOBAL_BYTES + MEMORY_BYTES, makeFile(process));
   if (isError(failure)) {
-    // Where no file can be made, the program runs on with what nobody reads. The parent misses the file.
+    // If the file cannot be made, the program runs on with private memory. The parent notices the missing
+    // file.
     const size = GLOBAL_BYTES + MEMORY_BYTES;
     if (isError(syscall6(MMAP, reserved, size, PROT_READ_WRITE, MAP_RESERVED | MAP_FIXED, <u64>-1, 0)))
       return giveUp();
@@ -227,7 +231,7 @@ function open(): u64 {
   syscall2(CLOCK_GETTIME, CLOCK_MONOTONIC, scratch());
   store64(base + Header.start, load64(scratch()) * 1_000_000_000 + load64(scratch() + 8));
   store32(base + Header.failure, <u32>-failure);
-  // Nobody makes tables for what nobody sees.
+  // No parent makes tables for a memory without a file.
   store32(base + Header.tablesWait, failure === 0 ? load32(text() + Text.tablesWait) : 0);
   store64(base + Header.early, load64(text() + Text.early));
   store64(text() + Text.early, 0);

@@ -1,4 +1,5 @@
-// From an address to its rule and its site, by way of a cache: nearly all addresses of a program's stacks come again and again.
+// Maps an address to its rule and its site, through a cache: most addresses of a program's stacks occur again
+// and again.
 import {
   CACHED_RULE_BYTES,
   Header,
@@ -26,8 +27,8 @@ export function kindOf(rule: u64): u32 {
 }
 
 /**
- * The rule at an address, and above 32 bits its site. Threads write to the cache without a lock: an entry that was torn does not give
- * its address back. `room`: 32 bytes of the thread's own.
+ * Returns the rule at an address in the low 32 bits and its site in the high 32 bits. Threads write to the
+ * cache without a lock; the address of a torn entry does not match. `room`: 32 bytes of the thread's own.
  */
 @inline
 export function ruleOf(address: u64, room: usize): u64 {
@@ -39,7 +40,7 @@ export function ruleOf(address: u64, room: usize): u64 {
 function lookUp(address: u64, at: usize, room: usize): u64 {
   let module = knownModule(address);
   if (module === 0 || mayHaveTables(module)) {
-    module = meet(address, room);
+    module = makeModuleAt(address, room);
     if (module === 0) return RuleKind.other | ((<u64>Site.unknown) << 32);
   }
   const rule: u64 = <u64>ruleIn(module, address) | ((<u64>siteIn(module, address)) << 32);
@@ -53,8 +54,11 @@ function siteIn(module: usize, address: u64): u32 {
   return load<u32>(module, Module.site) + <u32>(address - load<u64>(module, Module.start));
 }
 
-/** At first sight of an address, or when there are more tables; 0: it cannot be known now. */
-function meet(address: u64, room: usize): usize {
+/**
+ * Makes the module of an address, and maps its tables if there are new ones. Returns 0 if the module cannot
+ * be made now.
+ */
+function makeModuleAt(address: u64, room: usize): usize {
   if (load<u32>(room, ROOM_MAY_NOT_WAIT) !== 0 || !lock(room)) return 0;
   const module = makeModule(address);
   if (module !== 0 && mayHaveTables(module)) takeTables(module);
@@ -68,7 +72,7 @@ function takeTables(module: usize): void {
   if (load<u64>(module, Module.table) !== 0) forgetRules();
 }
 
-/** Where the parent makes tables when they are asked for, they are worth waiting for: they will serve all of the run. */
+/** Waits for tables that the parent makes on request: they serve for the rest of the run. */
 function waitForTables(module: usize, room: usize): void {
   const patience: u64 = load<u32>(Header.tablesWait);
   if (patience === 0 || load<u64>(module, Module.table) !== 0) return;
@@ -82,12 +86,12 @@ function waitForTables(module: usize, room: usize): void {
     if (!lock(room)) return;
     if (mayHaveTables(module)) takeTables(module);
     unlock();
-    // The parent has made what it could.
+    // The parent has made all tables that it could make.
     return;
   }
 }
 
-/** The rule of the call that ends in front of `address` + 1, or of the instruction at `address`. */
+/** Returns the rule of the call that ends before `address` + 1, or of the instruction at `address`. */
 function ruleIn(module: usize, address: u64): u32 {
   const table = load<u64>(module, Module.table);
   const next = address + 1;
@@ -95,16 +99,17 @@ function ruleIn(module: usize, address: u64): u32 {
   const bias = load<u64>(module, Module.bias);
   const rule = ruleAt(table, address - bias);
   if (kindOf(rule) === RuleKind.signal) return rule;
-  // The rules of a trampoline need not begin before its first instruction, and those of Go's are like any function's.
+  // The rules of a trampoline may begin only at its first instruction, and the trampoline of Go has rules of
+  // an ordinary function.
   const own = ruleAt(table, next - bias);
   if (kindOf(own) === RuleKind.signal) return own;
   if ((kindOf(rule) === RuleKind.none || (next & 15) === 0) && isTrampoline(module, next))
     return RuleKind.signal;
-  // There was no call in front of the first instruction of a function: `makecontext` has put its address on the stack.
+  // No call precedes the first instruction of a function: `makecontext` has put its address on the stack.
   return kindOf(rule) === RuleKind.none && kindOf(own) !== RuleKind.none ? RuleKind.end : rule;
 }
 
-/** `mov $15, %rax; syscall` */
+/** Matches `mov $15, %rax; syscall`. */
 function isTrampoline(module: usize, address: u64): bool {
   if (load<u32>(module, Module.kind) !== ModuleKind.object) return false;
   if (address + 9 > load<u64>(module, Module.end)) return false;

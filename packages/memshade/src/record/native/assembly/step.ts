@@ -1,4 +1,3 @@
-// From a frame to its caller.
 import { Link, Rule, RuleKind, StackFrame } from "./layout.generated";
 import { load64, load8 } from "./machine";
 import { isMapped } from "./probe";
@@ -6,30 +5,31 @@ import { kindOf, ruleOf } from "./rules";
 
 export enum Step {
   made,
-  /** There is no caller. */
   whole,
-  /** Nothing leads on. */
+  /** No rule leads to a caller. */
   lost,
 }
 
-/** A frame pointer that leads farther than this is not trusted before the word there is known to be mapped. */
+/** A frame pointer that leads farther than this is followed only if the word there is mapped. */
 const FAR: u64 = 1 << 14;
 const ADDRESS_END: u64 = (<u64>1) << 47;
 const PAGE_BYTES: u64 = 4096;
-/** In the frame of a signal, above its trampoline's stack pointer: where the kernel has saved rbp, rsp and rip. */
+/** Offsets of the saved rbp, rsp and rip in a signal's frame, from the stack pointer in its trampoline. */
 const SIGNAL_RBP: u64 = 120;
 const SIGNAL_RSP: u64 = 160;
 const SIGNAL_RIP: u64 = 168;
-/** Opcodes of calls: by a distance, and with a target that is read, which one of several instructions of one opcode is. */
+/** Opcodes of calls: `call rel32`, and group 5 with the call's extension of the opcode. */
 const CALL: u32 = 0xe8;
 const GROUP_5: u32 = 0xff;
 const GROUP_5_CALL: u32 = 2;
-/** Where the instruction ends that pushes in an entry of a procedure linkage table. */
+/** Offset of the end of the push instruction in a PLT entry. */
 const PUSHED_AT: u64 = 11;
 
 /**
- * Finds the caller of the frame at `from`, which gets its site, and writes it to `to`. `room`: 32 bytes of the thread's own.
- * Most frames have a CFA by the stack pointer; all other ways are a function of their own, so that the loop around this stays small.
+ * Finds the caller of the frame at `from`, stores that frame's site, and writes the caller to `to`. `room`:
+ * 32 bytes of the thread's own.
+ * Most frames have a CFA relative to the stack pointer. All other rules are in a function of their own, which
+ * keeps this one small enough to inline.
  */
 @inline
 export function step(from: usize, to: usize, room: usize): Step {
@@ -54,7 +54,6 @@ function wordsOf(rule: u32): u64 {
   return (rule >>> Rule.savedShift) & Rule.savedMask;
 }
 
-/** The frame of the caller, if there is any. */
 @inline
 function stepTo(to: usize, cfa: u64, framePointer: u64, link: u32): Step {
   const caller = load64(cfa - 8);
@@ -91,20 +90,21 @@ function stepOtherwise(from: usize, to: usize, rule: u32): Step {
     cfa = place + 16 + ((address & 15) >= PUSHED_AT ? 8 : 0);
   } else if (kind === RuleKind.end) return Step.whole;
   else if (kind === RuleKind.signal) return stepOverSignal(place + 8, to);
-  // By the ABI, a frame pointer of 0 marks the outermost frame; where rules say nothing of a function, it is a mark indeed.
+  // A frame pointer of 0 marks the outermost frame by the ABI. It is trusted where the tables have no
+  // function.
   else if (kind === RuleKind.none && framePointer === 0) return Step.whole;
   else return stepByFramePointer(place, framePointer, to);
   return stepTo(to, cfa, words === 0 ? framePointer : load64(savedAt), link);
 }
 
-/** Whether a frame of the stack can begin at a CFA that a frame pointer gave. */
+/** Returns true if a CFA that a frame pointer gave can be in the stack. */
 @inline
 function leadsOn(place: u64, cfa: u64): bool {
   if (cfa - 8 <= place || (cfa & 7) !== 0 || cfa >= ADDRESS_END) return false;
   return cfa - place <= FAR || isMapped(cfa - 8);
 }
 
-/** The frame that a signal has interrupted, by what the kernel has saved of it. */
+/** Steps to the frame that a signal has interrupted, by the registers that the kernel saved. */
 export function stepOverSignal(stackPointer: u64, to: usize): Step {
   const address = load64(stackPointer + SIGNAL_RIP);
   if (address === 0) return Step.whole;
@@ -115,7 +115,7 @@ export function stepOverSignal(stackPointer: u64, to: usize): Step {
   return Step.made;
 }
 
-/** Code without rules, as of compilers at run time, may keep a frame pointer. */
+/** Steps by the frame pointer through code without rules, such as code that was compiled at run time. */
 function stepByFramePointer(place: u64, framePointer: u64, to: usize): Step {
   if (framePointer <= place || (framePointer & 7) !== 0 || framePointer >= ADDRESS_END) return Step.lost;
   if (!isMapped(framePointer)) return Step.lost;
@@ -124,7 +124,7 @@ function stepByFramePointer(place: u64, framePointer: u64, to: usize): Step {
   const caller = load64(framePointer + 8);
   if (caller === 0) return Step.whole;
   if (caller >= ADDRESS_END || !isMapped(caller)) return Step.lost;
-  // The outermost frame of a chain has 0 in place of a frame pointer. A caller that has no frame pointer has any value there.
+  // The outermost frame of a chain saves 0 as its frame pointer. Without a chain, the value is arbitrary.
   const isChain = next === 0 || (next > framePointer && (next & 7) === 0);
   if (!isChain && !isBehindCall(caller)) return Step.lost;
   store<u64>(to, framePointer + 8, StackFrame.place);
@@ -134,7 +134,10 @@ function stepByFramePointer(place: u64, framePointer: u64, to: usize): Step {
   return Step.made;
 }
 
-/** Whether a call stands in front of an address: `call rel32`, or one through a register or memory, of 2 to 7 bytes. */
+/**
+ * Returns true if a call ends at an address: `call rel32`, or a call through a register or memory of 2 to 7
+ * bytes.
+ */
 function isBehindCall(address: u64): bool {
   if (!isMapped(address - 8)) return false;
   if (load8(address - 5) === CALL) return true;

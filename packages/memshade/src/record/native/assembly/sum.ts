@@ -1,11 +1,11 @@
-// What objects without a build id are known by, and what tells whole tables from damaged ones.
+// Computes the sum that identifies objects without a build id, and that detects damaged tables.
 import { load32 } from "./machine";
 
 const SUM_FACTOR: u32 = 0x9e37_79b1;
 const WORD_BYTES: u64 = 4;
 const ROUND_BYTES: u64 = 16;
 
-// `SUM_WORDS` words, of what was added up last. Under the lock.
+// The `SUM_WORDS` words of the last sum. Use them under the lock.
 let first: u32 = 0;
 let second: u32 = 0;
 let third: u32 = 0;
@@ -16,7 +16,7 @@ function mixed(sum: u32, word: u32): u32 {
   return rotl<u32>(sum ^ word, 13) * SUM_FACTOR + 1;
 }
 
-/** As `tables/sum.ts` adds up the same bytes of a file. */
+/** Computes the same sum as `tables/sum.ts` does for the bytes of a file. */
 function addUp(start: u64, bytes: u64): void {
   let a: u32 = 0;
   let b: u32 = 0;
@@ -39,7 +39,6 @@ function addUp(start: u64, bytes: u64): void {
   fourth = d;
 }
 
-/** Stores the sum of the process's memory at a place of ours. */
 export function storeSum(to: usize, start: u64, bytes: u64): void {
   addUp(start, bytes);
   store<u32>(to, first);
@@ -48,7 +47,6 @@ export function storeSum(to: usize, start: u64, bytes: u64): void {
   store<u32>(to, fourth, 12);
 }
 
-/** Whether the process's memory has a sum that stands in it, too. */
 export function hasSum(sum: u64, start: u64, bytes: u64): bool {
   addUp(start, bytes);
   return (

@@ -10,7 +10,7 @@ export const NANOSLEEP: u64 = 35;
 export const GETPID: u64 = 39;
 export const CLONE: u64 = 56;
 export const CLOSE_RANGE: u64 = 436;
-/** The copy has the parent of the process that is copied. */
+/** Gives the copy the same parent as the copied process. */
 export const CLONE_PARENT: u64 = 0x8000;
 export const KILL: u64 = 62;
 export const EXIT_GROUP: u64 = 231;
@@ -50,6 +50,6 @@ export const MADV_REMOVE: u64 = 9;
 export const MADV_DONTDUMP: u64 = 16;
 export const MADV_WIPEONFORK: u64 = 18;
 export const PR_GET_NAME: u64 = 16;
-/** On a word that no other process waits for. */
+/** Private futex: no other process waits on the word. */
 export const FUTEX_WAIT: u64 = 128;
 export const FUTEX_WAKE: u64 = 129;

@@ -1,4 +1,3 @@
-// The tables of an object: which rule holds at which address of its code.
 import {
   TABLE_BLOCK_BITS,
   TABLES_HEAD_BYTES as HEAD,
@@ -11,7 +10,7 @@ import { hasSum } from "./sum";
 
 export const TABLES_HEAD_BYTES: u64 = HEAD;
 
-/** Whether `bytes` mapped at an address are tables as we know them, and whole. */
+/** Returns true if `bytes` bytes at an address are undamaged tables of this version. */
 export function isTables(table: u64, bytes: u64): bool {
   if (load32(table + TablesHead.magic) !== TABLES_MAGIC) return false;
   if (load32(table + TablesHead.version) !== TABLES_VERSION) return false;
@@ -24,7 +23,6 @@ export function isTables(table: u64, bytes: u64): bool {
   return bytes === HEAD + 4 * words && hasSum(table + TablesHead.sum, start, table + bytes - start);
 }
 
-/** The rule at an address of the object. */
 export function ruleAt(table: u64, address: u64): u32 {
   const offset = address - load64(table + TablesHead.base);
   const block = offset >>> TABLE_BLOCK_BITS;

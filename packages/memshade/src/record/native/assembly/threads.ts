@@ -1,4 +1,4 @@
-// What the runtime knows of each thread, from its first allocation on.
+// Keeps the state of each thread, from its first allocation on.
 import { beginIn } from "../sampling/assembly/signals";
 import { isSampling, startTimer } from "../sampling/assembly/timers";
 import { CONTROL } from "../../tools/heap/assembly/imports";
@@ -13,11 +13,11 @@ function threadAt(index: u32): u32 {
   return Place.threads + index * THREAD_BYTES;
 }
 
-/** The thread that runs; 0: there is no room for it. */
+/** Returns the running thread; 0 if there is no room for it. */
 @inline
 export function currentThread(): u32 {
   const word = tlsLoad(Tls.thread);
-  // What a child that was forked has inherited is of its parent's memory.
+  // A forked child has inherited a word that refers to its parent's memory.
   return <u32>(word >>> 32) === load<u32>(Header.process) ? <u32>word : beginThread();
 }
 
@@ -41,24 +41,23 @@ function beginThread(): u32 {
   return thread;
 }
 
-/** The place of a thread that has ended. */
+/** Returns the index of a thread that has ended. */
 function takeDead(): u32 {
   const process: u64 = load<u32>(Header.process);
   for (let index: u32 = 0; index < MOST_THREADS; index++) {
     const place = threadAt(index) + Thread.id;
     const id = load<u32>(place);
     if (id === 0 || syscall3(TGKILL, process, id, 0) !== -ESRCH) continue;
-    // Of two that look, one gets it.
+    // The exchange succeeds for only one of two threads that find the same index.
     if (atomic.cmpxchg<u32>(place, id, 0) === id) return index;
   }
   return MOST_THREADS;
 }
 
-/** The thread has allocated a block. */
 @inline
 export function countBlock(thread: u32, size: u64): void {
   store<u64>(thread, load<u64>(thread, Thread.blocks) + 1, Thread.blocks);
-  // Like everywhere, a block of 0 bytes counts as one of 1 byte.
+  // A block of 0 bytes counts as 1 byte, as everywhere.
   store<u64>(thread, load<u64>(thread, Thread.bytes) + max(size, 1), Thread.bytes);
 }
 

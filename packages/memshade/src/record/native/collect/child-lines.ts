@@ -4,20 +4,19 @@ import { quoteForShell } from "../../../profile/model/shell-words.ts";
 import { fromHere } from "../../host/run/terminal-line.ts";
 import type { WrittenChild } from "./profile-writer.ts";
 
-/** More are counted: those that have allocated most are named. */
+/** Most children that are listed. The rest, which has allocated less, is counted. */
 const CHILDREN_SHOWN = 20;
 
-/** What the end of a run says of the processes that the program has started. */
 export function childLines(children: readonly WrittenChild[]): string[] {
   if (children.length === 0) return [];
   const shown = [...children]
     .sort((a, b) => (b.child.allocatedBytes ?? 0) - (a.child.allocatedBytes ?? 0))
     .slice(0, CHILDREN_SHOWN);
   const rest = children.length - shown.length;
-  const named = children.filter((one) => shown.includes(one));
-  const what = children.length === 1 ? "1 child process has a run of its own" : undefined;
+  const named = children.filter((child) => shown.includes(child));
+  const singular = children.length === 1 ? "1 child process has a run of its own" : undefined;
   return [
-    `${what ?? `${groupDigits(children.length)} child processes have runs of their own`}:`,
+    `${singular ?? `${groupDigits(children.length)} child processes have runs of their own`}:`,
     ...named.map(
       ({ folder, child }) =>
         `  ${quoteForShell(fromHere(folder, process.cwd()))}: ${child.program}${blocksInWords(child)}`,

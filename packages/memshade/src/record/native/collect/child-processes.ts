@@ -14,21 +14,19 @@ import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import type { PlacedImage } from "../image/place-image.ts";
 import { Header, Place } from "../layout.ts";
 import { EndLook, STILL_GOES_ON } from "../reach/end-look.ts";
-import type { LookedAt } from "../reach/process-look.ts";
+import type { ReachFacts } from "../reach/process-look.ts";
 import { ProcessSamples } from "../sampling/sample-reader.ts";
 import { WantedTables } from "../tables/make-wanted.ts";
 import type { RecordedProgram } from "./left-behind.ts";
 import { MemoryFile } from "./memory-file.ts";
 
-/** A process that the program has started, or a program that it has replaced itself by. */
+/** A process that the program has started, or a program that a process has executed. */
 export interface ChildProcess {
   program: RecordedProgram;
   memory: MemoryFile;
-  /** Absent where none were to be taken. */
   samples: CpuSamples | undefined;
-  /** Which of its live blocks can still be reached; absent where nobody asked. */
+  /** Reachability of its live blocks; undefined if it is not computed. */
   reach: KnownReach | undefined;
-  /** Where its run goes. */
   folder: string;
   isRunning: boolean;
 }
@@ -48,57 +46,60 @@ interface SeenMemory {
   memory: MemoryFile;
   wanted: WantedTables;
   samples: ProcessSamples | undefined;
-  look: EndLook | undefined;
+  endLook: EndLook | undefined;
   folder: string | undefined;
 }
 
-/** The processes that a program starts. They leave memories; a process is over when it is gone, or has begun one more. */
+/**
+ * Processes that a program starts, found by their memory files. A process has ended when it is gone, or when
+ * it has made its next memory.
+ */
 export class ChildProcesses {
   readonly #image: PlacedImage;
   readonly #main: string;
   readonly #out: string | undefined;
   readonly #sampleHz: number | undefined;
   readonly #seen = new Map<string, SeenMemory>();
-  /** By process: allocations that it made before it replaced itself by the program of its next memory. */
+  /** Per process: allocations before it executed the program of its next memory. */
   readonly #before = new Map<number, number>();
-  /** Set when nothing is recorded any more. */
+  /** Set once the recording has ended. */
   #free: ((memory: string) => void) | undefined;
 
-  readonly #looked: LookedAt | undefined;
+  readonly #reachFacts: ReachFacts | undefined;
 
   /**
-   * @param out template of run folders, undefined for the usual ones
-   * @param sampleHz undefined: no samples are taken
-   * @param looked undefined: nobody asks which blocks can be reached at their ends
+   * @param out template of run folders; undefined: the default
+   * @param sampleHz undefined: no samples
+   * @param reachFacts undefined: reachability is not computed
    */
   constructor(
     image: PlacedImage,
     pid: number,
     out: string | undefined,
     sampleHz?: number,
-    looked?: LookedAt,
+    reachFacts?: ReachFacts,
   ) {
     this.#sampleHz = sampleHz;
-    this.#looked = looked;
+    this.#reachFacts = reachFacts;
     this.#image = image;
     this.#main = image.memoryOf(pid);
     this.#out = out;
   }
 
-  /** Makes tables that processes wait for, and reads their samples. To be called often. */
+  /** Makes tables that processes wait for, and reads their samples. Call this often. */
   serve(): void {
-    this.#look();
-    for (const { memory, wanted, samples, look } of this.#seen.values()) {
+    this.#findMemories();
+    for (const { memory, wanted, samples, endLook: look } of this.#seen.values()) {
       look?.serve();
       wanted.make(memory, memory.program().file);
-      // What is to be said of them stands in their runs.
+      // Messages about the samples are in the runs.
       samples?.readFrom(memory);
     }
   }
 
-  /** Takes a process that has ended, if there is one, the earliest first. */
+  /** Takes the earliest process that has ended, if there is one. */
   takeEnded(): ChildProcess | undefined {
-    this.#look();
+    this.#findMemories();
     for (const seen of this.#inOrder()) {
       if (!this.#isOver(seen)) continue;
       if (seen.memory.header(Header.parent) !== 0 && this.#hasNext(seen)) this.#forget(seen);
@@ -107,9 +108,12 @@ export class ChildProcesses {
     return undefined;
   }
 
-  /** Nothing is recorded from here on. @param free is given the paths of memories, whatever comes */
+  /**
+   * Ends the recording.
+   * @param free called with the path of each memory, now and later
+   */
   endRecording(free: (memory: string) => void): void {
-    this.#look();
+    this.#findMemories();
     this.#free = free;
     for (const { path, memory } of this.#seen.values()) {
       memory.setHeader(Header.isOver, 1);
@@ -118,17 +122,16 @@ export class ChildProcesses {
   }
 
   get areRunning(): boolean {
-    this.#look();
+    this.#findMemories();
     return this.#seen.size > 0;
   }
 
-  /** Those that have not ended. */
   running(): ChildProcess[] {
-    this.#look();
+    this.#findMemories();
     return this.#inOrder().map((seen) => this.#describe(seen, true));
   }
 
-  /** Takes those that have not ended. Nobody makes tables for them any more. */
+  /** Takes the processes that have not ended. No tables are made for them from now on. */
   takeRunning(): ChildProcess[] {
     return this.#inOrder().map((seen) => {
       seen.memory.setHeader(Header.tablesWait, 0);
@@ -136,26 +139,24 @@ export class ChildProcesses {
     });
   }
 
-  /** How many could make no memory: they ran without being recorded. */
   get unrecorded(): number {
     const isMemory = (path: string): boolean => path === this.#main || this.#seen.has(path);
     return this.#image.memories().filter(({ path }) => !isMemory(path)).length;
   }
 
-  /** It was read. */
   done({ memory }: ChildProcess): void {
     memory.close();
   }
 
   close(): void {
-    for (const { memory, look } of this.#seen.values()) {
+    for (const { memory, endLook: look } of this.#seen.values()) {
       memory.close();
       look?.close();
     }
     this.#seen.clear();
   }
 
-  #look(): void {
+  #findMemories(): void {
     for (const { path, pid } of this.#image.memories()) {
       if (path === this.#main || this.#seen.has(path)) continue;
       const memory = MemoryFile.open(path);
@@ -167,9 +168,10 @@ export class ChildProcesses {
       const wanted = new WantedTables(this.#image.tables);
       const samples =
         this.#sampleHz === undefined ? undefined : new ProcessSamples(this.#sampleHz, this.#image.path);
-      const look = this.#looked && new EndLook(pid, memory, { looked: this.#looked, mayBeCopied: false });
+      const look =
+        this.#reachFacts && new EndLook(pid, memory, { looked: this.#reachFacts, mayBeCopied: false });
       const start = memory.start();
-      this.#seen.set(path, { path, pid, start, memory, wanted, samples, look, folder: undefined });
+      this.#seen.set(path, { path, pid, start, memory, wanted, samples, endLook: look, folder: undefined });
     }
   }
 
@@ -185,23 +187,26 @@ export class ChildProcesses {
     return [...this.#seen.values()].some((other) => other.pid === pid && other.start > start);
   }
 
-  /** A copy of its parent, which has replaced itself by another program. */
+  /** Forgets a copy of the parent that has executed another program. */
   #forget(seen: SeenMemory): void {
     this.#before.set(seen.pid, seen.memory.header(Place.control + Control.allocations));
     this.#remove(seen);
     seen.memory.close();
-    seen.look?.close();
+    seen.endLook?.close();
   }
 
   #take(seen: SeenMemory, isRunning: boolean): ChildProcess {
     const child = this.#describe(seen, isRunning);
-    seen.look?.close();
+    seen.endLook?.close();
     this.#before.delete(seen.pid);
     this.#remove(seen);
     return child;
   }
 
-  /** Its file goes at once, as a program may start thousands of processes. The next one may have its name. */
+  /**
+   * Removes the file at once, because a program may start thousands of processes. The next one may have the
+   * same name.
+   */
   #remove({ path }: SeenMemory): void {
     this.#seen.delete(path);
     rmSync(path, { force: true });
@@ -223,13 +228,15 @@ export class ChildProcesses {
       },
       memory: seen.memory,
       samples: seen.samples?.file(seen.memory),
-      reach: isRunning ? seen.look && STILL_GOES_ON : seen.look?.known({ kind: "ended" }, undefined).reach,
+      reach: isRunning
+        ? seen.endLook && STILL_GOES_ON
+        : seen.endLook?.reachAtEnd({ kind: "ended" }, undefined).reach,
       folder: seen.folder,
       isRunning,
     };
   }
 
-  /** One that is not there: numbers of processes come again. */
+  /** Returns a new folder: process ids are reused. */
   #folderOf(pid: number, program: string): string {
     const out = this.#out ?? defaultOutTemplate(process.cwd(), program);
     const template = hasPlaceHolder(out, "p") ? out : `${out}.%p`;

@@ -11,11 +11,10 @@ import { LINE_SHIFT } from "../tools/working-set/layout.ts";
 import type { MarkedLines } from "../tools/working-set/read/marked-lines.ts";
 import type { ProcessModule } from "./modules.ts";
 
-/** What inserted code has noted of which memory a process has read: one of these, or none. */
+/** Records of inserted code about the memory that a process has read; at most one is defined. */
 export interface NotedReads {
-  /** Of accesses. */
   readonly counters: GranuleCounters | undefined;
-  /** Path of the file in which bytes have a word each. */
+  /** Path of the file with a word per byte. */
   readonly counts: string | undefined;
   readonly lines: Pick<MarkedLines, "read"> | undefined;
 }
@@ -23,19 +22,18 @@ export interface NotedReads {
 /** Units of memory, numbered by address. */
 interface ReadUnits {
   readonly bytes: number;
-  /** Of units `[first, end)`: not 0 where something of one was read. */
+  /** Returns a number per unit of `[first, end)`, not 0 if a byte of the unit was read. */
   read(first: number, end: number): ArrayLike<number>;
 }
 
 const EXECUTABLE = 1;
-/** Of code, so much is looked at at once. */
 const PIECE_BYTES = 2 ** 20;
 const MOST_INSTRUCTION_BYTES = 15;
 
 /**
- * Files whose code a process has read where something else stands in it than in the original: what it made of that may be wrong.
- *
- * @param modules of the process
+ * Returns files whose rewritten code a process has read where it differs from the original. The program's
+ * result may be wrong then.
+ * @param modules modules of the process
  */
 export function filesReadAsData(
   modules: readonly ProcessModule[],
@@ -65,7 +63,8 @@ export function filesReadAsData(
 
 function isCodeRead(file: RewrittenFile, { name, bias }: ProcessModule, units: ReadUnits): boolean {
   const [original, rewritten] = [file.original, file.path].map((path) => loadObject(path).object);
-  // Where a library was, data may lie when it has been unloaded. The program, whose name is empty, stays.
+  // Data may lie at the addresses of an unloaded library. The program, whose name is empty, stays
+  // loaded.
   return (
     (name === "" && isNewCodeRead(original, rewritten, bias, units)) ||
     isChangeRead(original, rewritten, bias, units)
@@ -88,7 +87,7 @@ function isChangeRead(original: ObjectFile, rewritten: ObjectFile, bias: number,
         const start = Math.max(place - from, 0);
         if (!changed.subarray(start, place - from + units.bytes).includes(1)) continue;
         functions ??= new Functions(original);
-        // Data may stand between functions, and is read by right.
+        // Data between functions may be read.
         if (functions.fill(place, place + units.bytes)) return true;
       }
     }
@@ -96,16 +95,16 @@ function isChangeRead(original: ObjectFile, rewritten: ObjectFile, bias: number,
   return false;
 }
 
-/** Whether something was read of code that was added: by a return address, say. Nothing else lies in its lines. */
+/** Returns true if added code was read, for example by a return address. Its lines contain nothing else. */
 function isNewCodeRead(
   original: ObjectFile,
   rewritten: ObjectFile,
   bias: number,
   { bytes, read }: ReadUnits,
 ): boolean {
-  const known = new Set(original.segments.map(({ address }) => address));
+  const oldAddresses = new Set(original.segments.map(({ address }) => address));
   return rewritten.segments.some(({ flags, address, fileSize }) => {
-    if ((flags & EXECUTABLE) === 0 || known.has(address)) return false;
+    if ((flags & EXECUTABLE) === 0 || oldAddresses.has(address)) return false;
     for (let from = address; from < address + fileSize; from += PIECE_BYTES) {
       const end = Math.min(from + PIECE_BYTES, address + fileSize);
       const found = read(Math.floor((from + bias) / bytes), Math.ceil((end + bias) / bytes));
@@ -115,12 +114,10 @@ function isNewCodeRead(
   });
 }
 
-/** Per byte whether it is another one. */
 function changes(before: Uint8Array, after: Uint8Array): Uint8Array {
   return before.map((byte, i) => (byte === after[i] ? 0 : 1));
 }
 
-/** Where functions of an object lie. */
 class Functions {
   readonly #object: ObjectFile;
   readonly #ranges: { start: number; end: number }[];
@@ -132,7 +129,7 @@ class Functions {
       .sort((a, b) => a.start - b.start);
   }
 
-  /** Whether nothing but functions, and what fills the room between them, lies from one address to another. */
+  /** Returns true if a range contains only functions and filler between them. */
   fill(start: number, end: number): boolean {
     const instruction = new Instruction();
     let i = this.#ranges.findLastIndex((range) => range.start <= start);
@@ -144,7 +141,7 @@ class Functions {
         i++;
       } else {
         const next = this.#object.bytesAt(at, MOST_INSTRUCTION_BYTES);
-        // Between sections the linker leaves zeros.
+        // Zeros fill the space between sections.
         const bytes = next[0] === 0 ? 1 : fillerBytes(next, 0, instruction);
         if (bytes === 0) return false;
         at += bytes;

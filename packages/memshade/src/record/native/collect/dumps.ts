@@ -5,7 +5,7 @@ import type { LeftBehind, RecordedProgram } from "./left-behind.ts";
 import type { MemoryWatch } from "./memory-watch.ts";
 import type { ProfileWriter } from "./profile-writer.ts";
 
-/** Dumps while the program runs, one after the other: of it and of its children. */
+/** Writes dumps of the program and its children while they run, one after the other. */
 export class Dumps {
   readonly #watch: MemoryWatch;
   readonly #program: RecordedProgram;
@@ -15,7 +15,7 @@ export class Dumps {
   #count = 0;
   done: Promise<void> = Promise.resolve();
 
-  /** @param workingSet of the program: dumps have its intervals that have ended */
+  /** @param workingSet working set of the program; a dump has the intervals that have ended */
   constructor(
     watch: MemoryWatch,
     program: RecordedProgram,
@@ -41,12 +41,12 @@ export class Dumps {
       return;
     }
     this.#count++;
-    const left = await this.#watch.leftSoFar();
+    const data = await this.#watch.readSoFar();
     const workingSet = this.#workingSet;
-    if (left !== undefined) this.#writeOne({ ...left, workingSet }, this.#folders.next(true), this.#program);
+    if (data !== undefined) this.#writeOne({ ...data, workingSet }, this.#folders.next(true), this.#program);
     for (const child of running) {
       const memory = await child.memory.readStill();
-      // It has ended meanwhile, and has its profile.
+      // The child has ended meanwhile, and its profile is written.
       if (memory === undefined) continue;
       const template = dumpTemplate(child.folder.replaceAll("%", "%%"));
       const values = { pid: process.pid, sequence: this.#count, environment: process.env };
@@ -55,8 +55,8 @@ export class Dumps {
     }
   }
 
-  #writeOne(left: LeftBehind, folder: string, program: RecordedProgram): void {
+  #writeOne(data: LeftBehind, folder: string, program: RecordedProgram): void {
     const target = { folder, claim: undefined, what: "dump" } as const;
-    this.#writer.write(target, left, program, { end: { kind: "dump" } });
+    this.#writer.write(target, data, program, { end: { kind: "dump" } });
   }
 }

@@ -11,14 +11,16 @@ const MIB = 2 ** 20;
 const ENDED =
   "Recording had taken as much memory as it may (--memory-limit) and ended before the program: what that did from then on is in no figure, and what lived then is told as it was.";
 
-/** Recording that has ended before the program, as it took too much memory. What there was then is written when processes end. */
+/**
+ * A recording that has ended before the program because it took too much memory. Its data are written when
+ * processes end.
+ */
 export class EndedRecording {
   readonly line: string;
-  kept: NativeRecord | undefined;
+  ownRecord: NativeRecord | undefined;
   done: Promise<void> = Promise.resolve();
   readonly #watch: MemoryWatch;
   readonly #writer: ProfileWriter;
-  /** By paths of folders. */
   readonly #children = new Map<string, NativeRecord>();
   #later = 0;
   #hasEnded = false;
@@ -30,40 +32,40 @@ export class EndedRecording {
     this.line = `recording has taken ${groupDigits(Math.ceil(limit / MIB))} MiB of memory, which is its limit`;
   }
 
-  /** Keeps what there is, and gives the memory back. */
+  /** Stores the data of all processes, and frees their memory. */
   end(program: RecordedProgram, workingSet: NativeWorkingSetSession | undefined, freed: FreedCounts): void {
     this.#freed = freed;
     this.done = this.#end(program, workingSet);
   }
 
   async #end(program: RecordedProgram, workingSet: NativeWorkingSetSession | undefined): Promise<void> {
-    const left = await this.#watch.leftSoFar();
+    const data = await this.#watch.readSoFar();
     await workingSet?.finish(Number(process.hrtime.bigint()));
-    if (left !== undefined) this.kept = this.#writer.keep("", { ...left, workingSet }, program);
+    if (data !== undefined) this.ownRecord = this.#writer.keep("", { ...data, workingSet }, program);
     for (const child of this.#watch.running) {
       const { memory, samples, reach, folder } = child;
       const still = await memory.readStill();
       if (still === undefined) continue;
-      const all = { memory: still, counters: memory.counters, samples, reach };
-      const record = this.#writer.keep(folder, all, child.program);
+      const data = { memory: still, counters: memory.counters, samples, reach };
+      const record = this.#writer.keep(folder, data, child.program);
       if (record !== undefined) this.#children.set(folder, record);
     }
     this.#hasEnded = true;
     this.#watch.endRecording((counts) => this.#freed?.free(counts));
   }
 
-  /** A child has ended. Undefined where it has begun too late. */
+  /** Writes the run of a child that has ended. Returns undefined if the child began after the recording. */
   child(child: ChildProcess): WrittenChild | undefined {
     const { folder, isRunning } = child;
-    const kept = this.#children.get(folder);
-    // All of it was recorded.
-    if (kept === undefined && !this.#hasEnded) return this.#writer.child(child);
-    if (kept === undefined) {
+    const record = this.#children.get(folder);
+    // The recording still covers all of the child.
+    if (record === undefined && !this.#hasEnded) return this.#writer.child(child);
+    if (record === undefined) {
       this.#later++;
       return undefined;
     }
     const end: RunEnd = { kind: isRunning ? "dump" : "ended" };
-    const run = this.#writer.writeKept({ folder, claim: undefined, what: "profile" }, kept, {
+    const run = this.#writer.writeKept({ folder, claim: undefined, what: "profile" }, record, {
       end,
       children: undefined,
       gaps: [ENDED],
@@ -83,7 +85,7 @@ export class EndedRecording {
         ? []
         : [`${counted(this.#later, "child process", "child processes")} began later and have no run.`];
     const gaps = [ENDED, ...later, ...notes];
-    return this.kept && this.#writer.writeKept(target, this.kept, { end, children, gaps });
+    return this.ownRecord && this.#writer.writeKept(target, this.ownRecord, { end, children, gaps });
   }
 
   close(): void {

@@ -14,8 +14,8 @@ const PUNCH_HOLE = 3;
 const PAUSE_NS = 20_000_000n;
 
 /**
- * A program that gives the pages of a sparse file back, its standard input, again and again, until it or who has started it ends: those from one
- * place to another. Whoever writes to them goes on doing so. A static ELF file.
+ * Makes a program, as a static ELF file, that frees the pages of a range of its standard input, a sparse
+ * file. It repeats this until it or its starter ends. Other processes can continue to write to the file.
  */
 export function freePagesProgram(from: number, to: number): Uint8Array {
   const asm = new Assembler();
@@ -44,13 +44,16 @@ export function freePagesProgram(from: number, to: number): Uint8Array {
 
 const EXECUTABLE = 0o755;
 
-/** Files of counts that nobody reads any more: what programs still count in them takes no memory for long. */
+/** Keeps unused files of counts small, while programs continue to count in them. */
 export class FreedCounts {
   readonly #folder: string;
   readonly #keptBytes: number;
   readonly #children: ChildProcess[] = [];
 
-  /** @param folder where programs may lie @param keptBytes at the beginning of each file stay as they are */
+  /**
+   * @param folder folder for programs, which allows execution
+   * @param keptBytes bytes at the start of each file that stay
+   */
   constructor(folder: string, keptBytes: number) {
     this.#folder = folder;
     this.#keptBytes = keptBytes;

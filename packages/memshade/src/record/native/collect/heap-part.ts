@@ -3,18 +3,18 @@ import { basename } from "node:path";
 import type { ObjectSegment } from "../../../code/objects/index.ts";
 import { loadObject } from "../../../names/load/objects.ts";
 import { writeRaw } from "../../../profile/formats/memprof-raw/index.ts";
-import { HEAP_INTERVALS_FILE } from "../../../profile/model/over-time/heap-intervals.ts";
 import type { RawSegment } from "../../../profile/model/raw-profile.ts";
-import type { RunEnd, RunHeap, RunModule, RunThreads } from "../../../profile/model/run.ts";
-import { HEAP_FILE, UNKNOWN_MODULE } from "../../host/run/recorder.ts";
-import type { RunPart, RunPartFile } from "../../tools/assemble-run.ts";
+import type { RunHeap, RunModule, RunThreads } from "../../../profile/model/run.ts";
+import { UNKNOWN_MODULE } from "../../host/run/recorder.ts";
+import type { RunPart } from "../../tools/assemble-run.ts";
 import { CONTEXT_BYTES, Context, Control } from "../../tools/heap/layout.ts";
 import type { GranuleCounters } from "../../tools/heap/read/granule-counters.ts";
-import { HeapSession } from "../../tools/heap/read/heap-session.ts";
+import { HeapSession, heapFiles } from "../../tools/heap/read/heap-session.ts";
 import type { KnownReach } from "../../tools/heap/read/reach/apply-reach.ts";
 import { callPath } from "../../tools/heap/read/read-shadow.ts";
 import { UNCOUNTED_SENTENCE } from "../../tools/heap/read/uncounted.ts";
 import type { InstrumentedInfo } from "../../tools/options.ts";
+import { RecordedModules } from "../../tools/recorded-modules.ts";
 import { Header, MOST_THREADS, Place, THREAD_BYTES, Thread } from "../layout.ts";
 import { NATIVE_LAYOUT } from "../memory-layout.ts";
 import { errorInWords } from "../start/error-in-words.ts";
@@ -22,7 +22,7 @@ import type { ProcessModule } from "./modules.ts";
 
 const EXECUTABLE = 1;
 
-/** MemProf's readers take a segment for the one with the code: where the object has that is in its file. */
+/** Moves the start of a module to its code segment, which MemProf's readers expect. */
 export function ofCode(module: ProcessModule, file: string): ProcessModule {
   if (!module.isObject) return module;
   const segment = executableSegment(module.name || file);
@@ -35,7 +35,7 @@ function executableSegment(path: string): ObjectSegment | undefined {
   try {
     return loadObject(path).object.segments.find(({ flags }) => (flags & EXECUTABLE) !== 0);
   } catch {
-    // It is gone, or it is none, as the kernel's own: its file has no say.
+    // The file is gone or is no object, such as the kernel's own.
     return undefined;
   }
 }
@@ -49,7 +49,10 @@ function isAmong(path: string | null, files: ReadonlySet<string>): boolean {
   return path !== null && existsSync(path) && files.has(realpathSync(path));
 }
 
-/** @param file path of the program @param counted paths of files all of whose code counts accesses; undefined: none was inserted */
+/**
+ * @param file path of the program
+ * @param counted paths of files whose code counts all accesses; undefined if no code was inserted
+ */
 export function describeModule(
   module: ProcessModule,
   index: number,
@@ -82,7 +85,6 @@ const LEFT_OUT =
 const RACES =
   "Threads lose counts of accesses that they make to the same 8 bytes at the same time: those of blocks that threads share are at least.";
 
-/** Sentences about which accesses of a program that counts them are in no block's figures. */
 function uncountedAccesses(view: DataView): string[] {
   const failure = view.getUint32(Header.countersFailure, true);
   return [
@@ -92,7 +94,6 @@ function uncountedAccesses(view: DataView): string[] {
   ];
 }
 
-/** What lines were marked is with the program alone. */
 export function unsharedMarks(view: DataView): string[] {
   const failure = view.getUint32(Header.countersFailure, true);
   if (failure === 0) return [];
@@ -107,7 +108,10 @@ function unshared(failure: number): string {
 
 const NAME_BYTES = 16;
 
-/** What threads have allocated, those of one name together, in the order in which they allocated first. `names`: by the threads' ids. */
+/**
+ * Returns the allocations of threads, combined by name, in the order of their first allocation.
+ * @param names names by thread id
+ */
 export function readThreads(memory: SharedArrayBuffer, names: ReadonlyMap<number, string>): RunThreads[] {
   const view = new DataView(memory);
   const count = Math.min(view.getUint32(Header.threads, true), MOST_THREADS);
@@ -119,48 +123,42 @@ export function readThreads(memory: SharedArrayBuffer, names: ReadonlyMap<number
     if (allocations === 0) continue;
     const first = new TextDecoder().decode(new Uint8Array(memory, at + Thread.name, NAME_BYTES).slice());
     const name = names.get(view.getUint32(at + Thread.id, true)) ?? first.split("\0", 1)[0]!;
-    const known = found.get(name) ?? { name, threads: 0, allocations: 0, allocatedBytes: 0 };
+    const sums = found.get(name) ?? { name, threads: 0, allocations: 0, allocatedBytes: 0 };
     found.set(name, {
       name,
-      threads: known.threads + 1,
-      allocations: known.allocations + allocations,
-      allocatedBytes: known.allocatedBytes + allocatedBytes,
+      threads: sums.threads + 1,
+      allocations: sums.allocations + allocations,
+      allocatedBytes: sums.allocatedBytes + allocatedBytes,
     });
   }
   return [...found.values()];
 }
 
-/** Blocks that a process has left. */
 export interface RecordedBlocks {
   memory: SharedArrayBuffer;
-  /** Undefined where accesses were not counted, or nobody else sees the counters. */
+  /** Undefined if accesses are not counted, or the counters are not shared. */
   counters: GranuleCounters | undefined;
-  /** Of threads, by their ids. */
   names: ReadonlyMap<number, string>;
-  /** Those of the program, and those whose places are left out of call paths. */
+  /** Modules of the program. `ours`: modules that are left out of call paths. */
   modules: readonly ProcessModule[];
   ours: readonly ProcessModule[];
   clock: "virtual" | "wall";
   mappings: boolean;
-  /** The lines that were touched are in the run. */
+  /** True if the run has the touched lines. */
   isMarked: boolean;
-  /** No tool can count its accesses. */
+  /** True if no tool can count its accesses. */
   isLeftAlone: boolean;
-  end: RunEnd;
-  /** Which live ones can still be reached; absent where nobody asked. */
   reach: KnownReach | undefined;
 }
 
-/** What a run has of them. */
 export interface HeapPart {
-  /** What it does not cover is what accesses tell alone. */
+  /** `notTracked` covers only gaps of accesses. */
   readonly heap: RunHeap & { notTracked: string[] };
   readonly part: RunPart;
 }
 
-/** The heap's part of a run. */
-export function heapPart({ memory, counters, names, modules, ours, ...how }: RecordedBlocks): HeapPart {
-  const { clock, mappings, isMarked, isLeftAlone, end, reach } = how;
+export function heapPart({ memory, counters, names, modules, ours, ...options }: RecordedBlocks): HeapPart {
+  const { clock, mappings, isMarked, isLeftAlone, reach } = options;
   const view = new DataView(memory);
   if (clock === "wall") setClock(view);
   const isCounted = view.getUint32(Header.isCounting, true) !== 0;
@@ -172,39 +170,31 @@ export function heapPart({ memory, counters, names, modules, ours, ...how }: Rec
     includeAllocator: false,
     followsBlocks: isCounted,
   });
-  const instance = session.addInstance(
-    { buffer: memory, counters: counters ?? NO_COUNTERS },
-    { ...PROCESS_INFO, clock, tools: [isCounted ? "heap" : "alloc"] },
-    UNKNOWN_MODULE,
-    null,
-  );
+  const info: InstrumentedInfo = { ...PROCESS_INFO, clock, tools: [isCounted ? "heap" : "alloc"] };
+  const recorded = new RecordedModules();
+  const instance = recorded.add(info, UNKNOWN_MODULE, null);
+  session.addInstance(instance, { buffer: memory, counters: counters ?? NO_COUNTERS }, info);
   session.setReach(instance, reach);
-  const { heap, tool, notTracked, bounds, raw, intervals } = session.snapshot(end);
+  const facts = { recorded: recorded.all, modules: recorded.describe() };
+  const { heap, tool, notTracked, bounds, raw, ...files } = session.figures(facts);
   const contexts = raw.contexts.map((context) => ({ ...context, pcs: withoutOurs(context.pcs, ours) }));
   const contents = writeRaw({ ...raw, contexts, segments: modules.map(segmentOf) }, raw.version);
   const uncounted = isMarked ? UNCOUNTED_BUT_MARKED : isLeftAlone ? UNCOUNTED : `${UNCOUNTED} ${BY_HEAP}`;
-  // What a forked process frees of its parent's is its parent's.
+  // A forked process frees blocks of its parent. Such releases do not make its own figures lower bounds.
   const own =
     view.getUint32(Header.parent, true) === 0 ? bounds : bounds.filter(({ are }) => are !== "least");
-  const files: RunPartFile[] = [{ member: "heap", name: HEAP_FILE, contents }];
-  if (intervals.instances.length > 0)
-    files.push({
-      member: "heapIntervals",
-      name: HEAP_INTERVALS_FILE,
-      contents: `${JSON.stringify(intervals)}\n`,
-    });
   return {
     heap: {
       ...heap,
       threads: readThreads(memory, names),
       notTracked: [
-        ...notTracked.map((one) => (one === UNCOUNTED_SENTENCE ? uncounted : one)),
+        ...notTracked.map((sentence) => (sentence === UNCOUNTED_SENTENCE ? uncounted : sentence)),
         ...(isCounted ? uncountedAccesses(view) : []),
       ],
     },
     part: {
       tools: { heap: mappings ? { ...tool, mappings } : tool },
-      files,
+      files: heapFiles(contents, files),
       shadowBytes: heap.profilerBytes,
       bounds: own,
     },
@@ -212,9 +202,8 @@ export function heapPart({ memory, counters, names, modules, ours, ...how }: Rec
 }
 
 /**
- * The sites of the calls that a context stands for, innermost first; undefined: they found no room.
- *
- * @param ours modules whose places are left out
+ * Returns the sites of a context's call path, innermost first; undefined if it was not stored.
+ * @param ours modules that are left out
  */
 export function contextPath(
   view: DataView,
@@ -227,19 +216,21 @@ export function contextPath(
   return callPath(view, Place.nodes, leaf).filter((site) => !isOurs(site));
 }
 
-/** A path without the functions that stand in front of the program's: what begins a thread calls one of them. */
+/** Removes sites of memshade from a path: a thread begins in a hook. */
 function withoutOurs(pcs: bigint[], ours: readonly ProcessModule[]): bigint[] {
   if (ours.length === 0) return pcs;
   return pcs.filter((pc) => !ours.some(({ start, end }) => pc >= start && pc < end));
 }
 
-/** Blocks that are live end now: the process has looked at the clock when it allocated last. */
+/**
+ * Sets the clock to now, which ends the lifetimes of live blocks. The process updates it only at its events.
+ */
 function setClock(view: DataView): void {
   const passed = (process.hrtime.bigint() - view.getBigUint64(Header.start, true)) / 1_000_000n;
   view.setUint32(Place.control + Control.wallMs, Number(passed), true);
 }
 
-/** Where nobody else sees them. */
+/** Counters for a process that shares none. */
 export const NO_COUNTERS: GranuleCounters = { read: (first, end) => new Uint32Array(end - first) };
 
 const UNCOUNTED =
@@ -249,7 +240,7 @@ const BY_HEAP = "--tool heap counts them.";
 const UNCOUNTED_BUT_MARKED =
   "How often blocks were used was not counted: --tool heap does that. Which lines were used when is in the working set.";
 
-/** The process as one module of the session: its sites are like places in code. */
+/** Describes the process as one module of the session, with sites as places in code. */
 export const PROCESS_INFO: InstrumentedInfo = {
   version: 1,
   name: "process",

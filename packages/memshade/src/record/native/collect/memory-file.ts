@@ -37,14 +37,12 @@ import {
 import { type ProcessModule, readModules } from "./modules.ts";
 
 const COUNTER_BYTES = 4;
-/** Beside the file of a process's memory. */
 const SUFFIX = ".counts";
-/** So many granules are read at once. */
 const PIECE = 1 << 18;
 const NONE = new Uint8Array(PIECE * COUNTER_BYTES);
 const WRITES_VALUE = 2 ** WRITES_BIT;
 
-/** The counters that a process shares by a file. The process may be running, or gone. */
+/** Counters that a process shares by a file. The process may be running or gone. */
 class CountersFile implements GranuleCounters {
   readonly #descriptor: number;
 
@@ -53,9 +51,8 @@ class CountersFile implements GranuleCounters {
   }
 
   /**
-   * Undefined where the process shares none.
-   *
-   * @param memory path of the file of its memory
+   * Returns undefined if the process shares no counters.
+   * @param memory path of its memory file
    * @throws the system's error
    */
   static open(memory: string): CountersFile | undefined {
@@ -88,7 +85,6 @@ class CountersFile implements GranuleCounters {
     return counters;
   }
 
-  /** Undefined where all are zero. */
   #words(from: number, to: number, offset: number): Uint32Array | undefined {
     const bytes = Buffer.alloc((to - from) * COUNTER_BYTES);
     readSync(this.#descriptor, bytes, 0, bytes.length, from * COUNTER_BYTES + offset);
@@ -97,19 +93,18 @@ class CountersFile implements GranuleCounters {
   }
 }
 
-/** Globals come first in the file. */
+/** Offset of linear memory in the file, behind the globals. */
 const MEMORY_AT = 0x1_0000;
 const MEMORY_BYTES = 2 ** 32;
 const PAGE_BYTES = 2 ** 16;
 const PIECE_BYTES = 2 ** 20;
 const WORD_BYTES = 4;
-/** Where no hook comes in this time, the tables are at rest. */
+/** Milliseconds without a hook after which the tables are taken as unchanging. */
 const STILL_MS = 100;
 const STEP_MS = 1;
 
-/** The linear memory that a process shares by a file. The process may be running, or gone. */
+/** Linear memory that a process shares by a file. The process may be running or gone. */
 export class MemoryFile {
-  /** What the process counts of accesses; undefined where it shares none. */
   readonly counters: CountersFile | undefined;
   readonly #descriptor: number;
   #requests = 0;
@@ -121,9 +116,8 @@ export class MemoryFile {
   }
 
   /**
-   * Undefined where the process has not made it yet.
-   *
-   * @throws FormatError if it is none that this version's image made; else the system's error
+   * Returns undefined if the process has not finished the file yet.
+   * @throws FormatError if it is no memory of this version; else the system's error
    */
   static open(path: string): MemoryFile | undefined {
     let descriptor: number;
@@ -138,7 +132,7 @@ export class MemoryFile {
     try {
       counters = CountersFile.open(path);
       const opened = new MemoryFile(descriptor, counters);
-      // It gets its magic number last.
+      // The process writes the magic number last.
       if (fstatSync(descriptor).size === MEMORY_AT + MEMORY_BYTES && opened.header(Header.magic) !== 0) {
         opened.#check();
         file = opened;
@@ -165,7 +159,6 @@ export class MemoryFile {
     this.counters?.close();
   }
 
-  /** A word of the header, as it is now. */
   header(field: number): number {
     const word = Buffer.alloc(WORD_BYTES);
     readSync(this.#descriptor, word, 0, WORD_BYTES, MEMORY_AT + field);
@@ -198,7 +191,7 @@ export class MemoryFile {
     writeSync(this.#descriptor, word, 0, WORD_BYTES, MEMORY_AT + field);
   }
 
-  /** The program that the process runs, as the kernel names it, and its arguments; empty where it does not say. */
+  /** Returns the kernel's path of the program, and its arguments; empty if they are unknown. */
   program(): { file: string; command: string[] } {
     const file = this.#text(Header.program, this.header(Header.programBytes));
     const words = this.#text(Header.command, this.header(Header.commandBytes)).split("\0");
@@ -211,17 +204,16 @@ export class MemoryFile {
     return bytes.toString();
   }
 
-  /** What the process had mapped when it exited; empty: it has not, or was ended. */
+  /** Returns the mappings at the exit; empty if the process has not exited by itself. */
   maps(): string {
     return this.bytes(Place.maps, MAPS_BYTES).toString("latin1").replace(/\0+$/, "");
   }
 
-  /** When it began, nanoseconds of the monotonic clock. */
+  /** Returns the start in nanoseconds of the monotonic clock. */
   start(): bigint {
     return BigInt(this.header(Header.start)) | (BigInt(this.header(Header.start + WORD_BYTES)) << 32n);
   }
 
-  /** The modules that the process has met. */
   modules(): ProcessModule[] {
     const memory = emptyMemory();
     const count = this.#moduleCount();
@@ -229,7 +221,7 @@ export class MemoryFile {
     return readModules(memory, count);
   }
 
-  /** Where objects are mapped that have code: addresses, and paths as `ProcessModule` has them. */
+  /** Returns address ranges and paths of objects with code, with paths as in `ProcessModule`. */
   objects(): { start: number; end: number; name: string }[] {
     const modules = this.bytes(Place.modules, this.#moduleCount() * MODULE_BYTES);
     const names = this.bytes(Place.names, this.#nameBytes());
@@ -245,10 +237,9 @@ export class MemoryFile {
   }
 
   /**
-   * What the tables use, while the process runs: it waits meanwhile, unless it does not allocate. Undefined where it has ended, and the file was
-   * closed.
-   *
-   * @param onStill is called as soon as it waits
+   * Copies the tables while the process runs. The process waits at its next hook meanwhile. Returns undefined
+   * if it has ended and the file was closed.
+   * @param onStill called once the process waits
    */
   async readStill(onStill: () => void = () => undefined): Promise<SharedArrayBuffer | undefined> {
     if (this.#isClosed) return undefined;
@@ -266,7 +257,7 @@ export class MemoryFile {
     }
   }
 
-  /** Whether blocks have neither come nor gone since the tables were read. */
+  /** Returns true if no block began or ended since the tables were read. */
   isAs(tables: SharedArrayBuffer): boolean {
     const isSame = (from: number, length: number): boolean =>
       this.bytes(from, length).equals(new Uint8Array(tables, from, length));
@@ -277,13 +268,13 @@ export class MemoryFile {
     );
   }
 
-  /** What the tables use; everything else is zeros. */
+  /** Copies the tables; all other memory is zero. */
   read(): SharedArrayBuffer {
     const memory = emptyMemory();
     const take = (from: number, length: number): void => this.#take(memory, from, length);
     take(0, Place.mibs);
     const control = (field: number): number => new DataView(memory).getUint32(Place.control + field, true);
-    // What serves for finding nodes, and what accesses would be counted in, has no readers.
+    // Tables for finding nodes, and counters, are not needed by readers.
     const contexts = control(Control.mibNext) + 1;
     take(Place.mibs, contexts * CONTEXT_BYTES);
     take(Place.growths, contexts * GROWTH_BYTES);
@@ -316,7 +307,7 @@ export class MemoryFile {
     return Math.min(this.header(Header.modules), MOST_MODULES);
   }
 
-  /** Zeros are left out: they are there already. */
+  /** Skips pieces of zeros, which the target contains already. */
   #take(memory: SharedArrayBuffer, from: number, length: number): void {
     const bytes = new Uint8Array(memory);
     const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, length));
@@ -329,8 +320,8 @@ export class MemoryFile {
 }
 
 /**
- * Zeros, of which only pages that somebody writes take room: the engine maps them, where it asks the allocator for those of a buffer, and some
- * allocators touch them all. Of memory that is shared, the garbage collector takes no notice.
+ * Returns zeroed memory in which only written pages take room. WebAssembly memory is mapped by the engine,
+ * while some allocators touch all pages of a buffer. Shared memory does not count for the garbage collector.
  */
 function emptyMemory(): SharedArrayBuffer {
   const pages = MEMORY_BYTES / PAGE_BYTES;

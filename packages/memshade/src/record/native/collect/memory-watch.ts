@@ -5,14 +5,17 @@ import { say } from "../../host/run/terminal-line.ts";
 import type { PlacedImage } from "../image/place-image.ts";
 import { Header } from "../layout.ts";
 import { EndLook } from "../reach/end-look.ts";
-import type { LookedAt } from "../reach/process-look.ts";
+import type { ReachFacts } from "../reach/process-look.ts";
 import type { ProcessSamples } from "../sampling/sample-reader.ts";
 import { WantedTables } from "../tables/make-wanted.ts";
 import type { ChildProcess, ChildProcesses } from "./child-processes.ts";
 import type { LeftBehind } from "./left-behind.ts";
 import { MemoryFile } from "./memory-file.ts";
 
-/** Names of a process's threads, by their ids, as they are seen from outside: most get one after they have begun. */
+/**
+ * Names of a process's threads by id, read from outside, because most threads get their name after they
+ * began.
+ */
 export class ThreadNames {
   readonly #folder: string;
   readonly names = new Map<number, string>();
@@ -21,8 +24,8 @@ export class ThreadNames {
     this.#folder = `/proc/${pid}/task`;
   }
 
-  /** To be called now and then. A thread that is gone keeps its last name. */
-  look(): void {
+  /** Updates the names. Call this at intervals. An ended thread keeps its last name. */
+  update(): void {
     for (const id of listed(this.#folder)) {
       const name = read(`${this.#folder}/${id}/comm`);
       if (name !== undefined) this.names.set(Number(id), name);
@@ -42,33 +45,33 @@ function read(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8").trimEnd();
   } catch {
-    // It has ended meanwhile.
     return undefined;
   }
 }
 
 const DELETED = / \(deleted\)$/;
 
-/** What a process runs by now, where that is not what it began with: then what was recorded ends there. */
+/** Detects that a process has executed another program, which ends its recording. */
 export class ReplacedProgram {
-  /** Path of the last program that it has replaced itself by. */
   path: string | undefined;
   readonly #link: string;
   readonly #before: ReadonlySet<string>;
 
-  /** @param pid of the process @param before paths, without links, of its program and of what has become that */
+  /**
+   * @param pid process id
+   * @param before paths, without links, of its program and of the launcher
+   */
   constructor(pid: number, before: readonly string[]) {
     this.#link = `/proc/${pid}/exe`;
     this.#before = new Set(before);
   }
 
-  /** To be called often. */
-  look(): void {
+  /** Checks the program. Call this often. */
+  check(): void {
     const path = this.#read()?.replace(DELETED, "");
     if (path !== undefined && !this.#before.has(path)) this.path = path;
   }
 
-  /** Undefined where it has ended, or nobody may look. */
   #read(): string | undefined {
     try {
       return readlinkSync(this.#link);
@@ -78,9 +81,8 @@ export class ReplacedProgram {
   }
 }
 
-/** What a process had mapped when somebody looked last. */
 export class LastMaps {
-  /** As the kernel tells it; empty: nobody could look. */
+  /** Content of /proc/PID/maps; empty if it could not be read. */
   text = "";
   readonly #path: string;
 
@@ -88,17 +90,14 @@ export class LastMaps {
     this.#path = `/proc/${pid}/maps`;
   }
 
-  /** To be called now and then. */
-  look(): void {
+  update(): void {
     try {
       this.text = readFileSync(this.#path, "latin1") || this.text;
-    } catch {
-      // It has ended.
-    }
+    } catch {}
   }
 }
 
-/** What the kernel said last of a process's memory: it says nothing of one that has ended. */
+/** Last memory figures of a process; the kernel has none after its end. */
 export class LastStatus {
   text = "";
   readonly #path: string;
@@ -107,32 +106,29 @@ export class LastStatus {
     this.#path = `/proc/${pid}/status`;
   }
 
-  /** To be called often: what it says last is to be of the end. */
-  look(): void {
+  /** Updates the text. Call this often, because the last figures should be those of the end. */
+  update(): void {
     const text = read(this.#path) ?? "";
     if (text.includes("VmRSS:")) this.text = text;
   }
 }
 
-/** So often it is seen to what programs wait for. */
+/** Milliseconds between two checks for waiting programs. */
 const WATCH_MS = 10;
-/** So many times as rarely the names of threads are looked at, and what the program has mapped. */
+/** Checks between two updates of thread names and mappings. */
 const NAMES_TURNS = 10;
-/** A process that was told to end has so long for it. */
 const ENDING_MS = 100;
 
-/** The file that a process shares what inserted code counts by, beside that of its memory. */
 function countsOf(memory: string): string {
   return `${memory}.counts`;
 }
 
-/** The memory of the program, once there is one, and of its children. Meanwhile the tables are made that they wait for. */
+/** Watches the memories of the program and its children, and makes tables that they wait for. */
 export class MemoryWatch {
-  /** Is given each child when it has ended. */
   onChild: (child: ChildProcess) => void = () => undefined;
-  /** Is called now and then while the program runs. */
+  /** Called at intervals while the program runs. */
   onTurn: () => void = () => undefined;
-  /** What processes may take of memory to be recorded, bytes; and what is called, once, when they take more. */
+  /** Most bytes of memory for recording; `onLimit` is called once when processes take more. */
   limit = Number.POSITIVE_INFINITY;
   onLimit: () => void = () => undefined;
   readonly #path: string;
@@ -144,27 +140,27 @@ export class MemoryWatch {
   readonly #threads: ThreadNames;
   readonly #maps: LastMaps;
   readonly #status: LastStatus;
-  /** Undefined where it is recorded, as children are. */
+  /** Undefined if children are recorded, because an executed program is then recorded too. */
   readonly #replaced: ReplacedProgram | undefined;
   #turn = 0;
   #memory: MemoryFile | undefined;
   readonly #pid: number;
-  readonly #looked: LookedAt | undefined;
-  #look: EndLook | undefined;
+  readonly #reachFacts: ReachFacts | undefined;
+  #endLook: EndLook | undefined;
 
   /**
-   * @param programs paths, without links, of the program and of what starts it
-   * @param looked absent where nobody asks which blocks can be reached at its end
+   * @param programs paths, without links, of the program and of its launcher
+   * @param looked undefined: reachability is not computed
    */
   constructor(
     image: PlacedImage,
     pid: number,
     children: ChildProcesses | undefined,
     samples: ProcessSamples | undefined,
-    { programs, looked }: { programs: readonly string[]; looked: LookedAt | undefined },
+    { programs, looked }: { programs: readonly string[]; looked: ReachFacts | undefined },
   ) {
     this.#pid = pid;
-    this.#looked = looked;
+    this.#reachFacts = looked;
     this.#samples = samples;
     this.#threads = new ThreadNames(pid);
     this.#maps = new LastMaps(pid);
@@ -180,31 +176,34 @@ export class MemoryWatch {
   get memory(): MemoryFile | undefined {
     if (this.#memory === undefined) {
       this.#memory = MemoryFile.open(this.#path);
-      if (this.#memory !== undefined && this.#looked !== undefined)
-        this.#look = new EndLook(this.#pid, this.#memory, { looked: this.#looked, mayBeCopied: true });
+      if (this.#memory !== undefined && this.#reachFacts !== undefined)
+        this.#endLook = new EndLook(this.#pid, this.#memory, { looked: this.#reachFacts, mayBeCopied: true });
     }
     return this.#memory;
   }
 
-  /** What the program has left in it, when it has ended. */
-  left(end: RunEnd): LeftBehind | undefined {
+  /** Returns the data of the program after its end. */
+  readAtEnd(end: RunEnd): LeftBehind | undefined {
     const { memory } = this;
     if (memory === undefined) return undefined;
-    const known = this.#look?.known(end, this.#replaced?.path);
-    const tables = known?.tables ?? memory.read();
-    return { memory: tables, counters: memory.counters, reach: known?.reach, ...this.#beside(memory) };
+    const reached = this.#endLook?.reachAtEnd(end, this.#replaced?.path);
+    const tables = reached?.tables ?? memory.read();
+    return { memory: tables, counters: memory.counters, reach: reached?.reach, ...this.#beside(memory) };
   }
 
-  /** What it has so far, while no thread changes it. */
-  async leftSoFar(): Promise<LeftBehind | undefined> {
+  /** Returns the data of the running program, while no thread changes them. */
+  async readSoFar(): Promise<LeftBehind | undefined> {
     const { memory } = this;
-    const known = await this.#look?.soFar();
-    const still = known?.tables ?? (await memory?.readStill());
+    const reached = await this.#endLook?.soFar();
+    const still = reached?.tables ?? (await memory?.readStill());
     if (memory === undefined || still === undefined) return undefined;
-    return { memory: still, counters: memory.counters, reach: known?.reach, ...this.#beside(memory) };
+    return { memory: still, counters: memory.counters, reach: reached?.reach, ...this.#beside(memory) };
   }
 
-  /** Nothing of any process is recorded from here on. @param free is given the paths of what they go on counting in */
+  /**
+   * Ends the recording of all processes.
+   * @param free called with the paths of files in which they continue to count
+   */
   endRecording(free: (counts: string) => void): void {
     this.memory?.setHeader(Header.isOver, 1);
     if (existsSync(countsOf(this.#path))) free(countsOf(this.#path));
@@ -222,17 +221,18 @@ export class MemoryWatch {
     };
   }
 
-  /** Children that have not ended. */
   get running(): ChildProcess[] {
     return this.#children?.running() ?? [];
   }
 
-  /** Children that could not be recorded. */
   get unrecorded(): number {
     return this.#children?.unrecorded ?? 0;
   }
 
-  /** Gives away the children that are left. @returns whether some have not ended */
+  /**
+   * Reports the remaining children to `onChild`.
+   * @returns true if some have not ended
+   */
   async takeChildren(): Promise<boolean> {
     const children = this.#children;
     if (children === undefined) return false;
@@ -241,35 +241,35 @@ export class MemoryWatch {
       if (!children.areRunning) return false;
       await delay(WATCH_MS);
     }
-    const left = children.takeRunning();
-    for (const child of left) this.#give(child, children);
-    return left.length > 0;
+    const running = children.takeRunning();
+    for (const child of running) this.#give(child, children);
+    return running.length > 0;
   }
 
   stop(): void {
     clearInterval(this.#timer);
     this.#children?.close();
-    this.#look?.close();
+    this.#endLook?.close();
     this.#memory?.close();
     this.#memory = undefined;
   }
 
-  /** What somebody waits for comes first; making a run takes a while. */
+  /** Answers waiting processes first; making a run takes longer. */
   #serve(): void {
     const { memory } = this;
     if (memory !== undefined && this.#image.takenBytes() > this.limit) {
       this.limit = Number.POSITIVE_INFINITY;
       this.onLimit();
     }
-    this.#replaced?.look();
+    this.#replaced?.check();
     const isTurn = this.#turn++ % NAMES_TURNS === 0;
     if (isTurn) this.onTurn();
     if (memory !== undefined) {
-      this.#look?.serve();
-      this.#status.look();
+      this.#endLook?.serve();
+      this.#status.update();
       if (isTurn) {
-        this.#threads.look();
-        this.#maps.look();
+        this.#threads.update();
+        this.#maps.update();
       }
       this.#wanted.make(memory);
       for (const sentence of this.#samples?.readFrom(memory) ?? []) say(sentence);

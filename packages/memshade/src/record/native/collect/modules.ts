@@ -1,27 +1,26 @@
 import { MODULE_BYTES, Module, ModuleKind, Place, SUM_WORDS } from "../layout.ts";
 import { keyOfSum, withMark } from "../tables/table-key.ts";
 
-/** An object, or a piece of memory with code, as a process had it. */
+/** A module of a process: an object, or memory with code. */
 export interface ProcessModule {
-  /** Path, as the dynamic linker knows it; empty for the program itself and for memory. */
+  /** Path from the dynamic linker; empty for the program itself and for memory. */
   name: string;
-  /** Hexadecimal; empty where there is none. */
+  /** Hexadecimal; empty if the object has none. */
   buildId: string;
-  /** What its tables are kept by, as `tableKey` has it; empty where they cannot be kept. */
+  /** Name of its tables as in `tableKey`; empty if it has no key. */
   tableKey: string;
-  /** Number of its first address among the sites of the process, and behind its last one. */
+  /** Range of its site numbers. */
   start: number;
   end: number;
   /** Address in the object of its first address in the process. */
   address: number;
-  /** Address in the process minus address in the object. */
   bias: number;
   isObject: boolean;
-  /** What tells a rewritten file from its original; 0: it is none. */
+  /** Number that distinguishes a rewritten file from its original; 0 for originals. */
   mark: number;
 }
 
-/** The modules of a process, in the order in which it met them. */
+/** Reads the modules of a process, in the order in which it made them. */
 export function readModules(memory: SharedArrayBuffer, count: number): ProcessModule[] {
   const view = new DataView(memory);
   const u64 = (at: number): number => Number(view.getBigUint64(at, true));

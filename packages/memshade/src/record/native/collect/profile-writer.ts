@@ -14,61 +14,60 @@ export interface ProfileTarget {
   what: "profile" | "dump";
 }
 
-/** A child process whose run was written. */
 export interface WrittenChild {
   folder: string;
   child: RunChild;
 }
 
-/** Writes what processes have left in their memories. */
 export class ProfileWriter {
-  #how: RecordingOptions;
+  #options: RecordingOptions;
   readonly #isQuiet: boolean | undefined;
-  /** Whether all that was to be written is. */
+  /** False once a profile could not be written. */
   isComplete = true;
-  /** All that were written. */
   readonly folders: string[] = [];
-  /** Files whose code processes have read as data, with something else in it than their own. */
+  /** Files whose rewritten code a process has read as data. */
   readonly readAsData = new Set<RewrittenFile>();
 
-  constructor(how: RecordingOptions, isQuiet: boolean | undefined) {
-    this.#how = how;
+  constructor(options: RecordingOptions, isQuiet: boolean | undefined) {
+    this.#options = options;
     this.#isQuiet = isQuiet;
   }
 
-  /** More of how processes were recorded. */
-  tell(more: Partial<RecordingOptions>): void {
-    this.#how = { ...this.#how, ...more };
+  addOptions(more: Partial<RecordingOptions>): void {
+    this.#options = { ...this.#options, ...more };
   }
 
-  /** Undefined, with the reason said, where it could not be written. */
+  /** Writes a profile. If that fails, prints the reason and returns undefined. */
   write(
     target: ProfileTarget,
-    left: LeftBehind,
+    data: LeftBehind,
     program: RecordedProgram,
     { end, children }: { end: RunEnd; children?: readonly RunChild[] | undefined },
   ): Run | undefined {
-    const run = this.#write(target, left, program, { end, children });
+    const run = this.#write(target, data, program, { end, children });
     if (run !== undefined && (target.what === "dump" || this.#isQuiet !== true))
       sayWritten(target.folder, process.cwd(), target.what);
     return run;
   }
 
-  /** A child is told of at the end of all. */
+  /** Writes the profile of a child, which is printed at the end of the run. */
   child({ folder, memory, samples, reach, program, isRunning }: ChildProcess): WrittenChild | undefined {
     const target = { folder, claim: undefined, what: "profile" } as const;
     const end: RunEnd = { kind: isRunning ? "dump" : "ended" };
-    const left = { memory: memory.read(), counters: memory.counters, samples, reach };
-    const run = this.#write(target, left, program, { end, children: undefined });
+    const data = { memory: memory.read(), counters: memory.counters, samples, reach };
+    const run = this.#write(target, data, program, { end, children: undefined });
     if (run === undefined) return undefined;
     const { allocations, allocatedBytes } = run.heap ?? {};
     return { folder, child: { program: run.program, command: run.command, allocations, allocatedBytes } };
   }
 
-  /** What a process has left so far, to be written when it has ended; undefined, with the reason said, where that is not possible. */
-  keep(folder: string, left: LeftBehind, program: RecordedProgram): NativeRecord | undefined {
+  /**
+   * Makes a record that is written when the process has ended. If that fails, prints the reason and returns
+   * undefined.
+   */
+  keep(folder: string, data: LeftBehind, program: RecordedProgram): NativeRecord | undefined {
     try {
-      return this.#made(recordedRun(left, program, { kind: "dump" }, this.#how));
+      return this.#made(recordedRun(data, program, { kind: "dump" }, this.#options));
     } catch (error) {
       sayNotWritten(folder, process.cwd(), error);
       this.isComplete = false;
@@ -76,10 +75,13 @@ export class ProfileWriter {
     }
   }
 
-  /** Writes what was kept. `gaps`: sentences about what it does not cover. */
+  /**
+   * Writes a record of `keep`.
+   * @param gaps sentences about what it does not cover
+   */
   writeKept(
     target: ProfileTarget,
-    { run: kept, files, readAsData }: NativeRecord,
+    { run: stored, files, readAsData }: NativeRecord,
     {
       end,
       children,
@@ -87,10 +89,10 @@ export class ProfileWriter {
     }: { end: RunEnd; children: readonly RunChild[] | undefined; gaps: readonly string[] },
   ): Run | undefined {
     const run: Run = {
-      ...kept,
+      ...stored,
       end: { ...end, isLater: true },
       ...(children === undefined ? {} : { children: [...children] }),
-      bounds: [...(kept.bounds ?? []), ...unseenBounds(gaps[0])],
+      bounds: [...(stored.bounds ?? []), ...unseenBounds(gaps[0])],
     };
     if (run.heap === undefined) run.notTracked = [...run.notTracked, ...gaps];
     else run.heap = { ...run.heap, notTracked: [...(run.heap.notTracked ?? []), ...gaps] };
@@ -102,19 +104,19 @@ export class ProfileWriter {
 
   #write(
     target: ProfileTarget,
-    left: LeftBehind,
+    data: LeftBehind,
     program: RecordedProgram,
     { end, children }: { end: RunEnd; children: readonly RunChild[] | undefined },
   ): Run | undefined {
-    return this.#writeMade(target, () => recordedRun(left, program, end, { ...this.#how, children }));
+    return this.#writeMade(target, () => recordedRun(data, program, end, { ...this.#options, children }));
   }
 
   #writeMade({ folder, claim }: ProfileTarget, make: () => NativeRecord): Run | undefined {
     try {
       const { run, files } = this.#made(make());
-      const all = [...files, { name: RUN_FILE, contents: `${JSON.stringify(run, null, 2)}\n` }];
-      if (claim === undefined) writeRunFolder(folder, all);
-      else claim.write(all);
+      const allFiles = [...files, { name: RUN_FILE, contents: `${JSON.stringify(run, null, 2)}\n` }];
+      if (claim === undefined) writeRunFolder(folder, allFiles);
+      else claim.write(allFiles);
       this.folders.push(folder);
       return run;
     } catch (error) {

@@ -37,12 +37,12 @@ import type { LeftBehind, NativeRecord, RecordedProgram, RecordingOptions } from
 import { type ProcessModule, readModules } from "./modules.ts";
 import type { ToolReader } from "./tool-reader.ts";
 
-/** The waste tool's part. Blocks are not recorded meanwhile. */
+/** Makes the waste tool's part of a run. This tool does not record blocks. */
 const WASTE_READER: ToolReader = {
   hasCounts: true,
   withoutBlocks: true,
 
-  read({ left, view, modules: places, described, program, rewritten: files, originalOf }) {
+  read({ data: left, view, modules: places, described, program, rewritten: files, originalOf }) {
     const { counts, memory, maps = "" } = left;
     if (counts === undefined || view.getUint32(Header.countersFailure, true) !== 0)
       throw new UserError(NOT_SHARED);
@@ -73,7 +73,9 @@ const WASTE_READER: ToolReader = {
 const NOT_SHARED =
   "the program could make no file to share by what it counts: a limit of file sizes, a sandbox, or no room in /dev/shm";
 
-/** Files that stood in the place of others, with their modules. What was loaded several times has one set of counters. */
+/**
+ * Returns rewritten files with their modules. A file that was loaded several times has one set of counters.
+ */
 function followedFiles(modules: readonly RunModule[], files: readonly RewrittenFile[]): FollowedFile[] {
   const rewritten = new Map(files.map((file) => [file.original, file]));
   const counted = new Set<string>();
@@ -86,20 +88,23 @@ function followedFiles(modules: readonly RunModule[], files: readonly RewrittenF
   });
 }
 
-/** Files whose code ran in a process that ended before it could tell of them: it has loaded them late, and ended by `_exit` or a signal. */
+/**
+ * Returns modules of files whose code ran without being recorded: the process loaded them late, and ended by
+ * `_exit` or a signal.
+ */
 function unmet(
   files: readonly RewrittenFile[],
-  met: readonly RunModule[],
+  modules: readonly RunModule[],
   counts: string,
   program: string,
 ): RunModule[] {
-  const known = new Set(met.map((module) => realPathOf(module)));
+  const knownPaths = new Set(modules.map((module) => realPathOf(module)));
   return files
-    .filter(({ original, notes }) => !known.has(original) && hasRun(counts, notes))
+    .filter(({ original, notes }) => !knownPaths.has(original) && hasRun(counts, notes))
     .map(({ original }, i) => {
       const buildId = loadObject(original).object.buildId ?? "";
       const nowhere = { start: 0, end: 0, address: 0, bias: 0, mark: 0, tableKey: "", isObject: true };
-      return describeModule({ ...nowhere, name: original, buildId }, met.length + i, program, undefined);
+      return describeModule({ ...nowhere, name: original, buildId }, modules.length + i, program, undefined);
     });
 }
 
@@ -108,7 +113,7 @@ interface Call {
   address: number;
 }
 
-/** Calls that lead to a node of the calling context tree. What stands in front of the program's functions is left out. */
+/** Returns the calls on the path to a node of the calling context tree, without calls of memshade. */
 function callersOf(memory: SharedArrayBuffer, places: readonly ProcessModule[], node: number): Call[] {
   const view = new DataView(memory);
   const calls: Call[] = [];
@@ -119,7 +124,7 @@ function callersOf(memory: SharedArrayBuffer, places: readonly ProcessModule[], 
   return calls;
 }
 
-/** The call that has a site; none where that is in front of the program's functions. */
+/** Returns the call at a site; empty for a call of memshade. */
 function callAt(places: readonly ProcessModule[], site: number): Call[] {
   const module = places.findIndex(({ start, end }) => site >= start && site < end);
   return module < 0 ? [] : [{ module, address: site - places[module].start + places[module].address }];
@@ -127,7 +132,6 @@ function callAt(places: readonly ProcessModule[], site: number): Call[] {
 
 const BLOCK_BYTES = 512;
 
-/** Of a sparse file. */
 function bytesTaken(path: string): number {
   return statSync(path).blocks * BLOCK_BYTES;
 }
@@ -146,16 +150,14 @@ interface NewCode {
 }
 
 /**
- * Where code of rewritten files came from. A process knows places of it as sites beyond those that the original has; what is made of a
- * run names those of the original, as if nothing had been rewritten.
+ * Maps sites in rewritten code to sites of the original. A run then contains only original places, as if no
+ * file had been rewritten.
  */
 class OriginalPlaces {
-  /** The modules as their originals are. */
   readonly modules: readonly ProcessModule[];
   readonly #newCode: NewCode[] = [];
-  readonly #known = new Map<number, number>();
+  readonly #originals = new Map<number, number>();
 
-  /** @param modules of a process @param files those that stood in the place of others */
   constructor(modules: readonly ProcessModule[], files: readonly RewrittenFile[]) {
     const byMark = new Map(files.map((file) => [file.mark, file]));
     this.modules = modules.map((module) => {
@@ -170,46 +172,43 @@ class OriginalPlaces {
     const start = origins.start + distance;
     this.#newCode.push({ start, end: module.end, distance, origins });
     const { segments } = loadObject(file.original).object;
-    const end = segments.reduce((most, one) => Math.max(most, one.address + one.memorySize), 0);
+    const end = segments.reduce((most, segment) => Math.max(most, segment.address + segment.memorySize), 0);
     return { ...module, end: Math.min(module.end, end + distance) };
   }
 
-  /** The site of the original that a site is; what is no new code stays as it is. */
-  of(site: number): number {
-    const around = this.#newCode.find(({ start, end }) => site >= start && site < end);
-    if (around === undefined) return site;
-    let original = this.#known.get(site);
+  /** Returns the original's site for a site in new code, and other sites unchanged. */
+  originalSite(site: number): number {
+    const newCode = this.#newCode.find(({ start, end }) => site >= start && site < end);
+    if (newCode === undefined) return site;
+    let original = this.#originals.get(site);
     if (original === undefined) {
-      original = around.origins.of(site - around.distance) + around.distance;
-      this.#known.set(site, original);
+      original = newCode.origins.originOf(site - newCode.distance) + newCode.distance;
+      this.#originals.set(site, original);
     }
     return original;
   }
 
-  /** Changes the sites of the calling context tree in what a process has left. */
   translate(memory: SharedArrayBuffer): void {
     if (this.#newCode.length === 0) return;
     const view = new DataView(memory);
     const count = view.getUint32(Place.control + Control.nodeNext, true);
     for (let node = 0; node <= count; node++) {
       const at = Place.nodes + NODE_BYTES * node + Node.site;
-      view.setUint32(at, this.of(view.getUint32(at, true)), true);
+      view.setUint32(at, this.originalSite(view.getUint32(at, true)), true);
     }
   }
 
-  /** Samples with sites of originals. */
   ofSamples(samples: CpuSamples): CpuSamples {
     const { caller, site } = samples.stacks;
-    return { ...samples, stacks: { caller, site: site.map((one) => this.of(one)) } };
+    return { ...samples, stacks: { caller, site: site.map((each) => this.originalSite(each)) } };
   }
 }
 
 const NO_LINES_YET = "There is no working set yet: the first interval has not ended.";
 const NO_LINES = "There is no working set: nobody has seen the marks of lines before the process ended.";
 
-/** The part of the working set. */
 const WORKING_SET_READER: ToolReader = {
-  read({ left: { workingSet, samples, counts }, view, program, described, ours, isRunning }) {
+  read({ data: { workingSet, samples, counts }, view, program, described, ours, isRunning }) {
     const unshared = unsharedMarks(view);
     if (unshared.length > 0) return { part: undefined, gaps: unshared };
     const facts = {
@@ -239,8 +238,9 @@ const KIB = 1024;
 const WORD_BYTES = 8;
 
 /**
- * What a process had of memory, by what the kernel said last, and by what its allocator said in the header of its memory when it exited. Undefined: the kernel
- * was not asked in time. What it shares with others is left out, as the tables are that it was recorded in.
+ * Returns the memory of a process, by the kernel's last figures and by those of its allocator at the exit;
+ * undefined if the kernel's are missing. Shared memory is left out, because it contains the tables of the
+ * recording.
  */
 export function processMemory(view: DataView, status = ""): ProcessMemory | undefined {
   const bytes = (field: string): number | undefined => {
@@ -249,7 +249,7 @@ export function processMemory(view: DataView, status = ""): ProcessMemory | unde
   };
   const [resident, peak, shared] = [bytes("VmRSS"), bytes("VmHWM"), bytes("RssShmem") ?? 0];
   if (resident === undefined || peak === undefined) return undefined;
-  // Shared memory only grows, so at the peak there was no more of it than there is.
+  // Shared memory only grows, so it was not larger at the peak.
   const residentBytes = Math.max(0, resident - shared);
   const allocator = allocatorMemory(view);
   return {
@@ -279,8 +279,8 @@ const READERS: Readonly<Record<NativeToolName, ToolReader>> = {
 const NOT_ASKED = { unknown: "--no-reach was given" };
 
 /**
- * Makes a run of what a process has left in its memory. Its places in code are the numbers of its sites, so that two runs of one
- * program have the same ones.
+ * Makes a run from the data of a process. Places in code are site numbers, so two runs of one program have
+ * the same places.
  */
 export function recordedRun(
   found: LeftBehind,
@@ -310,9 +310,9 @@ export function recordedRun(
     lines: workingSet?.lines,
   });
   const samples = found.samples && places.ofSamples(found.samples);
-  const all = places.modules;
-  const ours = all.filter(({ name }) => name === program.image);
-  const modules = all
+  const allModules = places.modules;
+  const ours = allModules.filter(({ name }) => name === program.image);
+  const modules = allModules
     .filter((module) => !ours.includes(module))
     .map((module) => ofCode(module, program.file));
   const isWhole = (file: RewrittenFile): boolean => bytesLeftAlone(file) === 0;
@@ -322,14 +322,14 @@ export function recordedRun(
       : undefined;
   const described = modules.map((module, index) => describeModule(module, index, program.file, whole));
   const ofTool = reader?.read?.({
-    left: { ...found, samples },
+    data: { ...found, samples },
     view,
     program,
     modules,
     described,
     ours,
     rewritten,
-    originalOf: (site) => places.of(site),
+    originalOf: (site) => places.originalSite(site),
     isRunning: end.kind === "dump",
   });
   const heap =
@@ -343,7 +343,6 @@ export function recordedRun(
           clock,
           mappings,
           isMarked: ofTool?.part?.tools.workingset !== undefined,
-          end,
           isLeftAlone: program.isLeftAlone === true,
           reach: found.reach ?? (noReach === true ? NOT_ASKED : undefined),
         })
@@ -357,7 +356,7 @@ export function recordedRun(
     ...unseen(view, replacedBy),
     ...notCounted,
   ];
-  // Nobody asked for samples that are there for a tool alone.
+  // Samples without content that were taken only for a tool are left out.
   const hasCpu = samples !== undefined && !(ofTool?.part !== undefined && isEmpty(samples));
   const parts: RunPart[] = [
     ...(heap === undefined ? [] : [{ ...heap.part, heap: { heap: withGaps(heap.heap, gaps) } }]),
@@ -408,9 +407,8 @@ function isEmpty({ samples, notTracked }: CpuSamples): boolean {
 }
 
 /**
- * Which figures of a process are no exact counts for want of what was not seen of it.
- *
- * @param replacedBy path of the program that the process has replaced itself by
+ * Returns the figures of a process that are only bounds, because some of its calls were not recorded.
+ * @param replacedBy path of a program that the process has executed
  */
 export function boundsOfProcess(view: DataView, replacedBy?: string): Bound[] {
   const count = (field: number): number => Number(view.getBigUint64(field, true));
@@ -420,8 +418,12 @@ export function boundsOfProcess(view: DataView, replacedBy?: string): Bound[] {
   const [lost, cut] = [count(Header.lostStacks), count(Header.cutStacks)];
   const hasThreads = view.getUint32(Header.threads, true) > 1;
   const isUnshared = view.getUint32(Header.countersFailure, true) !== 0;
-  const some = (number: number, bounds: (calls: string) => Bound[], one: string, many: string): Bound[] =>
-    number === 0 ? [] : bounds(counted(number, one, many));
+  const some = (
+    number: number,
+    bounds: (calls: string) => Bound[],
+    singular: string,
+    many: string,
+  ): Bound[] => (number === 0 ? [] : bounds(counted(number, singular, many)));
   const byPlace = (because: string): Bound[] => [placeBound(FIGURES, because)];
   const unseen = (because: string): Bound[] => unseenBounds(because, BLOCK_FIGURES);
   return [
@@ -455,9 +457,8 @@ export function boundsOfProcess(view: DataView, replacedBy?: string): Bound[] {
 }
 
 /**
- * Sentences about what was not seen of a process, whatever is recorded of it.
- *
- * @param replacedBy path of the program that the process has replaced itself by
+ * Returns sentences about unrecorded parts of a process, for all tools.
+ * @param replacedBy path of a program that the process has executed
  */
 function unseen(view: DataView, replacedBy?: string): string[] {
   const refused = view.getUint32(Header.threadsRefused, true);
@@ -491,9 +492,8 @@ function unseen(view: DataView, replacedBy?: string): string[] {
 }
 
 /**
- * Sentences about what of its blocks was not, where these are recorded.
- *
- * @param isNoneExpected whether it is told anyhow why there may be none
+ * Returns sentences about unrecorded blocks.
+ * @param isNoneExpected another sentence explains why there may be no blocks
  */
 function unseenBlocks(view: DataView, isNoneExpected: boolean): string[] {
   const large = count(view, Header.largeRanges);
@@ -530,7 +530,6 @@ function count(view: DataView, field: number): number {
   return Number(view.getBigUint64(field, true));
 }
 
-/** One sentence where there are any. */
-function some(number: number, [one, many]: readonly [string, string], rest: string): string[] {
-  return number === 0 ? [] : [`${counted(number, one, many)} ${rest}`];
+function some(number: number, [singular, many]: readonly [string, string], rest: string): string[] {
+  return number === 0 ? [] : [`${counted(number, singular, many)} ${rest}`];
 }

@@ -4,43 +4,39 @@ import type { RewrittenFile } from "../rewritten/rewrite-files.ts";
 import type { LeftBehind, RecordedProgram } from "./left-behind.ts";
 import type { ProcessModule } from "./modules.ts";
 
-/** A process that is read, as all tools see it. */
+/** A process whose data are read, in the form that all tools get. */
 export interface LeftProcess {
-  readonly left: LeftBehind;
-  /** Of its memory. */
+  readonly data: LeftBehind;
   readonly view: DataView;
   readonly program: RecordedProgram;
-  /** Its modules, and what run.json says of each. */
+  /** Modules, and their entries in run.json. */
   readonly modules: readonly ProcessModule[];
   readonly described: readonly RunModule[];
-  /** Modules of memshade, whose places are left out of call paths. */
+  /** Modules of memshade, which are left out of call paths. */
   readonly ours: readonly ProcessModule[];
-  /** Files that stood in the place of others. */
   readonly rewritten: readonly RewrittenFile[];
-  /** The site of the original that a site of a file in its place is. */
+  /** Returns the original's site for a site of a rewritten file. */
   readonly originalOf: (site: number) => number;
-  /** It goes on: this is a dump. */
+  /** True for a dump. */
   readonly isRunning: boolean;
 }
 
-/** How what a tool's inserted code has left becomes a part of a run. */
+/** Makes a part of a run from the data of a tool's inserted code. */
 export interface ToolReader {
-  /** Its file of counts says which bytes were read. */
+  /** True if its file of counts shows which bytes were read. */
   readonly hasCounts?: boolean | undefined;
-  /** It counts all accesses of a file that was rewritten as a whole. */
+  /** True if it counts all accesses of a file that is rewritten completely. */
   readonly countsAccesses?: boolean | undefined;
-  /** The allocator is left alone. */
+  /** True if blocks of the allocator are not recorded. */
   readonly withoutBlocks?: boolean | undefined;
-  /** @throws UserError where there is nothing to be read */
+  /** @throws UserError if there are no data */
   read?(process: LeftProcess): ReadTool;
 }
 
-/** What was read. */
 export interface ReadTool {
-  /** Absent where the tool has nothing of this process: `gaps` say why. */
+  /** Undefined if the tool has no data of this process; `gaps` has the reasons. */
   readonly part: RunPart | undefined;
-  /** Sentences about what is missing. */
   readonly gaps: readonly string[];
-  /** The modules of the run, where the tool knows of more. */
+  /** Modules of the run, if the tool has found more. */
   readonly modules?: readonly RunModule[] | undefined;
 }

@@ -2,10 +2,12 @@ import { accessSync, constants, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeOwnedFolder } from "../../host/run/owned-folders.ts";
 
-/** Of the folders of a run, by which those that were left are found again. */
+/** Kind in the names of run folders, by which abandoned ones are found. */
 export const KIND = "native";
 
-/** Whether the system maps files of a folder as code, and starts them: it can be written to, and is not mounted `noexec`. */
+/**
+ * Returns true if the system maps and executes files in a folder: it is writable, and not mounted `noexec`.
+ */
 export function canHoldCode(folder: string): boolean {
   let file: string | undefined;
   try {

@@ -1,42 +1,43 @@
-/** What of a process is recorded besides the C library's allocator. */
+/** Calls of a process that are hooked. */
 export interface Hooked {
-  /** What its allocator hands out and takes back. */
   blocks: boolean;
-  /** What it maps itself. */
   mappings: boolean;
-  /** A tool's code is inserted, and what forked processes count is their own. */
+  /** A tool's code is inserted, and forked processes need counters of their own. */
   isCounting?: boolean | undefined;
-  /** What ends the program: the parent looks at its memory then. */
+  /** Exits, because the parent reads the memory then. */
   isLookedAt?: boolean | undefined;
-  /** What begins threads and what is about signals, where samples are taken. */
+  /** Starts of threads, and signals, for samples. */
   isSampled: boolean;
-  /** Functions of its allocator, if that is another one than the C library's: names of symbols, and addresses in its object. */
+  /** Functions of an allocator other than the C library's: names of symbols, and addresses in its object. */
   foreign: ReadonlyMap<string, number>;
 }
 
 interface NextFunction {
-  /** As the code calls it. */
+  /** Name in the assembly code. */
   name: string;
-  /** A name that the GNU C library alone has for it: it is called while the next definition is not known. */
-  known?: string;
-  /** Its symbol, where that is another one, or where only other allocators have it. */
+  /** Name that only the GNU C library has. It is called until the next definition is looked up. */
+  libcName?: string;
+  /** Symbol if it differs from the name, or if only other allocators have it. */
   foreign?: string;
-  /** Only what is known is called. */
+  /** Only the known definition is called. */
   isFixed?: boolean;
 }
 
-/** Functions whose next definitions are called, behind the image's own. The first ones are as `NextWord` says. */
+/**
+ * Functions whose next definitions behind the image are called. The first ones are in the order of
+ * `NextWord`.
+ */
 export const NEXT: readonly NextFunction[] = [
-  { name: "_dl_find_object", known: "_dl_find_object", isFixed: true },
-  { name: "malloc", known: "__libc_malloc" },
+  { name: "_dl_find_object", libcName: "_dl_find_object", isFixed: true },
+  { name: "malloc", libcName: "__libc_malloc" },
   { name: "_exit" },
-  { name: "mallinfo2", known: "mallinfo2", isFixed: true },
-  { name: "calloc", known: "__libc_calloc" },
-  { name: "realloc", known: "__libc_realloc" },
-  { name: "free", known: "__libc_free" },
-  { name: "memalign", known: "__libc_memalign" },
-  { name: "valloc", known: "__libc_valloc" },
-  { name: "pvalloc", known: "__libc_pvalloc" },
+  { name: "mallinfo2", libcName: "mallinfo2", isFixed: true },
+  { name: "calloc", libcName: "__libc_calloc" },
+  { name: "realloc", libcName: "__libc_realloc" },
+  { name: "free", libcName: "__libc_free" },
+  { name: "memalign", libcName: "__libc_memalign" },
+  { name: "valloc", libcName: "__libc_valloc" },
+  { name: "pvalloc", libcName: "__libc_pvalloc" },
   { name: "reallocarray" },
   { name: "aligned_alloc" },
   { name: "posix_memalign" },
@@ -55,7 +56,6 @@ export const NEXT: readonly NextFunction[] = [
   { name: "rallocx", foreign: "rallocx" },
   { name: "dallocx", foreign: "dallocx" },
   { name: "sdallocx", foreign: "sdallocx" },
-  // Where samples are taken.
   { name: "pthread_create" },
   { name: "thrd_create" },
   { name: "sigaction" },
@@ -72,7 +72,10 @@ const SAMPLING = new Set([
   "sigprocmask",
 ]);
 
-/** For each of them the symbol that is looked for, empty where nobody has it: looking in vain would allocate. */
+/**
+ * Returns the symbol to look up for each function; empty if no object has it, because a failed lookup
+ * allocates memory.
+ */
 export function nextNames({ foreign }: Hooked): string[] {
   return NEXT.map((next) => {
     if (next.isFixed === true) return "";
@@ -81,16 +84,16 @@ export function nextNames({ foreign }: Hooked): string[] {
   });
 }
 
-/** Functions of the code that are none of the program's names. */
+/** Exports of the code that are no names of the program. */
 const INTERNAL = [
   ...["memory_open", "initialize", "finalize", "begin_thread", "sample_handler", "sample_block"],
   ...["at_exit", "end_program", "exit_program"],
 ];
-/** Those that touch nothing of the runtime's memory, and make none. */
+/** Exports that neither use nor open the runtime's memory. */
 export const WITHOUT_MEMORY: readonly string[] = ["at_exit", "exit_now"];
-/** What has nothing to do with blocks. */
+/** Exports that have nothing to do with blocks. */
 const BESIDE_BLOCKS = ["dlclose", "mlockall"];
-/** What is there only where mapped memory is asked for; the one name stands for two functions that are the same on x86-64. */
+/** Exports for mapped memory. On x86-64, mmap and mmap64 are the same function. */
 const MAPPING: Readonly<Record<string, readonly string[]>> = {
   mmap: ["mmap", "mmap64"],
   munmap: ["munmap"],
@@ -98,14 +101,13 @@ const MAPPING: Readonly<Record<string, readonly string[]>> = {
 };
 const NOTHROW = "RKSt9nothrow_t";
 const ALIGNED = "St11align_val_t";
-/** C++'s operators that hand out blocks of an alignment. */
 export const ALIGNED_OPERATORS = ["w", "a"].flatMap((kind) =>
-  ["", NOTHROW].map((how) => `_Zn${kind}m${ALIGNED}${how}`),
+  ["", NOTHROW].map((suffix) => `_Zn${kind}m${ALIGNED}${suffix}`),
 );
 
 /**
- * Other names of functions: C++'s operators, and those that tcmalloc and mimalloc have beside the names of the C library. They do what
- * the function of that name does in the same allocator.
+ * Aliases of functions: C++ operators, and names that tcmalloc and mimalloc have beside those of the C
+ * library. Each does the same as the named function of the same allocator.
  */
 const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   operatorNew: ["_Znwm", "_Znam", "tc_new", "tc_newarray", "mi_new"],
@@ -132,7 +134,9 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   ],
   free: [
     ...["l", "a"].flatMap((kind) =>
-      ["", "m", NOTHROW, ALIGNED, `m${ALIGNED}`, `${ALIGNED}${NOTHROW}`].map((how) => `_Zd${kind}Pv${how}`),
+      ["", "m", NOTHROW, ALIGNED, `m${ALIGNED}`, `${ALIGNED}${NOTHROW}`].map(
+        (suffix) => `_Zd${kind}Pv${suffix}`,
+      ),
     ),
     "cfree",
     "tc_free",
@@ -144,7 +148,9 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
     "mi_free_aligned",
     "mi_free_size_aligned",
     ...["tc_delete", "tc_deletearray"].flatMap((name) =>
-      ["", "_sized", "_nothrow", "_aligned", "_sized_aligned", "_aligned_nothrow"].map((how) => name + how),
+      ["", "_sized", "_nothrow", "_aligned", "_sized_aligned", "_aligned_nothrow"].map(
+        (suffix) => name + suffix,
+      ),
     ),
   ],
   malloc: ["tc_malloc", "mi_malloc"],
@@ -162,7 +168,7 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   dallocx: ["dallocx"],
   sdallocx: ["sdallocx"],
 };
-/** The symbols of a function of the code, by which the program finds it. */
+/** Returns the symbols under which an export replaces functions of the program. */
 export function symbolsOf(name: string, hooked: Hooked): string[] {
   const { blocks, mappings, isCounting, isSampled, isLookedAt, foreign } = hooked;
   if (INTERNAL.includes(name)) return [];
@@ -171,24 +177,24 @@ export function symbolsOf(name: string, hooked: Hooked): string[] {
   if (SAMPLING.has(name)) return isSampled ? [name] : [];
   if (MAPPING[name] !== undefined) return mappings ? [...MAPPING[name]] : [];
   if (!blocks && !BESIDE_BLOCKS.includes(name)) return [];
-  const next = NEXT.find((one) => one.name === name);
-  // What is there only in other allocators is called there.
+  const next = NEXT.find((entry) => entry.name === name);
+  // An export that only other allocators have is called by their symbol.
   const own = next?.foreign ?? name;
-  const others = (FOREIGN[name] ?? []).filter((symbol) => isReplaced(symbol, own, foreign));
-  return next?.foreign === undefined ? [name, ...others] : others;
+  const aliases = (FOREIGN[name] ?? []).filter((symbol) => isReplaced(symbol, own, foreign));
+  return next?.foreign === undefined ? [name, ...aliases] : aliases;
 }
 
 /**
- * Whether a function of an allocator does the same as the one that is called for it: C++'s operators, and other names for one address. Other
- * functions call each other by these names.
+ * Returns true if an allocator's function does the same as the one that the hook calls: C++ operators, and
+ * other names of the same address. Other functions call each other by these names.
  */
 function isReplaced(symbol: string, own: string, foreign: ReadonlyMap<string, number>): boolean {
   if (!foreign.has(symbol) || !foreign.has(own)) return false;
   return symbol.startsWith("_Z") || foreign.get(symbol) === foreign.get(own);
 }
 
-/** Whether a function of an allocator is seen when it is called by this name. */
+/** Returns true if calls of an allocator's function by this name are recorded. */
 export function isSeen(symbol: string, foreign: ReadonlyMap<string, number>): boolean {
-  const all = { blocks: true, mappings: false, isSampled: false, foreign };
-  return NEXT.some(({ name }) => symbolsOf(name, all).includes(symbol));
+  const hooked = { blocks: true, mappings: false, isSampled: false, foreign };
+  return NEXT.some(({ name }) => symbolsOf(name, hooked).includes(symbol));
 }

@@ -19,42 +19,50 @@ import { type NativeTool, type ShadowRange, SLOW_PATHS } from "../native-tool.ts
 import { NATIVE_RUNTIME_BASE64 } from "../runtime.generated.ts";
 import { NATIVE_WALL_RUNTIME_BASE64 } from "../runtime-wall.generated.ts";
 import { SampleText } from "../sampling/layout.ts";
-import { kept } from "../tables/kept.ts";
+import { cachedFile } from "../tables/kept.ts";
 import { TableCache } from "../tables/tables-file.ts";
 import { canHoldCode, KIND } from "./can-hold-code.ts";
 import { type Hooked, NEXT, nextNames, symbolsOf, WITHOUT_MEMORY } from "./functions.ts";
 
-/** What an image is made for. */
+/** Options that the content of an image depends on. */
 export interface KeptImage extends Hooked {
-  /** Unit of lifetimes: allocations made so far, or milliseconds. */
+  /** Unit of lifetimes: allocations so far, or milliseconds. */
   clock: "virtual" | "wall";
 }
 
 const DIGEST_BYTES = 8;
 
-/** The image without what is of one run. Compiling takes as long as all else before the program starts, so it is kept. */
+/**
+ * Returns the image without the data of a run, from the cache if possible. Compiling it takes as long as
+ * everything else before the program starts.
+ */
 export function keptImage(folder: string, options: KeptImage): Uint8Array {
   const runtime = options.clock === "wall" ? NATIVE_WALL_RUNTIME_BASE64 : NATIVE_RUNTIME_BASE64;
-  return kept(folder, `image-${digestOf(options)}`, () =>
+  return cachedFile(folder, `image-${digestOf(options)}`, () =>
     buildImage(compile(bytesOfBase64(runtime), { withoutMemory: WITHOUT_MEMORY }), options),
   );
 }
 
-/** Of all that one image differs from another by: the clock, what is looked for, and the names of what is there. */
+/**
+ * Returns a digest of everything by which images differ: the clock, and the names that are looked up and
+ * exported.
+ */
 function digestOf({ clock, ...hooked }: KeptImage): string {
   const symbols = NEXT.map(({ name }) => symbolsOf(name, hooked));
   const text = JSON.stringify([clock, nextNames(hooked), symbols, hooked.isLookedAt === true]);
   return Buffer.from(sha256(new TextEncoder().encode(text)).subarray(0, DIGEST_BYTES)).toString("hex");
 }
 
-/** Waits for the end of its input, whatever ends that, in a session of its own: no terminal and no signal to a group reaches it. */
+/**
+ * Waits for the end of its input. It has a session of its own, so no terminal and no signal to a group
+ * reaches it.
+ */
 const SCRIPT = 'trap "" HUP INT TERM QUIT; read -r nothing; rm -rf -- "$1"';
 
 /**
- * Has a folder removed when this process is gone, even if it was killed: a shell waits for that. What programs have mapped of the folder's files
- * stays theirs to their end.
- *
- * @returns ends that: this process has removed the folder itself
+ * Has a shell remove a folder when this process is gone, even if it was killed. Mappings of the folder's
+ * files remain.
+ * @returns a function for when this process has removed the folder itself
  */
 export function removeWhenGone(folder: string): () => void {
   const shell = spawn("/bin/sh", ["-c", SCRIPT, "memshade", folder], {
@@ -62,7 +70,7 @@ export function removeWhenGone(folder: string): () => void {
     detached: true,
     env: { PATH: process.env.PATH },
   });
-  // Without a shell, the next run removes it.
+  // The next run removes the folder if there is no shell.
   shell.on("error", () => undefined);
   shell.stdin.on("error", () => undefined);
   shell.unref();
@@ -71,54 +79,50 @@ export function removeWhenGone(folder: string): () => void {
   };
 }
 
-/** Where memory that processes share is never written to a disk. */
+/** Folder for shared memory that is never written to a disk. */
 const SHARED_MEMORY = "/dev/shm";
-/** With less room there, tables might not fit: then the folder for temporary files has them. */
+/** If there is less room, the folder for temporary files is used. */
 const LEAST_SHARED_BYTES = 2 ** 30;
-/** Memory comes in pages: with less left, the next one may be missing. */
+/** Least free bytes: with less, the next page may be missing. */
 const FULL_BYTES = 2 ** 20;
 
-/** What the number of a process is appended to. */
+/** Prefix of a memory file; the process id follows. */
 const MEMORY = "heap.";
 const MEMORY_NAME = /^heap\.(\d+)(?:\.\d+)?$/;
 
-/** How a program is recorded. */
 export interface ImageOptions extends KeptImage {
-  /** Child processes are recorded, too. */
   children: boolean;
-  /** CPU time of a thread from one sample to the next, ns; undefined: no samples are taken. */
+  /** Nanoseconds of a thread's CPU time between two samples; undefined: no samples. */
   samplePeriod?: number | undefined;
-  /** Whose code is inserted. */
   tool?:
     | Pick<NativeTool, "shadows" | "slowPaths" | "isWatched" | "isCounting" | "isOwned" | "isWaste">
     | undefined;
 }
 
-/** What is on the file system for the time of a run. */
+/** Files and folders that exist during a run. */
 export interface PlacedImage {
-  /** Of the shared object. */
   path: string;
-  /** Where it lies, and code may. */
+  /** Folder of the shared object, which may contain code. */
   folder: string;
   tables: TableCache;
-  /** The file that a process shares its memory by. */
   memoryOf: (pid: number) => string;
-  /** Path of the folder with these files, if there is no room left in it. */
+  /** Returns the folder of the memory files if it is full. */
   fullFolder: () => string | undefined;
-  /** What is free in the folder with these files, bytes. */
   freeBytes: () => number;
-  /** What all files of the folder with these take of memory, or of the disk. */
+  /** Returns the bytes that all files in this folder take. */
   takenBytes: () => number;
-  /** Those that there are, in no order. A process has one more for each program that it replaces itself by. */
+  /** Returns the memory files, unsorted. A process has one more for each program that it executes. */
   memories: () => { path: string; pid: number }[];
-  /** `isUsed`: programs may be started with it still. It stays until the next run then. */
+  /**
+   * Removes all files. With `isUsed`, the image stays until the next run, because programs may still be
+   * started with it.
+   */
   remove: (isUsed?: boolean) => void;
 }
 
 /**
  * Writes the image for one run.
- *
- * @throws UserError in one line where nothing can be written, or the dynamic linker could not be told of it
+ * @throws UserError if nothing can be written, or if the dynamic linker could not find the image
  */
 export function placeImage({ children, samplePeriod, tool, ...options }: ImageOptions): PlacedImage {
   const folders: string[] = [];
@@ -173,15 +177,18 @@ export function placeImage({ children, samplePeriod, tool, ...options }: ImageOp
   }
 }
 
-/** The folder for temporary files, or where no code may lie there, that of the cache; the system's where both are another user's. */
+/**
+ * Returns folders for the image: for temporary files, the cache's, and the system's, in case code must not be
+ * in the first ones or they belong to another user.
+ */
 function imageParents(): string[] {
   return [...new Set([tmpdir(), cacheFolder(), "/tmp"])];
 }
 
 function findImageParent(): string {
-  const [usual, ...others] = imageParents();
+  const [usual, ...otherFolders] = imageParents();
   if (canLoadFrom(usual)) return usual;
-  for (const other of others)
+  for (const other of otherFolders)
     if (isSafelyPlaced(other)) {
       makeFolders(other, 0o700);
       if (canLoadFrom(other)) return other;
@@ -191,7 +198,10 @@ function findImageParent(): string {
   );
 }
 
-/** Whether the dynamic linker can be told of an object there, the system maps it as code, and nobody else can exchange it. */
+/**
+ * Returns true if the dynamic linker accepts the path, the system maps code there, and no other user can
+ * replace files.
+ */
 function canLoadFrom(folder: string): boolean {
   return !/[\s:]/.test(folder) && isSafelyPlaced(folder) && canHoldCode(folder);
 }
@@ -212,12 +222,15 @@ function takenBytesIn(folder: string): number {
   return blocks.reduce<number>((sum, count = 0) => sum + count * BLOCK_BYTES, 0);
 }
 
-/** Bytes of the file by which a process shares what inserted code counts, nearly all of which stay empty. */
+/** Returns the size of the file that shares the ranges of inserted code. Nearly all of it stays empty. */
 function sharedBytes(tool: ImageOptions["tool"]): number {
   return tool?.shadows.reduce((sum, { bytes }) => sum + bytes, 0) ?? 0;
 }
 
-/** Whether a file system lets a file have so many bytes; those of disks have less than the whole address space. */
+/**
+ * Returns true if the file system allows a file of this size. File systems on disks allow less than the
+ * address space.
+ */
 function holdsFileOf(folder: string, bytes: number): boolean {
   const path = join(folder, "size");
   writeFileSync(path, "");
@@ -235,7 +248,7 @@ function hasRoom(folder: string): boolean {
   return freeBytes(folder) >= LEAST_SHARED_BYTES;
 }
 
-/** 0 where there is no such folder. */
+/** Returns 0 if the folder does not exist. */
 function freeBytes(folder: string): number {
   try {
     const { bavail, bsize } = statfsSync(folder);
@@ -245,42 +258,33 @@ function freeBytes(folder: string): number {
   }
 }
 
-/** Where the image finds and leaves things, and how often it takes samples, as it is told when it is written. */
+/** Data of a run that are written into the image. */
 interface ImageRun {
-  /** What the number of a process is appended to: the file of its memory. */
+  /** Prefix of the path of memory files; the process id follows. */
   memory: string;
-  /** What a build id is appended to: the file of an object's tables. */
+  /** Prefix of the path of table files; the key follows. */
   tables: string;
-  /** Of the image itself. */
   image: string;
-  /** Child processes are recorded, too. */
   children: boolean;
-  /** It runs in programs whose code counts accesses. */
   isCounting: boolean;
-  /** It runs in programs whose code follows which stores are read: not 0, and 2 as deadstores counts. */
   isWaste: 0 | 1 | 2;
-  /** Address of the word by which inserted code calls; 0: it does not. */
   slowPath: number;
-  /** Whose blocks are is noted for what inserted code marks. */
   isOwned: boolean;
-  /** What it counts by is watched from outside. */
   isWatched: boolean;
-  /** What inserted code uses, and others see. */
   shared: readonly ShadowRange[];
-  /** CPU time of a thread from one sample to the next, ns; undefined: no samples are taken. */
   samplePeriod?: number | undefined;
 }
 
 const WORD_BYTES = 8;
 const SONAME = "memshade";
-/** One of its own for the word with the address of memory, which a child that was forked must find empty; and one to write into. */
+/** Pages: one for the word with the memory's address, which is empty in a forked child, and one scratch page. */
 const ZERO_PAGES = 2;
 const PAGE_BYTES = 4096;
-/** Tables of the largest objects are made in half of it. */
+/** Tables of the largest objects are made in half of this time. */
 const TABLES_WAIT_MS = 1000;
 const THREAD_BYTES = WORD_BYTES * Object.keys(Tls).length;
 
-/** The shared object that records the allocations of the program that it is preloaded into, but for what is of one run. */
+/** Builds the shared object that is preloaded, without the data of a run. */
 function buildImage(native: NativeCode, hooked: Hooked): Uint8Array {
   assertZero(native);
   const data = dataOf(hooked);
@@ -296,7 +300,7 @@ function buildImage(native: NativeCode, hooked: Hooked): Uint8Array {
     ),
     imports: outer,
     preset: [
-      ...NEXT.flatMap(({ known }, i) =>
+      ...NEXT.flatMap(({ libcName: known }, i) =>
         known === undefined ? [] : [{ name: known, at: Text.next + WORD_BYTES * i }],
       ),
       { name: "__libc_single_threaded", at: Text.isSingleThreaded },
@@ -316,18 +320,18 @@ function buildImage(native: NativeCode, hooked: Hooked): Uint8Array {
       ),
     link: (code, places) => {
       link(code, native, places, outer);
-      tellOfFunctions(data, native, places);
+      storeFunctionDistances(data, native, places);
     },
   });
 }
 
-/** Fresh memory is zero, and nobody writes anything else into it before the first hook. */
+/** Checks that the runtime's memory is zero at the start, as fresh memory is. */
 function assertZero({ globals, data }: NativeCode): void {
   if (data.length > 0 || globals.some(({ bytes }) => bytes.some((byte) => byte !== 0)))
     throw new FormatError("unsupported", 0, "native runtime", "its memory does not begin with zeros alone");
 }
 
-/** Which of the words of next definitions a function has; -1: none. */
+/** Returns the index of a function among the next definitions, or -1. */
 function wordOf(name: string): number {
   return NEXT.findIndex((next) => next.name === name);
 }
@@ -348,9 +352,8 @@ function dataOf(hooked: Hooked): Uint8Array {
 }
 
 /**
- * Writes what is of one run into an image.
- *
- * @throws UserError if a path is too long to be kept in it
+ * Writes the data of a run into an image.
+ * @throws UserError if a path is too long
  */
 function setRun(image: Uint8Array, run: ImageRun): void {
   const data = textsOf(image);
@@ -359,7 +362,7 @@ function setRun(image: Uint8Array, run: ImageRun): void {
     if (bytes.length >= most) throw new UserError(`the path ${text} is too long for what records programs`);
     data.set(bytes, at);
   };
-  // Behind these two comes a number or a build id.
+  // A number or a key follows these two.
   put(run.memory, Text.memory, 1900);
   put(run.tables, Text.tables, 1900);
   put(run.image, Text.image, 2048);
@@ -377,21 +380,21 @@ function setRun(image: Uint8Array, run: ImageRun): void {
   });
 }
 
-/** The code cannot ask for the addresses of its functions. */
-function tellOfFunctions(data: Uint8Array, { entries }: NativeCode, places: ObjectPlacement): void {
-  const tell = (name: string, at: number): void => {
+/** Stores the distances of functions, because the code cannot compute addresses of its functions. */
+function storeFunctionDistances(data: Uint8Array, { entries }: NativeCode, places: ObjectPlacement): void {
+  const storeDistance = (name: string, at: number): void => {
     const distance = places.code + (entries.get(name) as number) - places.data;
     new DataView(data.buffer).setInt32(at, distance, true);
   };
-  tell("sample_handler", SampleText.handler);
-  tell("begin_thread", SampleText.beginThread);
-  tell("sample_block", Text.sampleBlock);
-  tell("at_exit", Text.atExit);
-  tell("end_program", Text.endProgram);
-  tell("exit_program", Text.exitProgram);
+  storeDistance("sample_handler", SampleText.handler);
+  storeDistance("begin_thread", SampleText.beginThread);
+  storeDistance("sample_block", Text.sampleBlock);
+  storeDistance("at_exit", Text.atExit);
+  storeDistance("end_program", Text.endProgram);
+  storeDistance("exit_program", Text.exitProgram);
 }
 
-/** What can be written of an image is loaded last, and the texts are the end of that. */
+/** Returns the texts: they end the last segment, which is the writable one. */
 function textsOf(image: Uint8Array): Uint8Array {
   const { segments } = openObject(image);
   const { fileOffset, fileSize } = segments.at(-1)!;

@@ -4,8 +4,8 @@ import { baseName, isAnonymous, type MappedRange } from "./mapped-ranges.ts";
 const C_LIBRARY = /^libc[.-]/;
 
 /**
- * Tells of an address in the C library's own data whether it is that of what its allocator has behind a block: the lists of free memory begin
- * there, and that place may still be the block's.
+ * Returns a predicate for words in the C library's data that are addresses of free memory, not of a block.
+ * The allocator's lists refer to the chunk after a block, whose head may overlap the end of that block.
  */
 export function isChunkHead(
   ranges: readonly MappedRange[],

@@ -6,33 +6,35 @@ import { Header } from "../layout.ts";
 import { OpenedProcess, type SeenThread, StandingThreads, stackOf } from "./opened-process.ts";
 import type { ProcessLook } from "./process-look.ts";
 
-/** So often a copy is made while threads run, with a pause: what they have in registers is not in the copy. */
+/** Most copies while threads run: their registers are not in a copy. */
 const TRIES = 3;
 const PAUSE_MS = 5;
-/** A copy has so long to fall asleep. */
+/** Most time for a copy to start sleeping. */
 const ASLEEP_MS = 100;
 const NO_COPY = 0;
 
-/** Tables, and what was found of the blocks in them. */
 export interface LookedTables {
   tables: SharedArrayBuffer;
   reach: KnownReach;
 }
 
-/** Looks at a process that goes on: one of its hooks makes a copy of it. */
+/** Reads a process that goes on: a hook makes a copy of it. */
 export class CopyLook {
-  readonly #look: ProcessLook;
+  readonly #target: ProcessLook;
   readonly #memory: MemoryFile;
   readonly #threads: number;
   #error = 0;
 
-  constructor(look: ProcessLook, memory: MemoryFile) {
-    this.#look = look;
+  constructor(target: ProcessLook, memory: MemoryFile) {
+    this.#target = target;
     this.#memory = memory;
-    this.#threads = look.threads;
+    this.#threads = target.threads;
   }
 
-  /** Why nothing was found. @param isAsked a copy was to be made */
+  /**
+   * Returns why nothing was found.
+   * @param isAsked a copy was to be made
+   */
   why(isAsked: boolean): string {
     const threads = counted(this.#threads, "thread was", "threads were");
     if (!isAsked) return `${threads} running`;
@@ -40,37 +42,44 @@ export class CopyLook {
     return `${threads} running, and no copy of the process could be made to look at${reason}`;
   }
 
-  /** Undefined where no copy could be made, and the process did not sleep. @param mayCopy otherwise that is all that is tried */
-  async look(mayCopy: boolean): Promise<LookedTables | undefined> {
+  /**
+   * Returns undefined if no copy could be made and the process was not asleep.
+   * @param mayCopy false: only tries a sleeping process
+   */
+  async read(mayCopy: boolean): Promise<LookedTables | undefined> {
     for (let i = 1; mayCopy && i <= TRIES; i++) {
-      const found = await this.#lookOnce(i === TRIES);
+      const found = await this.#readCopy(i === TRIES);
       if (found === "asleep") break;
       if (found !== "running") return found;
       await delay(PAUSE_MS);
     }
-    return this.#lookAsleep();
+    return this.#readAsleep();
   }
 
-  /** A process none of whose threads does anything while it is looked at. */
-  #lookAsleep(): LookedTables | undefined {
+  /** Reads a process if no thread runs meanwhile. */
+  #readAsleep(): LookedTables | undefined {
     const memory = this.#memory;
-    const standing = new StandingThreads(this.#look.pid);
+    const standing = new StandingThreads(this.#target.pid);
     const sleeping = standing.now();
     if (sleeping.some(({ stack }) => stack === undefined) || memory.header(Header.changing) !== 0)
       return undefined;
     const ending = memory.header(Header.endThread);
     const end = ending === 0 ? [] : [memory.u64(Header.endStack)];
-    const others = sleeping.flatMap(({ id, stack }) => (id === ending ? [] : (stack ?? [])));
+    const otherStacks = sleeping.flatMap(({ id, stack }) => (id === ending ? [] : (stack ?? [])));
     const tables = memory.read();
-    const reach = this.#look.through(memory, { tables, stacks: [...end, ...others], running: new Set() });
+    const reach = this.#target.through(memory, {
+      tables,
+      stacks: [...end, ...otherStacks],
+      running: new Set(),
+    });
     return standing.now().every(({ stack }) => stack !== undefined) ? { tables, reach } : undefined;
   }
 
-  async #lookOnce(isLast: boolean): Promise<LookedTables | "running" | "asleep" | undefined> {
+  async #readCopy(isLast: boolean): Promise<LookedTables | "running" | "asleep" | undefined> {
     const memory = this.#memory;
     memory.setHeader(Header.copy, NO_COPY);
     memory.setHeader(Header.copyAsked, 1);
-    const standing = new StandingThreads(this.#look.pid);
+    const standing = new StandingThreads(this.#target.pid);
     let threads: SeenThread[] = [];
     const tables = await memory.readStill(() => {
       threads = standing.now();
@@ -97,24 +106,23 @@ export class CopyLook {
   ): Promise<LookedTables | "running" | undefined> {
     const memory = this.#memory;
     const [copier, ending] = [memory.header(Header.copier), memory.header(Header.endThread)];
-    const others = threads.filter(({ id }) => id !== copier && id !== ending);
-    const runs = others.filter(({ stack }) => stack === undefined);
+    const otherThreads = threads.filter(({ id }) => id !== copier && id !== ending);
+    const runs = otherThreads.filter(({ stack }) => stack === undefined);
     if (runs.length > 0 && !isLast) return "running";
     const opened = OpenedProcess.open(copy);
     if (opened === undefined) return undefined;
     try {
       const own = ending === 0 || copier !== ending ? await stackOfCopy(copy) : undefined;
       const end = ending === 0 ? undefined : memory.u64(Header.endStack);
-      const stacks = [own, end, ...others.map(({ stack }) => stack)].flatMap((stack) => stack ?? []);
-      const running = new Set(runs.map(({ id }) => (id === this.#look.pid ? 0 : id)));
-      return { tables, reach: this.#look.through(memory, { tables, stacks, running }, opened) };
+      const stacks = [own, end, ...otherThreads.map(({ stack }) => stack)].flatMap((stack) => stack ?? []);
+      const running = new Set(runs.map(({ id }) => (id === this.#target.pid ? 0 : id)));
+      return { tables, reach: this.#target.through(memory, { tables, stacks, running }, opened) };
     } finally {
       opened.close();
     }
   }
 }
 
-/** Of the thread that has made the copy. */
 async function stackOfCopy(copy: number): Promise<number | undefined> {
   for (let waited = 0; waited < ASLEEP_MS; waited++) {
     const stack = stackOf(copy, copy);
@@ -127,7 +135,5 @@ async function stackOfCopy(copy: number): Promise<number | undefined> {
 function endCopy(copy: number): void {
   try {
     process.kill(copy, "SIGKILL");
-  } catch {
-    // It has been ended.
-  }
+  } catch {}
 }

@@ -5,9 +5,9 @@ import type { InstanceReach } from "../../tools/heap/read/reach/sum-up.ts";
 import type { MemoryFile } from "../collect/memory-file.ts";
 import { Answer, Header, Place, Wish } from "../layout.ts";
 import { CopyLook } from "./copy-look.ts";
-import { type LookedAt, ProcessLook } from "./process-look.ts";
+import { ProcessLook, type ReachFacts } from "./process-look.ts";
 
-/** Reads of the header for which a process has time to say that it is what it seems to be. */
+/** Most reads of the header until the process confirms its identity. */
 const SURE_READS = 2000;
 const WENT_ON = "the program went on before its memory was read";
 const UNSEEN = "it ended in a way of its own, in which nothing runs at the end";
@@ -27,10 +27,9 @@ const NOTHING: InstanceReach = {
   accessesAfter: 0,
 };
 
-/** What is known at the end of a process. */
 export interface EndReach {
   reach: KnownReach;
-  /** The tables as they were when it was looked, where the process went on since. */
+  /** Tables at that moment, if the process has continued since. */
   tables: SharedArrayBuffer | undefined;
 }
 
@@ -38,52 +37,51 @@ function unknownReach(unknown: string): EndReach {
   return { reach: { unknown }, tables: undefined };
 }
 
-/** Waits for a process to end, and looks then which of its blocks can still be reached. */
+/** Waits for the end of a process, and finds out which of its blocks can still be reached. */
 export class EndLook {
   #found: EndReach | undefined;
   #isOver = false;
   #isCopy = false;
-  readonly #look: ProcessLook;
+  readonly #target: ProcessLook;
   readonly #memory: MemoryFile;
   readonly #mayBeCopied: boolean;
 
   /**
-   * To be made as soon as the process has its memory.
-   *
-   * @param mayBeCopied nobody but our launcher waits for its children
+   * Create this as soon as the process has its memory.
+   * @param mayBeCopied only memshade's launcher waits for the process's children
    */
   constructor(
     pid: number,
     memory: MemoryFile,
-    { looked, mayBeCopied }: { looked: LookedAt; mayBeCopied: boolean },
+    { looked, mayBeCopied }: { looked: ReachFacts; mayBeCopied: boolean },
   ) {
     memory.setHeader(Header.watcher, process.pid);
     this.#memory = memory;
     this.#mayBeCopied = mayBeCopied;
-    this.#look = new ProcessLook(pid, looked);
+    this.#target = new ProcessLook(pid, looked);
   }
 
   close(): void {
-    this.#look.close();
+    this.#target.close();
   }
 
-  /** To be called often: the process may wait for it. */
+  /** Answers the process, which may be waiting. Call this often. */
   serve(): void {
     const memory = this.#memory;
     if (this.#isOver) return;
     let wish = memory.header(Header.wish);
     if (wish !== Wish.asked && wish !== Wish.sure) return;
-    if (wish === Wish.asked && !this.#look.isConfined) {
+    if (wish === Wish.asked && !this.#target.isConfined) {
       memory.setHeader(Header.answer, Answer.mayCall);
       for (let i = 0; i < SURE_READS && wish === Wish.asked; i++) wish = memory.header(Header.wish);
       if (wish === Wish.none) memory.setHeader(Header.answer, Answer.none);
       if (wish !== Wish.sure) return;
     }
     this.#isOver = true;
-    // A child that shares its memory, while it waits for that child.
-    if (wish === Wish.asked && this.#look.isInCall) this.#finish(undefined);
-    else if (this.#look.threads > 1) void this.#lookAtCopy(wish === Wish.sure);
-    else this.#finish(this.#lookInPlace());
+    // The sender is a child that shares the memory, while the process waits for it.
+    if (wish === Wish.asked && this.#target.isInCall) this.#finish(undefined);
+    else if (this.#target.threads > 1) void this.#readCopy(wish === Wish.sure);
+    else this.#finish(this.#readInPlace());
   }
 
   #finish(found: EndReach | undefined): void {
@@ -91,8 +89,7 @@ export class EndLook {
     this.#memory.setHeader(Header.answer, Answer.done);
   }
 
-  /** What is known of its blocks when it has ended. */
-  known(end: RunEnd, replacedBy: string | undefined): EndReach {
+  reachAtEnd(end: RunEnd, replacedBy: string | undefined): EndReach {
     if (this.#memory.u64(Place.control + Control.live) === 0) return { reach: NOTHING, tables: undefined };
     if (this.#found !== undefined) return this.#stillFound(this.#found);
     if (replacedBy !== undefined) return unknownReach("it has replaced itself by another program");
@@ -100,33 +97,32 @@ export class EndLook {
     return unknownReach(this.#isOver ? WENT_ON : UNSEEN);
   }
 
-  /** A program that was held may have gone a few steps further. */
+  /** A program that was held may have continued for a few steps. */
   #stillFound(found: EndReach): EndReach {
     const isOfNow = this.#isCopy || found.tables === undefined || this.#memory.isAs(found.tables);
     return isOfNow ? found : { ...found, tables: undefined };
   }
 
-  /** What is known of its blocks while it goes on. */
   async soFar(): Promise<EndReach> {
-    const copies = new CopyLook(this.#look, this.#memory);
-    const looked = await copies.look(this.#mayBeCopied && !this.#look.isConfined);
+    const copies = new CopyLook(this.#target, this.#memory);
+    const looked = await copies.read(this.#mayBeCopied && !this.#target.isConfined);
     return looked ?? { reach: NOT_COPIED, tables: undefined };
   }
 
-  #lookInPlace(): EndReach {
+  #readInPlace(): EndReach {
     const memory = this.#memory;
     if (memory.header(Header.changing) !== 0) return unknownReach(CHANGING);
     const tables = memory.read();
     const stacks = [memory.u64(Header.endStack)];
-    const reach = this.#look.through(memory, { tables, stacks, running: new Set() });
+    const reach = this.#target.through(memory, { tables, stacks, running: new Set() });
     if (memory.header(Header.wish) === Wish.over) return unknownReach(WENT_ON);
     return { reach, tables };
   }
 
-  async #lookAtCopy(mayCall: boolean): Promise<void> {
-    const copies = new CopyLook(this.#look, this.#memory);
+  async #readCopy(mayCall: boolean): Promise<void> {
+    const copies = new CopyLook(this.#target, this.#memory);
     const isPossible = mayCall && this.#mayBeCopied;
-    const looked = await copies.look(isPossible);
+    const looked = await copies.read(isPossible);
     this.#isCopy = true;
     const reach = looked?.reach ?? { unknown: copies.why(isPossible) };
     this.#finish({ reach, tables: looked?.tables });

@@ -17,38 +17,38 @@ import { processRoots } from "./roots.ts";
 
 /** A process that stands still. */
 export interface StillProcess {
-  /** Its tables, and the counters of accesses, where there are some. */
+  /** Tables, and the counters of accesses if there are any. */
   tables: SharedArrayBuffer;
   counters: GranuleCounters | undefined;
   memory: ProcessMemory;
   ranges: readonly MappedRange[];
-  /** From where on the stacks of its threads are in use; threads that run, 0 for the first one: what they have in registers is not known. */
+  /**
+   * Lower ends of the used stacks. `running`: threads whose registers are unknown, 0 for the first thread.
+   */
   stacks: readonly number[];
   running: ReadonlySet<number>;
-  /** Beginnings of ranges that it has mapped itself, where these are blocks. */
+  /** Starts of ranges that the program has mapped itself, if they are blocks. */
   mappings: ReadonlySet<number>;
-  /** What of it is memshade's. */
   own: OwnMemory;
-  /** Its allocator is another one than the C library's. */
+  /** True if the allocator is not the C library's. */
   isForeign: boolean;
 }
 
 export interface OwnMemory {
-  /** Path of what was preloaded. */
   image: string;
-  /** Folders of files that are mapped. */
+  /** Folders of memshade's mapped files. */
   folders: readonly string[];
-  /** Ranges of addresses, as beginnings and ends. */
+  /** Ranges of addresses, as starts and ends. */
   ranges: readonly number[];
 }
 
-/** Pages behind the image that it has besides its file. */
+/** Bytes of the image behind its file. */
 const IMAGE_BYTES = 2 * 4096;
 const UNFOLLOWED =
   "there are blocks of 4 GiB and more, or without room in the tables, which may point to them";
 const LOADER = /^ld(-|64|\.so)/;
 
-/** Looks for pointers to a process's live blocks in its memory. */
+/** Searches the memory of a process for pointers to its live blocks. */
 export function lookThroughProcess(process: StillProcess): InstanceReach | UnknownReach {
   const { tables, counters, memory, stacks, mappings } = process;
   const view = new DataView(tables);
@@ -74,7 +74,7 @@ export function lookThroughProcess(process: StillProcess): InstanceReach | Unkno
   const late = Math.floor(reader.now / 2) + 1;
   const isOfLoader = loaderContexts(view, tables, process.own.image);
   const reached: number[] = [];
-  // The dynamic linker finds its blocks by ways of its own.
+  // The dynamic linker refers to its blocks in ways of its own.
   for (let block = 0; block < blocks.length; block++)
     if (isOfLoader(live.contexts[block]) || (mappings.size > 0 && isMapping(block))) reached.push(block);
   for (const pointer of stacks) {
@@ -86,7 +86,7 @@ export function lookThroughProcess(process: StillProcess): InstanceReach | Unkno
   return { ...sumUp(live, { ...found, late }, reader, process.running.size > 0), hostMayHold: false };
 }
 
-/** Whether a context allocates in the dynamic linker. */
+/** Returns a predicate for contexts that allocate in the dynamic linker. */
 function loaderContexts(
   view: DataView,
   tables: SharedArrayBuffer,
@@ -95,13 +95,13 @@ function loaderContexts(
   const modules = readModules(tables, view.getUint32(Header.modules, true));
   const ours = modules.filter(({ name }) => name === image);
   const loaders = modules.filter(({ name }) => LOADER.test(baseName(name)));
-  const known = new Map<number, boolean>();
+  const cache = new Map<number, boolean>();
   return (context) => {
-    let isOfLoader = known.get(context);
+    let isOfLoader = cache.get(context);
     if (isOfLoader === undefined) {
       const site = contextPath(view, context, ours)?.[0] ?? 0;
       isOfLoader = loaders.some(({ start, end }) => site >= start && site < end);
-      known.set(context, isOfLoader);
+      cache.set(context, isOfLoader);
     }
     return isOfLoader;
   };
@@ -112,7 +112,7 @@ function behindImage({ ranges, own }: StillProcess): number[] {
   return end === 0 ? [] : [end, end + IMAGE_BYTES];
 }
 
-/** Whether blocks have begun between two addresses, as far as slots tell. */
+/** Returns a predicate for ranges in which blocks have begun, by the regions with slots. */
 function hadBlocks(reader: ShadowReader): (from: number, to: number) => boolean {
   let regions: number[] | undefined;
   return (from, to) => {

@@ -1,19 +1,18 @@
-/** A range of addresses that a process has mapped. */
 export interface MappedRange {
   start: number;
   end: number;
-  /** `rwxp`, or dashes. */
+  /** Four letters of `rwxp`, or dashes. */
   access: string;
-  /** 0: no file. */
+  /** 0 if the range has no file. */
   inode: number;
-  /** Of a file, or what the kernel calls it; empty: memory without a name. */
+  /** Path of the file, or the kernel's name; empty for memory without a name. */
   path: string;
 }
 
 const LINE = /^([0-9a-f]+)-([0-9a-f]+) (\S+) \S+ \S+ (\d+) *(.*)$/gm;
 const DELETED = / \(deleted\)$/;
 
-/** Reads what the kernel tells of a process in `maps`. Ranges are in the order of their addresses. */
+/** Parses /proc/PID/maps. Ranges are sorted by address. */
 export function readMappedRanges(maps: string): MappedRange[] {
   return Array.from(maps.matchAll(LINE), ([, start, end, access, inode, path]) => ({
     start: Number.parseInt(start!, 16),
@@ -24,7 +23,7 @@ export function readMappedRanges(maps: string): MappedRange[] {
   }));
 }
 
-/** Memory of its own that has no file. */
+/** Returns true for private memory without a file. */
 export function isAnonymous({ inode, path, access }: MappedRange): boolean {
   return inode === 0 && access[3] === "p" && (path === "" || path.startsWith("[anon"));
 }

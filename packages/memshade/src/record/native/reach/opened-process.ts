@@ -1,17 +1,17 @@
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import type { ReadableProcess } from "./process-memory.ts";
 
-/** Below the stack pointer, so much may be in use. */
+/** Bytes below the stack pointer that may be in use. */
 const RED_ZONE_BYTES = 128;
 
-/** A thread as it was at two moments. */
+/** State of a thread at two moments. */
 export interface SeenThread {
   id: number;
-  /** Its stack pointer, less what is in use below; undefined: it has run meanwhile, or runs. */
+  /** Lower end of its used stack; undefined if the thread runs or has run in between. */
   stack: number | undefined;
 }
 
-/** Looks at the threads of a process at two moments: those that slept from the one to the other have not moved anything. */
+/** Compares the threads of a process at two moments. A thread that slept in between has changed nothing. */
 export class StandingThreads {
   readonly #pid: number;
   readonly #before: ReadonlyMap<number, string>;
@@ -21,7 +21,6 @@ export class StandingThreads {
     this.#before = statesOf(pid);
   }
 
-  /** The threads that there are now. */
   now(): SeenThread[] {
     return Array.from(statesOf(this.#pid), ([id, state]) => ({
       id,
@@ -30,7 +29,10 @@ export class StandingThreads {
   }
 }
 
-/** The stack pointer of a thread that waits in a system call; undefined: it does not, or nobody may look. */
+/**
+ * Returns the lower end of the used stack of a thread in a system call; undefined if it is in none, or may
+ * not be read.
+ */
 export function stackOf(pid: number, id: number): number | undefined {
   return stackIn(stateOf(pid, id));
 }
@@ -49,7 +51,7 @@ function statesOf(pid: number): Map<number, string> {
   }
 }
 
-/** What a thread waits in, and for how long it has run. */
+/** Returns the system call of a thread, and its run time. */
 function stateOf(pid: number, id: number): string {
   const task = `/proc/${pid}/task/${id}`;
   return `${fileOf(`${task}/syscall`)}\n${fileOf(`${task}/schedstat`)}`;
@@ -70,10 +72,10 @@ function fileOf(path: string): string {
 
 const PAGE_BYTES = 4096;
 const ENTRY_BYTES = 8;
-/** Bits of the uppermost byte of a page's entry: it is in memory, or was moved out of it. */
+/** Bits in the highest byte of a page's entry: present, or swapped out. */
 const TOUCHED = 0xc0;
 
-/** The memory of a process as the kernel shows it to its starter. It is opened early: later the process may forbid that. */
+/** Memory of a process, by /proc. It is opened early, because the process may forbid that later. */
 export class OpenedProcess implements ReadableProcess {
   readonly #memory: number;
   readonly #pages: number;
@@ -85,7 +87,7 @@ export class OpenedProcess implements ReadableProcess {
     this.#maps = maps;
   }
 
-  /** Undefined where the system does not let us. */
+  /** Returns undefined if the system refuses. */
   static open(pid: number): OpenedProcess | undefined {
     const opened: number[] = [];
     try {
@@ -110,7 +112,7 @@ export class OpenedProcess implements ReadableProcess {
         count += found;
       }
     } catch {
-      // Nothing is mapped there, or nobody may read it.
+      // The range is not mapped, or not readable.
     }
     return count;
   }
@@ -122,7 +124,6 @@ export class OpenedProcess implements ReadableProcess {
       pages[page] = (entries[page * ENTRY_BYTES + ENTRY_BYTES - 1]! & TOUCHED) === 0 ? 0 : 1;
   }
 
-  /** What it has mapped, as the kernel tells it. */
   maps(): string {
     const pieces: Buffer[] = [];
     for (let at = 0; ; ) {

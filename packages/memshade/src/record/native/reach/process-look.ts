@@ -7,25 +7,24 @@ import { readMappedRanges } from "./mapped-ranges.ts";
 import { OpenedProcess, StandingThreads } from "./opened-process.ts";
 import { ProcessMemory } from "./process-memory.ts";
 
-/** What is known of all processes of a run. */
-export interface LookedAt {
+/** Facts that hold for all processes of a run. */
+export interface ReachFacts {
   own: OwnMemory;
-  /** The allocator is another one than the C library's. */
   isForeign: boolean;
 }
 
 const UNREADABLE = "the system lets nobody read its memory";
 const GONE = "it was ended while its memory was read";
 
-/** Looks through one process, which was opened when it began. */
+/** Reads one process, whose memory is opened at its beginning. */
 export class ProcessLook {
   readonly pid: number;
-  readonly #what: LookedAt;
+  readonly #facts: ReachFacts;
   readonly #opened: OpenedProcess | undefined;
 
-  constructor(pid: number, what: LookedAt) {
+  constructor(pid: number, facts: ReachFacts) {
     this.pid = pid;
-    this.#what = what;
+    this.#facts = facts;
     this.#opened = OpenedProcess.open(pid);
   }
 
@@ -33,7 +32,7 @@ export class ProcessLook {
     this.#opened?.close();
   }
 
-  /** @param other a copy of it, whose memory is looked at in its place */
+  /** @param other a copy of the process to read instead */
   through(
     memory: MemoryFile,
     still: Pick<StillProcess, "tables" | "stacks" | "running">,
@@ -50,7 +49,7 @@ export class ProcessLook {
         memory: new ProcessMemory(other, beat),
         ranges: readMappedRanges(other.maps()),
         mappings: mappingsIn(memory),
-        ...this.#what,
+        ...this.#facts,
       });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ESRCH") return { unknown: GONE };
@@ -58,17 +57,16 @@ export class ProcessLook {
     }
   }
 
-  /** How many threads there are. */
   get threads(): number {
     return new StandingThreads(this.pid).now().length;
   }
 
-  /** Whether it has forbidden itself system calls that its starter may make. */
+  /** True if the process has forbidden itself system calls that its starter may make. */
   get isConfined(): boolean {
     return filtersOf("self") !== filtersOf(this.pid);
   }
 
-  /** Whether its first thread waits in a system call. */
+  /** True if its first thread waits in a system call. */
   get isInCall(): boolean {
     return !fileOf(this.pid, "syscall").startsWith("running");
   }

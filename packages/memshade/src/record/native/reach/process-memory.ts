@@ -1,10 +1,12 @@
 import type { ProgramMemory, SeeWords } from "../../tools/heap/read/reach/program-memory.ts";
 
-/** Where the memory of a process can be read from. */
 export interface ReadableProcess {
-  /** Reads what is at an address. @returns how many bytes there were */
+  /**
+   * Reads memory at an address.
+   * @returns number of bytes read
+   */
   read(address: number, into: Uint8Array): number;
-  /** Of pages from an address on: 1 where somebody has touched them. */
+  /** Sets an entry to 1 for each touched page from an address on. */
   touched(address: number, pages: Uint8Array): void;
 }
 
@@ -12,12 +14,12 @@ const WORD_BYTES = 8;
 const PAGE_BYTES = 4096;
 const PIECE_BYTES = 2 ** 20;
 const PIECE_PAGES = PIECE_BYTES / PAGE_BYTES;
-/** Pages that are kept for words here and there. */
+/** Number of cached pages for single words. */
 const KEPT_PAGES = 256;
 
 /**
- * The memory of a process, read a piece of 1 MiB at a time. Pages that nobody has touched hold nothing that the program has written: they are
- * not read, as that would give them memory.
+ * Memory of a process, read in pieces of 1 MiB. Untouched pages contain nothing of the program. They are not
+ * read, since reading would allocate them.
  */
 export class ProcessMemory implements ProgramMemory {
   readonly wordBytes = WORD_BYTES;
@@ -31,7 +33,7 @@ export class ProcessMemory implements ProgramMemory {
   readonly #pages = new Uint32Array((KEPT_PAGES * PAGE_BYTES) / 4);
   readonly #pageStarts = new Float64Array(KEPT_PAGES).fill(-1);
 
-  /** @param onPiece is called now and then while much is read */
+  /** @param onPiece called for each piece, as a sign of life */
   constructor(process: ReadableProcess, onPiece: () => void = () => undefined) {
     this.#process = process;
     this.#onPiece = onPiece;
@@ -61,7 +63,6 @@ export class ProcessMemory implements ProgramMemory {
     return this.#pages[at + (address - start) / 4];
   }
 
-  /** The word at an address. */
   word(address: number): number {
     return this.half(address + 4) * 2 ** 32 + this.half(address);
   }

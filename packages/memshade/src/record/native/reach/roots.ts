@@ -5,38 +5,46 @@ import type { ProcessMemory } from "./process-memory.ts";
 
 const PAGE_BYTES = 4096;
 const WORD_BYTES = 8;
-/** Of glibc's allocator: heaps of threads' arenas begin at multiples of this, and an arena's own data not far behind. */
+/**
+ * Layout of glibc's allocator: heaps of thread arenas begin at multiples of this size, with the arena's data
+ * close to the start.
+ */
 const ARENA_BYTES = 2 ** 26;
 const ARENA_DATA_AT: readonly number[] = [0x20, 0x30];
-/** Where a heap says how large it is. */
+/** Offset of a heap's size. */
 const ARENA_SIZE_AT = 16;
-/** A block is mapped by itself: a bit of the word in front of it, which has its size and begins 16 bytes before it. */
+/**
+ * Bit of a chunk that was mapped separately, in the word with its size before the block. The chunk begins 16
+ * bytes before the block.
+ */
 const [HEAD_BYTES, MAPPED_BIT, SIZE_BITS] = [16, 2, 7];
-/** A thread's own data, which it has the address of in two words there, is near the end of its stack. */
+/**
+ * Limits for a thread's control block near the end of its stack, which contains its own address in two words.
+ */
 const [THREAD_WITHIN, THREAD_ALIGNMENT, THREAD_SELF_AT, THREAD_ID_AT] = [16_384, 64, 16, 720];
 
-/** Where the roots of a process are looked for. */
 export interface RootSources {
   ranges: readonly MappedRange[];
   memory: ProcessMemory;
-  /** Live ones. */
   blocks: BlockList;
-  /** Blocks that are there whatever the allocator is: ranges that the program has mapped itself. */
+  /** True for blocks that the program has mapped itself, which no allocator owns. */
   isMapping: (block: number) => boolean;
-  /** From where on stacks are in use, of threads of which that is known; the other ones, 0 for the one that the program began on. */
+  /**
+   * Lower ends of the used stacks, where they are known. `running`: the other threads, 0 for the initial one.
+   */
   stacks: readonly number[];
   running: ReadonlySet<number>;
-  /** Of memshade's own: folders of its files, and ranges as beginnings and ends. */
+  /** Memory of memshade: folders of its files, and ranges as starts and ends. */
   ownFolders: readonly string[];
   own: readonly number[];
-  /** Whether a block has ever begun between two addresses; asked where the allocator is another one than the C library's. */
+  /** Returns true if a block has ever begun in a range. Used for allocators other than the C library's. */
   hasHadBlocks: (from: number, to: number) => boolean;
   isForeign: boolean;
 }
 
 /**
- * Beginnings and ends of the memory in which pointers are roots: what the program can write, but not what the allocator hands out, where free
- * memory is, too, nor stacks as far as nobody uses them.
+ * Returns the memory in which pointers are roots, as starts and ends: all writable memory, except for the
+ * allocator's (which contains free memory too) and unused parts of stacks.
  */
 export function processRoots(sources: RootSources): number[] {
   const { own, ranges } = sources;
@@ -52,12 +60,12 @@ function withoutAll(roots: readonly MappedRange[], holes: readonly number[]): nu
     const from = next;
     let to = from;
     while (to < merged.length && merged[to]! < end) to += 2;
-    const left = without(start, end, merged.slice(from, to));
-    return left.filter((_, i) => left[i - (i % 2)]! < left[i - (i % 2) + 1]!);
+    const parts = without(start, end, merged.slice(from, to));
+    return parts.filter((_, i) => parts[i - (i % 2)]! < parts[i - (i % 2) + 1]!);
   });
 }
 
-/** Ranges by address, none of which touches another one. */
+/** Sorts ranges, and merges those that touch. */
 function mergeRanges(ranges: readonly number[]): number[] {
   const order = Array.from({ length: ranges.length / 2 }, (_, i) => 2 * i);
   order.sort((a, b) => ranges[a]! - ranges[b]!);
@@ -79,12 +87,12 @@ function isRoot(range: MappedRange, ownFolders: readonly string[]): boolean {
   return access[1] === "w" || isAnonymous(range);
 }
 
-/** What shares memory without a name, or with one that processes know. */
+/** Returns true for files that only share memory. */
 function isMemoryFile(path: string): boolean {
   return path.startsWith("/dev/zero") || path.startsWith("/dev/shm/");
 }
 
-/** The part of each stack that is below what its thread uses, and stacks of threads that are gone. */
+/** Returns the part of each stack below the stack pointer, and whole stacks of ended threads. */
 function unusedStacks({ ranges, memory, stacks, running }: RootSources): number[] {
   return ranges.flatMap((range, index) => {
     const { start, end } = range;
@@ -96,7 +104,10 @@ function unusedStacks({ ranges, memory, stacks, running }: RootSources): number[
   });
 }
 
-/** The thread whose stack a range is, as the C library makes them, or 0 of the one that the program began on; undefined: it is none. */
+/**
+ * Returns the thread whose stack a range is, 0 for the initial one; undefined if it is no stack. The C
+ * library makes stacks with a guard below them.
+ */
 function threadOn(ranges: readonly MappedRange[], index: number, memory: ProcessMemory): number | undefined {
   const range = ranges[index]!;
   const { start, end, path } = range;
@@ -110,14 +121,17 @@ function threadOn(ranges: readonly MappedRange[], index: number, memory: Process
   return undefined;
 }
 
-/** Memory that allocators hand blocks out of, as beginnings and ends; where that is not known, the blocks alone. */
+/**
+ * Returns memory from which allocators allocate blocks, as starts and ends. Where it is unknown, only the
+ * blocks.
+ */
 function allocatorMemory(sources: RootSources, roots: readonly MappedRange[]): number[] {
   const { memory, blocks, isMapping } = sources;
-  const known: number[] = roots.flatMap((range) => {
+  const ranges: number[] = roots.flatMap((range) => {
     if (range.path === "[heap]") return [range.start, range.end];
     return isAnonymous(range) ? arenaHeaps(range, memory) : [];
   });
-  const inKnown = new RangeIndex(mergeRanges(known));
+  const inKnown = new RangeIndex(mergeRanges(ranges));
   const inRoots = new RangeIndex(roots.flatMap(({ start, end }) => [start, end]));
   const foreign = new Set<number>();
   for (let block = 0; block < blocks.length; block++) {
@@ -126,19 +140,19 @@ function allocatorMemory(sources: RootSources, roots: readonly MappedRange[]): n
     const index = inRoots.find(start);
     if (index < 0) continue;
     const chunk = mappedChunk(start, roots[index]!, memory);
-    known.push(...(chunk ?? [start, start + blocks.sizes[block]]));
+    ranges.push(...(chunk ?? [start, start + blocks.sizes[block]]));
     if (chunk === undefined && isAnonymous(roots[index]!)) foreign.add(index);
   }
   if (foreign.size > 0 || sources.isForeign)
     roots.forEach((range, index) => {
       if (!isAnonymous(range) || inKnown.find(range.start) >= 0) return;
       if (foreign.has(index) || sources.hasHadBlocks(range.start, range.end))
-        known.push(endOfData(sources.ranges, range, memory), range.end);
+        ranges.push(endOfData(sources.ranges, range, memory), range.end);
     });
-  return known;
+  return ranges;
 }
 
-/** Finds the range that an address is in, among some by address that do not overlap. */
+/** Finds the range that contains an address, among sorted ranges that do not overlap. */
 class RangeIndex {
   readonly #ranges: readonly number[];
 
@@ -146,7 +160,7 @@ class RangeIndex {
     this.#ranges = ranges;
   }
 
-  /** −1: it is in none. */
+  /** Returns −1 if no range contains the address. */
   find(address: number): number {
     let low = 0;
     let high = this.#ranges.length / 2;
@@ -159,7 +173,6 @@ class RangeIndex {
   }
 }
 
-/** Heaps of threads' arenas in a range. */
 function arenaHeaps({ start, end }: MappedRange, memory: ProcessMemory): number[] {
   const heaps: number[] = [];
   for (let at = Math.ceil(start / ARENA_BYTES) * ARENA_BYTES; at < end; at += ARENA_BYTES) {
@@ -176,13 +189,13 @@ function arenaHeaps({ start, end }: MappedRange, memory: ProcessMemory): number[
   return heaps;
 }
 
-/** The pages that the C library has mapped for one block; undefined: it is none of these. */
+/** Returns the pages that the C library has mapped for a single block; undefined if the block has none. */
 function mappedChunk(start: number, range: MappedRange, memory: ProcessMemory): [number, number] | undefined {
   const chunk = start - HEAD_BYTES;
   if (chunk < range.start || start % WORD_BYTES !== 0) return undefined;
   const size = memory.word(chunk + WORD_BYTES);
   if ((size & MAPPED_BIT) === 0) return undefined;
-  // Of an aligned block the pages begin before.
+  // The pages of an aligned block begin before its chunk.
   const from = chunk - memory.word(chunk);
   const to = chunk + size - (size % (SIZE_BITS + 1));
   const isPages = from % PAGE_BYTES === 0 && to % PAGE_BYTES === 0;
@@ -192,7 +205,7 @@ function mappedChunk(start: number, range: MappedRange, memory: ProcessMemory): 
 const [ELF_MAGIC, ELF_SEGMENTS_AT, ELF_SEGMENT_COUNT_AT, ELF_SEGMENT_BYTES] = [0x464c457f, 32, 56, 56];
 const [LOADED, ADDRESS_AT, SIZE_AT] = [1, 16, 40];
 
-/** Where the data of an object ends that lies in front of a range, or at its beginning. */
+/** Returns the end of an object's data that reaches into a range, or the range's start. */
 function endOfData(ranges: readonly MappedRange[], range: MappedRange, memory: ProcessMemory): number {
   const index = ranges.indexOf(range);
   const before = ranges[index - 1];

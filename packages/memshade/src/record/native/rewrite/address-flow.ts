@@ -2,36 +2,38 @@ import { decode, FLOW, hasTarget, INSTRUCTION_POINTER, Instruction } from "../..
 import { KEPT_BY_CALLS, RBP } from "../../../code/x64/index.ts";
 import { type Code, type CodeFunction, endsPath } from "./code.ts";
 
-/** Opcodes of `lea`, of moves to and from a place, and of `mov` with a constant, to the first register. */
+/** Opcodes of `lea`, of `mov` to and from memory, and of `mov` of a constant to register 0. */
 export const OPCODE = { lea: 0x8d, movTo: 0x89, movFrom: 0x8b, movConstant: 0xb8 } as const;
-/** `add`, and `add`, `sub` and so on with a constant: what moves an address on. */
+/** Opcodes of additions and subtractions, which keep a register an address. */
 export const SUMS: ReadonlySet<number> = new Set([0x01, 0x83, 0x81]);
 
 const instruction = new Instruction();
 const bit = (register: number): number => (register >= 0 && register < 16 ? 1 << register : 0);
 
 /**
- * Follows addresses from where they are used back to the instruction that put them into a register: in a row of instructions that
- * nothing but loops leads into, and through places of the stack that a frame pointer leads to. Farther away registers are used for other
- * things, too.
+ * Follows an address from its use back to the instruction that put it into a register. The search covers
+ * straight code that only loops enter, and stack slots relative to rbp. Farther back, registers have other
+ * uses.
  */
 export class AddressFlow {
   readonly #code: Code;
   readonly #function: CodeFunction;
   readonly #sources: ReadonlySet<number>;
-  /** Places below the frame pointer that got an address, and by which instruction. */
+  /** Source of the address in each stack slot below the frame pointer. */
   #places: Map<number, number> | undefined;
-  /** Offsets that jumps of the function lead forward to. */
+  /** Targets of forward jumps in the function. */
   #joins: Set<number> | undefined;
 
   /** @param sources instructions of the function that put an address into a register */
-  constructor(code: Code, one: CodeFunction, sources: ReadonlySet<number>) {
+  constructor(code: Code, codeFunction: CodeFunction, sources: ReadonlySet<number>) {
     this.#code = code;
-    this.#function = one;
+    this.#function = codeFunction;
     this.#sources = sources;
   }
 
-  /** The source whose address, or one that was computed from it, a register may have in front of an instruction; −1: none is known. */
+  /**
+   * Returns the source of an address in a register before an instruction, possibly after arithmetic, or −1.
+   */
   sourceOf(register: number, i: number): number {
     const code = this.#code;
     let wanted = register;
@@ -60,7 +62,7 @@ export class AddressFlow {
     return this.#joins.has(offsets[i]);
   }
 
-  /** The same of the place that the last instruction that was decoded loads from. */
+  /** Returns the source of the stack slot that the last decoded instruction loads from, or −1. */
   #onStack(): number {
     const { opcode, base, index, displacement } = instruction;
     if (opcode !== OPCODE.movFrom || base !== RBP.number || index >= 0 || displacement >= 0) return -1;
@@ -81,7 +83,7 @@ export class AddressFlow {
   }
 }
 
-/** Which register a register got its address from by the last instruction that was decoded; −1: none. */
+/** Returns the register from which the last decoded instruction copied or computed an address, or −1. */
 function movedFrom(register: number): number {
   const { opcode, access, reads, base } = instruction;
   if (opcode === OPCODE.lea) return base < INSTRUCTION_POINTER ? base : -1;

@@ -16,15 +16,20 @@ import { pointersIn } from "./dynamic.ts";
 import { relativeAddress } from "./jump-tables.ts";
 import { systemCallNumber } from "./watched-system-calls.ts";
 
-/** Tools note by such lines, or more exactly, what is read: a jump in a line would be taken for read. */
+/**
+ * Tools record reads at this granularity or finer. A jump written into a line that is read would be seen as a
+ * change.
+ */
 const LINE_BYTES = 64;
-/** Instructions that are looked at from where a call leads: who wants its return address takes it at once. */
+/**
+ * Number of instructions to search from the target of a call. Code that uses its return address takes it at
+ * once.
+ */
 const MOST_STEPS = 24;
 
 /**
- * Functions that are to stay as they are because their code is data, too, as far as that shows in the code itself: calls must come from
- * where what is found by their return addresses stands, and whoever reads or copies instructions is to find those of the file.
- *
+ * Returns functions that must stay unchanged because their code is also data, as far as the code shows this.
+ * Some callees find data by their return address; other code reads or copies instructions.
  * @returns their addresses (SVMA)
  */
 export function functionsThatAreData(code: Code, object: ObjectFile): Set<number> {
@@ -34,25 +39,25 @@ export function functionsThatAreData(code: Code, object: ObjectFile): Set<number
   const pointers = new FunctionPointers(code, object);
   const add = ({ start }: CodeFunction): unknown => found.add(code.base + start);
   const addLines = (range: Range): void => functionsInLines(code, range).forEach(add);
-  for (const one of code.functions) {
-    for (const gap of dataBetween(code, one)) addLines(gap);
-    const addresses = codeAddresses(code, one);
-    for (let i = one.first; i < one.last; i++) {
+  for (const codeFunction of code.functions) {
+    for (const gap of dataBetween(code, codeFunction)) addLines(gap);
+    const addresses = codeAddresses(code, codeFunction);
+    for (let i = codeFunction.first; i < codeFunction.last; i++) {
       const isTaken = code.flows[i] === FLOW.call && takers.has(code.targets[i]);
-      if (isTaken || leadsBetween(code, one, i)) add(one);
+      if (isTaken || leadsBetween(code, codeFunction, i)) add(codeFunction);
     }
-    if ([...addresses.values()].some((target) => takers.has(code.offsets[target]))) add(one);
+    if ([...addresses.values()].some((target) => takers.has(code.offsets[target]))) add(codeFunction);
     const targets = [...addresses.values()].sort((a, b) => a - b);
     const addRead = (read: number): void => {
-      // What is read ends where another address is known, as a rule.
+      // A read usually ends where the next known address begins.
       const end = targets.find((target) => target > read);
       functionsBetween(code, read, end).forEach(addLines);
     };
-    for (const read of readInstructions(code, one)) addRead(read);
-    const loaded = pointers.loadedBy(one);
+    for (const read of readInstructions(code, codeFunction)) addRead(read);
+    const loaded = pointers.loadedBy(codeFunction);
     for (const source of readByAddress(
       code,
-      one,
+      codeFunction,
       new Set([...addresses.keys(), ...loaded.keys()]),
       imported,
     )) {
@@ -67,7 +72,7 @@ export function functionsThatAreData(code: Code, object: ObjectFile): Set<number
 /** Offsets `[start, end)`. */
 type Range = Pick<CodeFunction, "start" | "end">;
 
-/** Functions of which something lies in the same lines of memory. */
+/** Returns the functions with bytes in the same lines of memory as a range. */
 function functionsInLines(code: Code, { start, end }: Range): CodeFunction[] {
   const { base, functions } = code;
   const lineOf = (offset: number): number => Math.floor((base + offset) / LINE_BYTES);
@@ -78,7 +83,10 @@ function functionsInLines(code: Code, { start, end }: Range): CodeFunction[] {
   return functions.slice(first, last + 1);
 }
 
-/** What lies between functions and has its address taken by one: data, and code without frames. Reads there may go on behind it. */
+/**
+ * Yields ranges between functions whose address a function takes: data, or code without frames. Reads may
+ * continue behind them.
+ */
 function* dataBetween(code: Code, { first, last }: CodeFunction): Iterable<Range> {
   const { functions, relativeAt, opcodes } = code;
   for (let i = first; i < last; i++) {
@@ -90,23 +98,26 @@ function* dataBetween(code: Code, { first, last }: CodeFunction): Iterable<Range
   }
 }
 
-/** The function of an instruction, and those that follow it up to another one. */
+/** Returns the function of instruction `from`, and all functions between it and instruction `to`. */
 function functionsBetween(code: Code, from: number, to: number | undefined): CodeFunction[] {
   const first = code.functionAround(code.offsets[from]);
   const end = to === undefined ? first + 1 : code.functionAround(code.offsets[to]);
   return code.functions.slice(first, Math.max(end, first + 1));
 }
 
-/** Whether a jump or call leads into the middle of what was taken for an instruction of the same function: that was data. */
+/**
+ * Returns true if a jump or call leads into the middle of a supposed instruction of the same function, which
+ * is data then.
+ */
 function leadsBetween(code: Code, { start, end }: CodeFunction, i: number): boolean {
   if (!hasTarget(code.flows[i])) return false;
   const target = code.targets[i];
   if (target < start || target >= end || code.instructionAt(target) >= 0) return false;
-  // Where there is one thread, some leave out the prefix.
+  // Some code jumps over a `lock` prefix in programs with one thread.
   return code.bytes[target - 1] !== LOCK;
 }
 
-/** Instructions that a function reads where they lie, relative to itself. */
+/** Yields instructions that a function reads by a rip-relative access. */
 function* readInstructions(code: Code, { first, last }: CodeFunction): Iterable<number> {
   for (let i = first; i < last; i++) {
     if (code.relativeAt[i] === 0 || code.flows[i] !== FLOW.next || code.opcodes[i] === LEA) continue;
@@ -115,27 +126,30 @@ function* readInstructions(code: Code, { first, last }: CodeFunction): Iterable<
   }
 }
 
-/** Tells where a call leads to code that takes its return address to find something by. */
+/** Caches whether the target of a call uses its return address to find something. */
 class Takers {
   readonly #code: Code;
-  readonly #known = new Map<number, boolean>();
+  readonly #results = new Map<number, boolean>();
 
   constructor(code: Code) {
     this.#code = code;
   }
 
-  /** @param entry offset of the code that is called; it need not be of a known function, such as one written in assembly */
+  /** @param entry offset of the callee, which may be code without frames, such as assembly code */
   has(entry: number): boolean {
-    const known = this.#known.get(entry);
-    if (known !== undefined) return known;
+    const result = this.#results.get(entry);
+    if (result !== undefined) return result;
     const takes = takesReturnAddress(this.#code, entry);
-    this.#known.set(entry, takes);
+    this.#results.set(entry, takes);
     return takes;
   }
 }
 
 function takesReturnAddress({ bytes }: Code, entry: number): boolean {
-  /** How far the stack pointer is below the return address, and which registers have that. */
+  /**
+   * `depth`: bytes from the stack pointer up to the return address; `holders`: registers that contain the
+   * return address.
+   */
   let depth = 0;
   let holders = 0;
   let isPopped = false;
@@ -144,7 +158,7 @@ function takesReturnAddress({ bytes }: Code, entry: number): boolean {
     if (!isInstruction(bytes, at)) return false;
     const { opcode, flow, reads, writes, base, index, displacement, access } = instruction;
     const isHeld = (reads & holders) !== 0;
-    // A locked instruction there is a fence: it changes nothing.
+    // A locked instruction on the stack is a fence without effect.
     const onSlot =
       !instruction.locked &&
       access !== 0 &&
@@ -168,7 +182,7 @@ function takesReturnAddress({ bytes }: Code, entry: number): boolean {
       if (depth < 0) return isPopped;
       depth -= 8;
     } else if (onSlot) {
-      // It is changed, or exchanged; a new one alone leads elsewhere.
+      // The return address is read, changed or exchanged. A write alone returns elsewhere.
       if (opcode === MOV_FROM) holders |= writes;
       else return opcode !== MOV_TO && ((access & READ) !== 0 || opcode === XCHG);
     } else if (isHeld) {
@@ -187,7 +201,6 @@ function takesReturnAddress({ bytes }: Code, entry: number): boolean {
   return isPopped && holders !== 0;
 }
 
-/** Decodes what stands at an offset, if that is an instruction. */
 function isInstruction(bytes: Uint8Array, at: number): boolean {
   if (at < 0 || at >= bytes.length) return false;
   try {
@@ -203,7 +216,10 @@ const RELA_BYTES = 24;
 const SYMBOL_BYTES = 24;
 const [R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT] = [6, 7];
 
-/** Names of functions of other objects, by where the dynamic linker writes their addresses (SVMA). */
+/**
+ * Returns names of functions of other objects, by the address (SVMA) of the word that the dynamic linker
+ * fills in.
+ */
 export function importedFunctions(object: ObjectFile): Map<number, string> {
   const names = new Map<number, string>();
   const symbols = contentOf(object, ".dynsym");
@@ -225,17 +241,17 @@ export function importedFunctions(object: ObjectFile): Map<number, string> {
 }
 
 function contentOf(object: ObjectFile, name: string): Uint8Array {
-  const section = object.sections.find((one) => one.name === name);
+  const section = object.sections.find((section) => section.name === name);
   return section === undefined ? new Uint8Array() : object.bytesAt(section.address, section.size);
 }
 
 const [MOVS_BYTES, MOVS] = [0xa4, 0xa5];
-/** System calls that read memory which rsi leads to: `write`, `pwrite64`, `sendto`. */
+/** System calls that read memory by rsi: `write`, `pwrite64`, `sendto`. */
 const SENDING: ReadonlySet<number> = new Set([1, 18, 44]);
 const ARGUMENTS = [RDI, RSI, RDX, RCX, R8, R9].map(({ number }) => number);
 const bit = (register: number): number => (register >= 0 && register < 16 ? 1 << register : 0);
 const instruction = new Instruction();
-/** Functions that read memory that they are given, and which of their arguments lead there. */
+/** Functions that read memory by their arguments, and the numbers of these arguments. */
 const READERS: ReadonlyMap<string, readonly number[]> = new Map(
   Object.entries({
     memcpy: [1],
@@ -280,7 +296,7 @@ const READERS: ReadonlyMap<string, readonly number[]> = new Map(
   }),
 );
 
-/** Registers that lead to what an instruction reads, or has read by what it calls. */
+/** Returns registers with addresses that an instruction reads, or that its callee reads. */
 function registersRead(code: Code, i: number, imported: ReadonlyMap<number, string>): number[] {
   const flow = code.flows[i];
   if (flow === FLOW.call || flow === FLOW.indirectCall) return argumentsRead(code, i, imported);
@@ -291,12 +307,15 @@ function registersRead(code: Code, i: number, imported: ReadonlyMap<number, stri
   if (opcode === MOVS || opcode === MOVS_BYTES) return [RSI.number];
   if (becomesStack()) return [31 - Math.clz32(instruction.reads & 0xffff)];
   if ((access & READ) === 0 || base === INSTRUCTION_POINTER) return [];
-  // A pointer to a virtual member of a class is its place in a table, plus one.
+  // A pointer to a virtual member function is an offset plus one, so this reads a table and not code.
   if (index >= 0 && displacement === -1 && operandSize === 8) return [];
   return [base, index].filter((register) => register >= 0 && register !== RSP.number);
 }
 
-/** Whether the instruction that was decoded last makes what a register leads to the stack, whose bytes are read then. */
+/**
+ * Returns true if the last decoded instruction sets the stack pointer from a register; the bytes there are
+ * read then.
+ */
 function becomesStack(): boolean {
   const { access, opcode, writes } = instruction;
   return (
@@ -304,14 +323,13 @@ function becomesStack(): boolean {
   );
 }
 
-/** Registers that lead to what a call reads. */
 function argumentsRead(code: Code, i: number, imported: ReadonlyMap<number, string>): number[] {
   const name = imported.get(slotOfCall(code, i) ?? -1);
   if (name !== undefined) return (READERS.get(name) ?? []).map((number) => ARGUMENTS[number]);
   if (code.flows[i] !== FLOW.call) return [];
   const target = code.targets[i];
   const callee = code.functionAt(target);
-  // Of code without frames nobody knows what it does.
+  // Code without frames may read by every argument.
   if (callee < 0) return isUnknown(code, target) ? ARGUMENTS : [];
   return ARGUMENTS.filter((register) => isReadFrom(code, code.functions[callee], register));
 }
@@ -321,7 +339,7 @@ function isUnknown(code: Code, target: number): boolean {
   return isInside && !code.stubs.has(target);
 }
 
-/** Where the address of what is called stands (SVMA), where that is at a fixed place. */
+/** Returns the address (SVMA) of the word that holds the target of a call, if it is constant. */
 export function slotOfCall(code: Code, i: number): number | undefined {
   if (code.flows[i] === FLOW.call) return code.stubs.slotOf(code.targets[i]);
   return code.relativeAt[i] === 0 ? undefined : relativeAddress(code, i);
@@ -329,7 +347,10 @@ export function slotOfCall(code: Code, i: number): number | undefined {
 
 const reader = new Instruction();
 
-/** Whether a function reads where one of its arguments leads: right away, or where it has a place on the stack that a frame pointer leads to. */
+/**
+ * Returns true if a function reads by an argument: directly, or after storing it on the stack relative to
+ * rbp.
+ */
 function isReadFrom(code: Code, { first, last }: CodeFunction, argument: number): boolean {
   let holders = bit(argument);
   const places = new Set<number>();
@@ -346,7 +367,7 @@ function isReadFrom(code: Code, { first, last }: CodeFunction, argument: number)
       holders |= writes;
     else if (!SUMS.has(opcode) || access !== 0 || !isHeld) holders &= ~writes;
     if (flow === FLOW.call || flow === FLOW.indirectCall || endsPath(flow)) {
-      // What else is in registers there is not known.
+      // After a call, only registers that calls preserve still hold the argument.
       holders &= KEPT_BY_CALLS;
       if (endsPath(flow)) holders = 0;
       if (holders === 0 && places.size === 0) return false;
@@ -358,19 +379,19 @@ function isReadFrom(code: Code, { first, last }: CodeFunction, argument: number)
 const OF_REGISTER = ~7;
 const [POINTER_BYTES, ADDRESS_BYTES] = [8, 4];
 
-/** A pointer that an instruction loads: by itself, or out of a table that begins there. */
+/** A pointer that an instruction loads from a fixed address, or from a table that begins there. */
 interface LoadedPointer {
   readonly place: number;
   readonly isInTable: boolean;
 }
 
-/** Pointers to functions in the data of an object, and instructions that load them. */
+/** Pointers to functions in an object's data, and instructions that load them. */
 class FunctionPointers {
   readonly #code: Code;
   readonly #areFixed: boolean;
-  /** Functions by the places of pointers to them (SVMA). */
+  /** Functions by the address (SVMA) of a pointer to them. */
   readonly #functions = new Map<number, number>();
-  /** Addresses of data that code has, in order, and those of them that tables with such pointers begin at. */
+  /** Sorted addresses of data that code refers to, and the ones where tables of such pointers begin. */
   readonly #references: Float64Array;
   readonly #tables: ReadonlySet<number>;
 
@@ -385,24 +406,24 @@ class FunctionPointers {
     this.#tables = this.#findTables();
   }
 
-  /** Instructions of a function that load a pointer to a function. */
-  loadedBy(one: CodeFunction): Map<number, LoadedPointer> {
+  /** Returns the instructions of a function that load a pointer to a function. */
+  loadedBy(codeFunction: CodeFunction): Map<number, LoadedPointer> {
     const { bytes, offsets, lengths } = this.#code;
     const tables = new Map<number, number>();
-    for (let i = one.first; i < one.last; i++) {
+    for (let i = codeFunction.first; i < codeFunction.last; i++) {
       const address = this.#addressPut(i);
       if (address >= 0 && this.#tables.has(address)) tables.set(i, address);
     }
     const found = new Map<number, LoadedPointer>();
-    const flow = new AddressFlow(this.#code, one, new Set(tables.keys()));
-    for (let i = one.first; i < one.last; i++) {
+    const flow = new AddressFlow(this.#code, codeFunction, new Set(tables.keys()));
+    for (let i = codeFunction.first; i < codeFunction.last; i++) {
       if (this.#code.opcodes[i] !== OPCODE.movFrom) continue;
       const isRelative = this.#code.relativeAt[i] !== 0;
-      // What stands at the end of the instruction may be the address of a table.
-      const known = isRelative
+      // The last bytes of the instruction may be the address of a table.
+      const address = isRelative
         ? relativeAddress(this.#code, i)
         : int32At(bytes, offsets[i] + lengths[i] - ADDRESS_BYTES);
-      if (!this.#functions.has(known) && (isRelative || tables.size === 0)) continue;
+      if (!this.#functions.has(address) && (isRelative || tables.size === 0)) continue;
       decode(bytes, offsets[i], instruction);
       const { opcode, access, operandSize, base, index, displacement } = instruction;
       if (opcode !== OPCODE.movFrom || access === 0 || operandSize !== POINTER_BYTES) continue;
@@ -410,7 +431,7 @@ class FunctionPointers {
       let place = isRelative ? relativeAddress(this.#code, i) : displacement;
       if (tables.size > 0) {
         const source = registers.map((register) => flow.sourceOf(register, i)).find((at) => at >= 0);
-        // Behind the step to the next pointer, the last one is in front.
+        // After a step to the next pointer, a negative displacement reaches the previous one.
         if (source !== undefined) place = tables.get(source)! + Math.max(displacement, 0);
       }
       if (this.#functions.has(place)) found.set(i, { place, isInTable: registers.length > 0 });
@@ -418,7 +439,10 @@ class FunctionPointers {
     return found;
   }
 
-  /** Functions that a loaded pointer may lead to. A table goes on to the next address that code has, and as long as pointers follow. */
+  /**
+   * Yields the functions that a loaded pointer may refer to. A table ends at the next address that code
+   * refers to, or later while pointers follow each other.
+   */
   *functionsOf({ place, isInTable }: LoadedPointer): Iterable<number> {
     let end = place + POINTER_BYTES;
     if (isInTable) {
@@ -428,7 +452,7 @@ class FunctionPointers {
     for (const [at, f] of this.#functions) if (at >= place && at < end) yield f;
   }
 
-  /** The address of data that an instruction puts into a register; −1: none. */
+  /** Returns the address of data that an instruction puts into a register, or −1. */
   #addressPut(i: number): number {
     const { opcodes, relativeAt, lengths, offsets, bytes } = this.#code;
     if (relativeAt[i] !== 0) return opcodes[i] === OPCODE.lea ? relativeAddress(this.#code, i) : -1;
@@ -461,11 +485,11 @@ class FunctionPointers {
 const { lea: LEA, movTo: MOV_TO, movFrom: MOV_FROM, movConstant: MOV_CONSTANT } = OPCODE;
 const XCHG = 0x87;
 const [PUSH, POP] = [0x50, 0x58];
-/** `add`, `sub` and so on with a constant. */
+/** Opcodes of arithmetic with a constant. */
 const [CONSTANT_8, CONSTANT_32] = [0x83, 0x81];
 const LOCK = 0xf0;
 
-/** By how much `sub` and `add` with a constant move the stack pointer down. */
+/** Returns by how much `sub` or `add` with a constant lowers the stack pointer. */
 function constantOf(bytes: Uint8Array, at: number): number | undefined {
   const { opcode, modRmAt, access, length } = instruction;
   if (access !== 0 || (opcode !== CONSTANT_8 && opcode !== CONSTANT_32)) return undefined;
@@ -476,7 +500,9 @@ function constantOf(bytes: Uint8Array, at: number): number | undefined {
   return digit === 0 ? -constant : undefined;
 }
 
-/** Instructions of a function that put an address of code into a register, and the instructions that these lead to. */
+/**
+ * Returns instructions that put an address of code into a register, with the instructions at these addresses.
+ */
 function codeAddresses(code: Code, { first, last }: CodeFunction): Map<number, number> {
   const found = new Map<number, number>();
   for (let i = first; i < last; i++) {
@@ -493,16 +519,19 @@ function codeAddresses(code: Code, { first, last }: CodeFunction): Map<number, n
   return found;
 }
 
-/** Instructions that put an address into a register by which a function reads, or which it gives to a function that reads there. */
+/**
+ * Yields instructions that put an address into a register by which the function reads, or passes to a
+ * function that reads there.
+ */
 function* readByAddress(
   code: Code,
-  one: CodeFunction,
+  codeFunction: CodeFunction,
   sources: ReadonlySet<number>,
   imported: ReadonlyMap<number, string>,
 ): Iterable<number> {
   if (sources.size === 0) return;
-  const flow = new AddressFlow(code, one, sources);
-  for (let i = one.first; i < one.last; i++)
+  const flow = new AddressFlow(code, codeFunction, sources);
+  for (let i = codeFunction.first; i < codeFunction.last; i++)
     for (const register of registersRead(code, i, imported)) {
       const source = flow.sourceOf(register, i);
       if (source >= 0) yield source;

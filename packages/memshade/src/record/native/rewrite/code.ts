@@ -18,37 +18,42 @@ import { FormatError } from "../../../ground/bytes/errors.ts";
 import type { ByteWriter } from "../../../ground/bytes/writer.ts";
 import { dynamicSymbols } from "../start/dynamic-symbols.ts";
 
-/** A function that can be rewritten. Places are offsets from the base of the `Code`. */
+/** A function that can be rewritten. Addresses are offsets from `Code.base`. */
 export interface CodeFunction {
   readonly start: number;
   readonly end: number;
   readonly frame: FrameEntry;
-  /** Its instructions: `[first, last)`. */
+  /** Instructions `[first, last)`. */
   readonly first: number;
   readonly last: number;
   readonly exceptions: ExceptionTable | undefined;
 }
 
-/** Why functions are left as they are, and how many. */
+/** Number of functions that are not rewritten, by reason. */
 export interface LeftAlone {
   undecodable: number;
   overlapping: number;
-  /** frames of signals, and stubs that lead to other objects */
+  /** signal frames, and PLT stubs */
   special: number;
-  /** with tables of exceptions that are not understood */
+  /** exception tables that this code cannot read */
   exceptions: number;
-  /** found by their return addresses, by a garbage collector or by code that takes these, or read as data */
+  /**
+   * call sites found by return addresses, for a garbage collector or by the callee; or code that is read as
+   * data
+   */
   returnAddresses: number;
 }
 
-/** Marks of instructions. */
 export const TRAIT = {
-  /** It reaches memory, by an operand or, as `maskmov` and `xlat`, without one; string instructions are looked for apart. */
+  /**
+   * The instruction accesses memory, by an operand or implicitly (`maskmov`, `xlat`). String instructions are
+   * detected separately.
+   */
   access: 1,
   nop: 2,
-  /** control may arrive here from elsewhere */
+  /** control may arrive here by a jump, a call or an exception */
   leader: 4,
-  /** its address is known to something else than direct jumps */
+  /** something else than direct jumps has its address */
   label: 8,
 } as const;
 
@@ -56,7 +61,8 @@ const [NOP, TRAP] = [0x90, 0xcc];
 const LONG_NOP = 0x11f;
 
 /**
- * All functions of an object, decoded into columns. Offsets count from `base` (SVMA), the first function's address.
+ * All functions of an object, decoded into columns. Offsets count from `base` (SVMA), the first function's
+ * address.
  */
 export class Code {
   readonly base: number;
@@ -70,48 +76,52 @@ export class Code {
     exceptions: 0,
     returnAddresses: 0,
   };
-  /** Offsets that code leads to which is left alone: calls of it may keep values in any register. */
+  /**
+   * Targets of calls and jumps in code that is not rewritten. Such callers may keep values in any register.
+   */
   readonly reachedFromOutside: number[] = [];
-  /** Offsets of all labels. */
   readonly labels: number[] = [];
-  /** Offsets where functions begin that are left alone. */
+  /** Starts of functions that are not rewritten. */
   readonly #startsOutside = new Set<number>();
-  /** A bit per byte of the code: whether an instruction begins there; and per word of bits the first of its instructions. */
+  /**
+   * `#starts` has a bit per byte of code, set where an instruction begins. `#firstOfWord` has the first
+   * instruction of each word of bits.
+   */
   readonly #starts: Int32Array;
   readonly #firstOfWord: Int32Array;
 
-  /** It is the C library, which chooses among several functions for each of `memcpy` and its like, by the processor. */
+  /**
+   * True for the C library, which selects an implementation of `memcpy` and similar functions by the
+   * processor.
+   */
   readonly isCLibrary: boolean;
-  /** Names that other objects may use, with their addresses (SVMA). */
   readonly symbols: ReadonlyMap<string, number>;
-  /** How many instructions there are. */
   count = 0;
-  // Columns of the instructions.
   readonly offsets: Int32Array;
   readonly lengths: Uint8Array;
-  /** The last byte of each opcode. */
+  /** Last byte of each opcode. */
   readonly opcodes: Uint8Array;
   readonly flows: Uint8Array;
   readonly traits: Uint8Array;
   readonly reads: Int32Array;
   readonly kills: Int32Array;
-  /** Offset of the target of a direct jump or call. */
+  /** Offset of the target of a direct jump or call, else 0. */
   readonly targets: Int32Array;
-  /** Where in the instruction the displacement from itself to its place stands, or 0. */
+  /** Offset in the instruction of a rip-relative displacement, or 0. */
   readonly relativeAt: Uint8Array;
 
   /**
-   * @param fixed functions that stay as they are because of their return addresses, by their addresses (SVMA)
+   * @param fixed addresses (SVMA) of functions that must not be rewritten
    * @throws FormatError `unsupported` if there is no function, or code of more than 2 GiB
    */
   constructor(object: ObjectFile, fixed: ReadonlySet<number> = new Set()) {
     const frames = frameEntries(object).sort((a, b) => a.start - b.start);
     if (frames.length === 0) throw unsupported("it has no functions in .eh_frame");
     this.base = frames[0].start;
-    const size = frames.reduce((end, one) => Math.max(end, one.start + one.size), 0) - this.base;
+    const size = frames.reduce((end, frame) => Math.max(end, frame.start + frame.size), 0) - this.base;
     if (size >= 2 ** 31) throw unsupported("its code takes more than 2 GiB");
     this.bytes = wholeCode(object, this.base, size);
-    // Bytes that are never an instruction's first take no memory of the columns: pages are given when they are touched.
+    // Unused rows of the columns take no memory: the kernel allocates pages on first touch.
     const capacity = this.bytes.length;
     this.offsets = new Int32Array(capacity);
     this.lengths = new Uint8Array(capacity);
@@ -131,7 +141,7 @@ export class Code {
     this.#markTargets();
   }
 
-  /** Which instruction begins at an offset; −1: none. */
+  /** Returns the instruction that begins at an offset, or −1. */
   instructionAt(offset: number): number {
     if (offset < 0 || offset >= this.bytes.length) return -1;
     const word = this.#starts[offset >> 5];
@@ -139,25 +149,23 @@ export class Code {
     return (word & bit) === 0 ? -1 : this.#firstOfWord[offset >> 5] + bitsIn(word & (bit - 1));
   }
 
-  /** Whether control may arrive at an offset from elsewhere. */
   isLeader(offset: number): boolean {
     const i = this.instructionAt(offset);
     return i < 0 ? this.#startsOutside.has(offset) : (this.traits[i] & TRAIT.leader) !== 0;
   }
 
-  /** The function that begins at an offset. */
   functionAt(offset: number): number {
     const found = this.functionAround(offset);
     return found >= 0 && this.functions[found].start === offset ? found : -1;
   }
 
-  /** The function that an offset lies in; −1: none. */
+  /** Returns the function that contains an offset, or −1. */
   functionAround(offset: number): number {
     const found = this.lastFunction(offset);
     return found >= 0 && offset < this.functions[found].end ? found : -1;
   }
 
-  /** The last function that begins at an offset or before it; −1: none. */
+  /** Returns the last function that begins at or before an offset, or −1. */
   lastFunction(offset: number): number {
     let low = 0;
     let high = this.functions.length;
@@ -190,8 +198,8 @@ export class Code {
     }
   }
 
-  #readFunction(known: Omit<CodeFunction, "first" | "last">, instruction: Instruction): boolean {
-    const { start, end, exceptions } = known;
+  #readFunction(entry: Omit<CodeFunction, "first" | "last">, instruction: Instruction): boolean {
+    const { start, end, exceptions } = entry;
     const { bytes, offsets, lengths, opcodes, flows, traits, reads, kills, targets, relativeAt } = this;
     const first = this.count;
     let at = start;
@@ -218,20 +226,20 @@ export class Code {
       return false;
     }
     if (at !== end) return false;
-    for (let one = first; one < i; one++) {
-      const word = offsets[one] >> 5;
-      if (this.#starts[word] === 0) this.#firstOfWord[word] = one;
-      this.#starts[word] |= 1 << (offsets[one] & 31);
+    for (let index = first; index < i; index++) {
+      const word = offsets[index] >> 5;
+      if (this.#starts[word] === 0) this.#firstOfWord[word] = index;
+      this.#starts[word] |= 1 << (offsets[index] & 31);
     }
     traits[first] |= TRAIT.leader;
     this.count = i;
     for (const { landingPad } of exceptions?.callSites ?? [])
       if (landingPad !== 0) this.mark(start + landingPad, TRAIT.leader);
-    this.functions.push({ ...known, first, last: i });
+    this.functions.push({ ...entry, first, last: i });
     return true;
   }
 
-  /** Notes where code leads that is left alone, as far as it is understood. */
+  /** Records the targets of code that is not rewritten, up to the first undecodable byte. */
   #followOutside(start: number, end: number, instruction: Instruction): void {
     try {
       for (let at = start; at < end; at += instruction.length) {
@@ -250,7 +258,7 @@ export class Code {
     for (let i = 0; i < count; i++) if (hasTarget(flows[i])) this.mark(targets[i], TRAIT.leader);
   }
 
-  /** Marks the instruction at an offset, if one begins there. */
+  /** Returns false if no instruction begins at the offset. */
   mark(offset: number, trait: number): boolean {
     const i = this.instructionAt(offset);
     if (i < 0) return false;
@@ -260,19 +268,18 @@ export class Code {
   }
 }
 
-/** How many bits of a word are set. */
 function bitsIn(word: number): number {
   const pairs = word - ((word >>> 1) & 0x55555555);
   const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
   return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
-/** Whether it does nothing: `pause` is no nop, nor is `endbr64`. */
+/** Returns true for instructions without effect. `pause` and `endbr64` are no nops. */
 export function isNop({ opcode, repeated }: Instruction): boolean {
   return opcode === LONG_NOP || (opcode === NOP && !repeated);
 }
 
-/** Bytes of the nop or trap that fills room between functions, where it begins; 0: something else stands there. */
+/** Returns the length of a nop or trap that fills space between functions; 0 if there is none. */
 export function fillerBytes(bytes: Uint8Array, at: number, instruction: Instruction): number {
   if (bytes[at] === TRAP) return 1;
   try {
@@ -284,7 +291,7 @@ export function fillerBytes(bytes: Uint8Array, at: number, instruction: Instruct
   return isNop(instruction) ? instruction.length : 0;
 }
 
-/** Whether control never goes on behind an instruction of that flow. */
+/** Returns true if control never continues after an instruction with this flow. */
 export function endsPath(flow: number): boolean {
   return flow === FLOW.jump || flow === FLOW.return || flow === FLOW.indirectJump || flow === FLOW.trap;
 }
@@ -292,7 +299,7 @@ export function endsPath(flow: number): boolean {
 function wholeCode(object: ObjectFile, base: number, size: number): Uint8Array {
   const bytes = object.bytesAt(base, size);
   if (bytes.length === size) return bytes;
-  // Several segments with code: what lies between them is no instruction.
+  // Bytes between several code segments stay 0: they are no instructions.
   const whole = new Uint8Array(size);
   for (const { address, fileSize } of object.segments) {
     const from = Math.max(address, base);
@@ -308,17 +315,17 @@ function unsupported(detail: string): FormatError {
 
 const ENDBR64 = [0xf3, 0x0f, 0x1e, 0xfa];
 const BND = 0xf2;
-/** `jmp *slot(%rip)`, four bytes behind these. */
+/** `jmp *slot(%rip)`, with a 4-byte displacement after these bytes. */
 const JUMP_BY_SLOT = [0xff, 0x25];
 const DISTANCE_BYTES = 4;
 
-/** Stubs that jump to where the dynamic linker has found a function. */
+/** PLT stubs, which jump to the address that the dynamic linker has stored in a slot. */
 export class Stubs {
   readonly #object: ObjectFile;
   readonly #base: number;
   readonly #ranges: readonly { start: number; end: number }[];
 
-  /** @param base address (SVMA) that offsets count from */
+  /** @param base address (SVMA) from which offsets count */
   constructor(object: ObjectFile, base: number) {
     this.#object = object;
     this.#base = base;
@@ -331,7 +338,10 @@ export class Stubs {
     return this.#ranges.some(({ start, end }) => offset >= start && offset < end);
   }
 
-  /** Where the address stands (SVMA) that the stub at an offset jumps to; undefined if it does anything before. */
+  /**
+   * Returns the address (SVMA) of the slot that the stub at an offset jumps through; undefined if the stub
+   * does anything before.
+   */
   slotOf(offset: number): number | undefined {
     if (!this.has(offset)) return undefined;
     const address = this.#base + offset;
@@ -346,7 +356,10 @@ export class Stubs {
   }
 }
 
-/** A stretch of a function in which exceptions have a landing pad, or go on to the caller. Offsets from the function's start. */
+/**
+ * A range of a function in which exceptions lead to a landing pad or to the caller. Offsets from the
+ * function's start.
+ */
 interface CallSite {
   readonly start: number;
   readonly end: number;
@@ -356,27 +369,30 @@ interface CallSite {
   readonly action: number;
 }
 
-/** A function's table of exceptions (LSDA), as GCC and Clang write it: Itanium C++ ABI, "Exception Handling Tables". */
+/**
+ * A function's exception table (LSDA), as GCC and Clang write it: Itanium C++ ABI, "Exception Handling
+ * Tables".
+ */
 export interface ExceptionTable {
   readonly callSites: readonly CallSite[];
   readonly actions: Uint8Array;
   readonly typeEncoding: number;
-  /** Addresses (SVMA) that the table of types has, 0 for "any"; the first one is number 1. */
+  /** Addresses (SVMA) in the table of types, 0 for "any". The first one is number 1. */
   readonly types: readonly number[];
-  /** Lists of types that a function may throw, behind the table of types. */
+  /** Lists of types that a function may throw, stored behind the table of types. */
   readonly specifications: Uint8Array;
 }
 
-/** More than any table has that a compiler made. */
+/** Larger than the table of any compiler. */
 const MOST_BYTES = 1 << 20;
 
-/** Reads the table at an address; undefined where it is not understood. */
+/** Returns undefined if the table cannot be read. */
 function readExceptionTable(object: ObjectFile, address: number): ExceptionTable | undefined {
   const bytes = object.bytesAt(address, MOST_BYTES);
-  // Pointers to where the address of a type is to be found stay as they are: that is not read here.
+  // Indirect pointers to types are copied as they are, so their targets are not read.
   const cursor = new CfiCursor({ kind: "eh_frame", bytes, address, addressSize: 8 });
   cursor.end = bytes.length;
-  // Landing pads elsewhere than in the function itself.
+  // The landing pads are outside the function.
   if (cursor.unsigned(1) !== DW_EH_PE.omit) return undefined;
   const typeEncoding = cursor.unsigned(1);
   const typesFrom = typeEncoding === DW_EH_PE.omit ? undefined : cursor.uleb();
@@ -445,7 +461,7 @@ function readTypes(
   return { callSites, actions, typeEncoding, types, specifications };
 }
 
-/** Whether a function's entry in `.eh_frame` and its table of exceptions are understood, and can be written again. */
+/** Returns true if a function's frame entry and exception table can be written for the new code. */
 function canMoveFrame(frame: FrameEntry, exceptions: ExceptionTable | undefined): boolean {
   const { pointerEncoding, lsdaEncoding, addressSize } = frame.cie;
   if (addressSize !== 8 || pointerBytes(pointerEncoding) === undefined) return false;
@@ -454,7 +470,7 @@ function canMoveFrame(frame: FrameEntry, exceptions: ExceptionTable | undefined)
   return exceptions.types.length === 0 || pointerBytes(exceptions.typeEncoding) !== undefined;
 }
 
-/** Bytes of a pointer of an encoding that can be written again; undefined: it cannot. */
+/** Returns the bytes of a pointer with this encoding; undefined if the encoding cannot be written. */
 export function pointerBytes(encoding: number): 4 | 8 | undefined {
   if (encoding === DW_EH_PE.omit) return undefined;
   const relative = encoding & 0x70;
@@ -472,7 +488,7 @@ export function pointerBytes(encoding: number): 4 | 8 | undefined {
   }
 }
 
-/** A pointer to `value`, which may be relative to where it stands: `address` is that of the writer's first byte. */
+/** Writes a pointer to `value`. `address`: address of the writer's first byte, for relative encodings. */
 export function writePointer(out: ByteWriter, encoding: number, value: number, address: number): void {
   const isRelative = (encoding & 0x70) === DW_EH_PE.pcrel;
   const stored = BigInt(isRelative ? value - (address + out.length) : value);

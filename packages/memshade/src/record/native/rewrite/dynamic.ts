@@ -5,18 +5,18 @@ const [DT_TEXTREL, DT_FLAGS, DF_TEXTREL] = [22, 30, 4];
 const [DT_NULL, DT_SYMTAB, DT_RELA, DT_RELASZ, DT_RELRSZ, DT_RELR] = [0, 6, 7, 8, 35, 36];
 const [R_X86_64_64, R_X86_64_GLOB_DAT, R_X86_64_RELATIVE, R_X86_64_IRELATIVE] = [1, 6, 8, 37];
 const RELA_BYTES = 24;
-/** Of a symbol: its bytes, and where its section and its address stand. */
+/** Bytes of a symbol, and offsets of its section and address. */
 const [SYMBOL_BYTES, SYMBOL_SECTION, SYMBOL_ADDRESS] = [24, 6, 8];
 const WORD = 8;
 const PF_X = 1;
 
-/** A word of data that is an address of the same object when the program runs. Both are SVMA. */
+/** A word of data that contains an address of the same object at run time. Both are SVMA. */
 export interface Pointer {
   readonly place: number;
   readonly address: number;
 }
 
-/** Whether the dynamic linker writes into the code itself, which would be the old one alone. */
+/** Returns true if the dynamic linker writes into the code; it would change only the old code. */
 export function hasTextRelocations(object: ObjectFile): boolean {
   const entries = dynamicEntries(object);
   return entries.has(DT_TEXTREL) || ((entries.get(DT_FLAGS) ?? 0) & DF_TEXTREL) !== 0;
@@ -35,20 +35,26 @@ function dynamicEntries(object: ObjectFile): Map<number, number> {
   return dynamic;
 }
 
-/** Addresses (SVMA) that relocations write into the object's data: some are of code. */
+/** Yields the addresses (SVMA) that relocations write into the object's data, including addresses of code. */
 export function* relocatedPointers(object: ObjectFile): Iterable<number> {
   for (const { type, address } of relocations(object)) {
     if (type === R_X86_64_RELATIVE || type === R_X86_64_IRELATIVE) yield address;
   }
 }
 
-/** Pointers in the object's data, to what it exports too; at fixed addresses every word that may lead to code. */
+/**
+ * Yields pointers in the object's data, including pointers to exported symbols. At fixed addresses, these are
+ * all words that may be addresses of code.
+ */
 export function* pointersIn(object: ObjectFile): Iterable<Pointer> {
   if (object.type === "executable") yield* dataWords(object);
-  for (const one of relocations(object)) if (one.type !== R_X86_64_IRELATIVE) yield one;
+  for (const relocation of relocations(object)) if (relocation.type !== R_X86_64_IRELATIVE) yield relocation;
 }
 
-/** Words of data that may be addresses of code, or of its end: at fixed addresses no relocation says which of them are. */
+/**
+ * Yields words of data that may be addresses of code or of its end. At fixed addresses, no relocation marks
+ * pointers.
+ */
 export function* dataWords(object: ObjectFile): Iterable<Pointer> {
   const code = object.segments.filter(({ flags }) => (flags & PF_X) !== 0);
   const start = Math.min(...code.map(({ address }) => address));
@@ -64,7 +70,6 @@ export function* dataWords(object: ObjectFile): Iterable<Pointer> {
   }
 }
 
-/** Relocations that write addresses of the object itself. */
 function* relocations(object: ObjectFile): Iterable<Pointer & { readonly type: number }> {
   const dynamic = dynamicEntries(object);
   const table = (at: number, size: number): DataView =>
@@ -91,7 +96,7 @@ function* relocations(object: ObjectFile): Iterable<Pointer & { readonly type: n
   }
 }
 
-/** Places of a table of relative relocations: addresses, and bits for the words that follow the last one. */
+/** Yields the addresses in a RELR table: words with an address, and bitmaps of the words after it. */
 function* packedPlaces(words: DataView): Iterable<number> {
   let next = 0;
   for (let at = 0; at + WORD <= words.byteLength; at += WORD) {

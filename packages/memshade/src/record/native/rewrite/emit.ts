@@ -8,26 +8,23 @@ import type { Liveness } from "./liveness.ts";
 import type { Insertion, PlanBlock } from "./plan.ts";
 import { isWatched, SKIP_SYSTEM_CALL, WATCH } from "./watched-system-calls.ts";
 
-/** The new code of all functions. */
 export interface NewText {
   readonly bytes: Uint8Array;
-  /** Where each instruction lies in it, with what is inserted in front of it. */
+  /** Offset of each instruction, including the code that is inserted before it. */
   readonly offsets: Int32Array;
-  /** Where each function begins and ends in it. */
   readonly starts: Int32Array;
   readonly ends: Int32Array;
-  /** Where the last instruction of each function ends: in front of a jump to what it runs into. */
+  /** End of each function's last instruction. A jump to the following code may come after it. */
   readonly instructionEnds: Int32Array;
-  /** Behind all functions. */
   readonly cold: ColdParts;
-  /** Behind cold parts: what the tool has once. */
+  /** Code that the tool needs once, placed behind the cold parts. */
   readonly common: Uint8Array;
   readonly commonAt: number;
   readonly shifts: StackShifts;
 }
 
 const FUNCTION_ALIGNMENT = 16;
-/** Nops of 1 to 9 bytes, as the manuals of Intel and AMD recommend them. */
+/** Nops of 1 to 9 bytes, as Intel and AMD recommend them. */
 const NOPS = [
   [0x90],
   [0x66, 0x90],
@@ -40,7 +37,7 @@ const NOPS = [
   [0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0],
 ];
 const [JUMP, SHORT_JUMP, CALL, TRAP] = [0xe9, 0xeb, 0xe8, 0xcc];
-/** With ModRM for a place relative to the instruction. */
+/** Opcode and ModRM bytes of a rip-relative call and jump. */
 const [INDIRECT, CALL_BY_SLOT, JUMP_BY_SLOT] = [0xff, 0x15, 0x25];
 const BEGIN_TRANSACTION = 0xc7;
 const SHORT_ADDRESS = 0x67;
@@ -48,8 +45,8 @@ const LOOPS_FROM = 0xe0;
 const LOOPS_TO = 0xe3;
 
 /**
- * Writes every function anew, at `address` (SVMA): instructions in their order, insertions between them, distances adjusted. Where
- * code leads to that is not written anew, it leads to as before.
+ * Writes new code for every function, at `address` (SVMA): instructions in their order with insertions in
+ * between, and adjusted displacements. Targets without new code stay the old ones.
  */
 export function emitText(
   graph: FlowGraph,
@@ -77,7 +74,7 @@ export function emitText(
       let next = 0;
       for (let i = first; i < last; i++) {
         writer.place(i);
-        for (; insertions[next]?.before === i && insertions[next].where !== "behind"; next++)
+        for (; insertions[next]?.before === i && insertions[next].position !== "behind"; next++)
           writer.insert(insertions[next], plan);
         if (areCallsWatched && isWatched(code, i)) writer.watch(i, plan);
         writer.instruction(i);
@@ -91,7 +88,7 @@ export function emitText(
   return { ...writer.finish(plan.common), offsets: writer.offsets, starts, ends, instructionEnds };
 }
 
-/** What distances of insertions stand in, the first two, and lead to. */
+/** Parts of an insertion. A displacement is stored in one of the first two, and leads to any of them. */
 const PARTS = { bytes: 0, cold: 1, common: 2, old: 3 } as const;
 const [PARTS_FROM, PARTS_TO] = [2, 4];
 
@@ -101,15 +98,17 @@ class TextWriter {
   readonly #code: Code;
   readonly #address: number;
   readonly #out: ByteWriter;
-  /** Places of four bytes, and the instruction that they are the distance to. */
+  /** Open 4-byte displacements: where each is stored, and the instruction that it must reach. */
   readonly #openAt: Int32Array;
   readonly #openTo: Int32Array;
   #open = 0;
-  /** Cold parts of insertions. */
   readonly #cold = new ByteWriter(1 << 16);
-  /** Instruction and place of each. */
+  /** Pairs of an instruction and the offset of its cold part. */
   readonly #coldParts = new ByteWriter(1 << 12);
-  /** Where distances of insertions stand in their part, 4 bytes each, by what they stand in and lead to: there are millions. */
+  /**
+   * Offsets of insertions' displacements, 4 bytes each, by the part that contains them and the part of the
+   * target. There are millions of them.
+   */
   readonly #inserted = Array.from({ length: PARTS_FROM * PARTS_TO }, () => new ByteWriter());
   #fallsThrough = true;
 
@@ -117,7 +116,7 @@ class TextWriter {
     this.#code = code;
     this.#address = address;
     this.offsets = new Int32Array(code.count);
-    // One an instruction at most, and one at a function's end.
+    // Most displacements: one per instruction, and one per function's end.
     const most = code.count + code.functions.length;
     this.#openAt = new Int32Array(most);
     this.#openTo = new Int32Array(most);
@@ -132,17 +131,21 @@ class TextWriter {
     while (this.#out.length % bytes !== 0) this.#out.u8(filler);
   }
 
-  /** The next instruction begins here. */
+  /** Begins instruction `i` here, with padding if it was an aligned target. */
   place(i: number): void {
     const code = this.#code;
     const isAligned = (code.traits[i] & TRAIT.leader) !== 0 && (code.base + code.offsets[i]) % 16 === 0;
     if (isAligned && i > 0 && (code.traits[i - 1] & TRAIT.nop) !== 0)
-      for (let left = -this.#out.length & 15; left > 0; left -= NOPS[Math.min(left, 9) - 1].length)
-        this.#out.bytes(NOPS[Math.min(left, 9) - 1]);
+      for (
+        let missing = -this.#out.length & 15;
+        missing > 0;
+        missing -= NOPS[Math.min(missing, 9) - 1].length
+      )
+        this.#out.bytes(NOPS[Math.min(missing, 9) - 1]);
     this.offsets[i] = this.#out.length;
   }
 
-  /** Distances are written as if all parts began at 0. */
+  /** Displacements are written as if every part began at 0; `finish` adds the difference. */
   insert(insertion: Insertion, plan: PlanBlock): void {
     const { before, bytes, cold = [], distances = [] } = insertion;
     const [out, coldOut] = [this.#out, this.#cold];
@@ -159,7 +162,7 @@ class TextWriter {
     }
   }
 
-  /** A system call is looked at before it is made. */
+  /** Inserts the check of a system call before it. */
   watch(i: number, plan: PlanBlock): void {
     this.insert({ before: i, ...WATCH }, plan);
     this.#out.bytes(SKIP_SYSTEM_CALL);
@@ -184,7 +187,7 @@ class TextWriter {
     this.#out.patchU32(at + relativeAt, int32At(code.bytes, start + relativeAt) + moved);
   }
 
-  /** Nops in front of a place that is aligned: that is aligned anew. */
+  /** Returns true for nops before an aligned target, which gets new padding. */
   #isPadding(i: number): boolean {
     const code = this.#code;
     let next = i;
@@ -198,7 +201,7 @@ class TextWriter {
     const target = code.targets[i];
     const slot = flow === FLOW.branch ? undefined : code.stubs.slotOf(target);
     if (slot !== undefined) {
-      // What the stub does, without going there.
+      // Calls or jumps through the stub's slot, without the stub.
       this.#out.u8(INDIRECT).u8(flow === FLOW.call ? CALL_BY_SLOT : JUMP_BY_SLOT);
       this.#out.u32(slot - (this.#address + this.#out.length + 4));
     } else if (flow === FLOW.call) {
@@ -209,7 +212,7 @@ class TextWriter {
       this.#out.u8(opcode).u8(0xf8);
       this.#distance(target);
     } else if (opcode >= LOOPS_FROM && opcode <= LOOPS_TO) {
-      // They reach 127 bytes only: over a jump that is not taken.
+      // `loop` and `jrcxz` reach only 127 bytes, so they jump to a long jump.
       const at = code.offsets[i];
       const prefixes = code.bytes.subarray(at, at + code.lengths[i] - 2);
       if (prefixes.includes(SHORT_ADDRESS)) this.#out.u8(SHORT_ADDRESS);
@@ -227,7 +230,7 @@ class TextWriter {
     this.#distance(target);
   }
 
-  /** A jump to what is near and already written. */
+  /** Writes a short jump if the target is near and already written. */
   #short(target: number, opcode: number): boolean {
     const to = this.#code.instructionAt(target);
     if (to < 0 || !this.#isWritten(to)) return false;
@@ -237,12 +240,12 @@ class TextWriter {
     return true;
   }
 
-  /** Instructions are written in their order; the first one is, in any case. */
+  /** Instructions are written in order, so a written one has an offset. The first has offset 0. */
   #isWritten(i: number): boolean {
     return i === 0 || this.offsets[i] !== 0;
   }
 
-  /** Four bytes that lead from behind them to an offset of the old code. */
+  /** Writes a 4-byte displacement to an offset of the old code. */
   #distance(target: number): void {
     const to = this.#code.instructionAt(target);
     const at = this.#out.length;
@@ -254,7 +257,7 @@ class TextWriter {
     }
   }
 
-  /** What runs over a function's end runs into what follows it. */
+  /** Adds a jump to the following code if control can pass the function's end. */
   finishFunction(end: number): void {
     if (this.#fallsThrough) this.#jump(end);
   }
@@ -280,7 +283,7 @@ class TextWriter {
     return { bytes: this.#out.view(), cold, common, commonAt, shifts: this.shifts };
   }
 
-  /** Adds to four bytes at each of some places behind an offset. */
+  /** Adds a number to the displacements at some offsets behind `start`. */
   #addToEach(places: Uint8Array, start: number, addend: number): void {
     if (addend === 0) return;
     const bytes = this.#out.view();
@@ -291,18 +294,21 @@ class TextWriter {
   }
 }
 
-/** Cold parts of insertions, which follow each other as the instructions do that they were inserted for. */
+/** Cold parts of insertions, in the order of their instructions. */
 class ColdParts {
-  /** Instruction and place of each, and the end of the last one. */
+  /** Pairs of an instruction and an offset, and the end of the last part. */
   readonly #pairs: Int32Array;
-  /** Where they begin. */
   readonly start: number;
 
-  /** @param pairs 4 bytes each @param start where the places are counted from @param bytes of all parts */
+  /**
+   * @param pairs 4 bytes per number
+   * @param start offset from which the pairs' offsets count
+   * @param bytes total size of the parts
+   */
   constructor(pairs: ByteWriter, start: number, bytes: number) {
     this.start = start;
-    const all = new ByteWriter(pairs.length + 8).bytes(pairs.view()).u32(-1).u32(bytes);
-    this.#pairs = new Int32Array(all.view().slice().buffer);
+    const numbers = new ByteWriter(pairs.length + 8).bytes(pairs.view()).u32(-1).u32(bytes);
+    this.#pairs = new Int32Array(numbers.view().slice().buffer);
     for (let i = 1; i < this.#pairs.length; i += 2) this.#pairs[i] += start;
   }
 
@@ -314,35 +320,33 @@ class ColdParts {
     return this.#pairs[2 * part + 1];
   }
 
-  /** By the numbers of functions that have any. */
+  /** Returns the cold parts of each function that has any, by its number. */
   ofFunctions(code: Code): Map<number, ColdStretch> {
     const found = new Map<number, ColdStretch>();
     const count = this.#pairs.length / 2 - 1;
     let part = 0;
-    for (const [f, one] of code.functions.entries()) {
+    for (const [f, codeFunction] of code.functions.entries()) {
       const first = part;
-      while (part < count && this.instruction(part) < one.last) part++;
-      if (part > first) found.set(f, new ColdStretch(this, code, one, first, part));
+      while (part < count && this.instruction(part) < codeFunction.last) part++;
+      if (part > first) found.set(f, new ColdStretch(this, code, codeFunction, first, part));
     }
     return found;
   }
 }
 
-/** Cold parts of one function. */
 export class ColdStretch implements NewStretch {
   readonly parts: ColdParts;
-  /** `[first, last)` */
   readonly first: number;
   readonly last: number;
   readonly #code: Code;
   readonly #function: CodeFunction;
 
-  constructor(parts: ColdParts, code: Code, of: CodeFunction, first: number, last: number) {
+  constructor(parts: ColdParts, code: Code, codeFunction: CodeFunction, first: number, last: number) {
     this.parts = parts;
     this.first = first;
     this.last = last;
     this.#code = code;
-    this.#function = of;
+    this.#function = codeFunction;
   }
 
   get start(): number {
@@ -353,7 +357,7 @@ export class ColdStretch implements NewStretch {
     return this.parts.place(this.last);
   }
 
-  of(distance: number): number {
+  offsetOf(distance: number): number {
     const offset = this.#function.start + distance;
     let low = this.first;
     let high = this.last;

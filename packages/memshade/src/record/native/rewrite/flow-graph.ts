@@ -9,45 +9,47 @@ import { computedJumps, type JumpTable, jumpTables, relativeAddress } from "./ju
 /** No block, or no function. */
 export const NONE = -1;
 
-/** How control leaves a block. */
+/** Ways in which control leaves a block. */
 export const EXIT = {
-  /** to `next` and `target`, as far as there are any */
+  /** to `next` and `target`, unless they are `NONE` */
   blocks: 0,
-  /** a call of a function of this object, and then `next` */
+  /** a call of a function of this object, then `next` */
   call: 1,
   /** a call of anything else */
   unknownCall: 2,
   return: 3,
-  /** to a function of this object that returns to this one's caller */
+  /** a jump to a function of this object, which returns to this one's caller */
   tailCall: 4,
-  /** the same, to something else */
+  /** a jump to any other function */
   unknownTailCall: 5,
-  /** to an address that was computed */
   indirectJump: 6,
-  /** a call of code that follows no convention as far as is known */
+  /** a call of code that may follow no calling convention */
   opaqueCall: 7,
   opaqueJump: 8,
   trap: 9,
 } as const;
 
-/** Basic blocks of all functions, in columns; a call ends a block too. */
+/** Basic blocks of all functions, in columns. A call ends a block. */
 export class FlowGraph {
   readonly code: Code;
   count = 0;
-  /** First instruction of each block; one more than there are blocks. */
+  /** First instruction of each block, and a last entry for the end. */
   readonly firsts: Int32Array;
   readonly exits: Uint8Array;
   readonly nexts: Int32Array;
   readonly targets: Int32Array;
-  /** Function that is called; also for tail calls. */
+  /** Function that a call or tail call leads to. */
   readonly callees: Int32Array;
   readonly functionOf: Int32Array;
   /** Blocks of function f: `[blocksOf[f], blocksOf[f + 1])`. */
   readonly blocksOf: Int32Array;
-  /** Blocks that a function's indirect jumps may lead to, and its landing pads. */
+  /** Per function: blocks that its indirect jumps may reach, and its landing pads. */
   readonly labels: readonly (Int32Array | undefined)[];
   readonly landingPads: readonly (Int32Array | undefined)[];
-  /** Functions that share blocks by jumps into their middle are solved together: the lowest one of each such group. */
+  /**
+   * Groups of functions that share blocks by jumps into their middle, and are solved together. The lowest
+   * function of a group is its number.
+   */
   readonly groupOf: Int32Array;
   readonly #blockOf: Int32Array;
 
@@ -67,8 +69,8 @@ export class FlowGraph {
     this.callees = new Int32Array(this.count).fill(NONE);
     this.groupOf = Int32Array.from(code.functions.keys());
     for (let block = 0; block < this.count; block++) this.#connect(block);
-    code.functions.forEach((one, f) => {
-      if (returnsElsewhere(code, one)) this.#openReturns(f);
+    code.functions.forEach((codeFunction, f) => {
+      if (returnsElsewhere(code, codeFunction)) this.#openReturns(f);
     });
     this.labels = code.functions.map((_, f) => this.#blocksAt(f, labels.ofFunction.get(f)));
     this.landingPads = code.functions.map(({ start, exceptions }, f) =>
@@ -77,7 +79,6 @@ export class FlowGraph {
     for (const f of this.groupOf.keys()) this.groupOf[f] = this.#groupOf(f);
   }
 
-  /** The block that begins at an offset; `NONE` if there is none. */
   blockAt(offset: number): number {
     const instruction = this.code.instructionAt(offset);
     return instruction < 0 ? NONE : this.#blockOf[instruction];
@@ -106,7 +107,7 @@ export class FlowGraph {
     const last = this.firsts[block + 1] - 1;
     const flow = code.flows[last];
     const behind = code.offsets[last] + code.lengths[last];
-    // A call at a function's end does not return: what lies behind it is another function by chance.
+    // A call at a function's end does not return; the next function follows it by chance.
     const isCall = flow === FLOW.call || flow === FLOW.indirectCall;
     const isLast = behind === code.functions[this.functionOf[block]].end;
     if (!endsPath(flow) && !(isCall && isLast)) this.nexts[block] = this.#join(block, this.blockAt(behind));
@@ -137,7 +138,7 @@ export class FlowGraph {
       default:
         break;
     }
-    // It runs into what is no function.
+    // Control passes the end of the function into unknown code.
     const runsOut = flow === FLOW.next || flow === FLOW.systemCall || flow === FLOW.branch;
     if (runsOut && this.nexts[block] === NONE) this.exits[block] = EXIT.opaqueJump;
   }
@@ -163,8 +164,8 @@ export class FlowGraph {
     return other;
   }
 
-  #unite(one: number, other: number): void {
-    const [a, b] = [this.#groupOf(one), this.#groupOf(other)];
+  #unite(first: number, other: number): void {
+    const [a, b] = [this.#groupOf(first), this.#groupOf(other)];
     this.groupOf[Math.max(a, b)] = Math.min(a, b);
   }
 
@@ -191,21 +192,20 @@ function padsOf(start: number, callSites: readonly { landingPad: number }[]): Se
   return new Set(callSites.flatMap(({ landingPad }) => (landingPad === 0 ? [] : [start + landingPad])));
 }
 
-/** An entry of a table that code does nothing with but jump there. */
+/** Entry of a table that code uses only for jumps. */
 export interface TableEntry {
-  /** SVMA of the entry, and what it counts from: the table, or 0 */
+  /** SVMA of the entry, and the SVMA that it counts from: the table, or 0 */
   readonly address: number;
   readonly from: number;
   readonly bytes: 4 | 8;
-  /** offset that it leads to */
   readonly target: number;
 }
 
 interface Labels {
-  /** For each function that has any: the offsets that its indirect jumps may lead to. */
+  /** Per function with any: offsets that its indirect jumps may reach. */
   readonly ofFunction: ReadonlyMap<number, ReadonlySet<number>>;
   readonly entries: readonly TableEntry[];
-  /** Indirect jumps (instructions) of which nothing is known. */
+  /** Indirect jumps (instructions) with unknown targets. */
   readonly unknown: ReadonlySet<number>;
 }
 
@@ -214,19 +214,18 @@ const POINTER_BYTES = 8;
 const MOST_TABLE_BYTES = 1 << 30;
 
 /**
- * Where control may arrive by an address that was computed: entries of jump tables, and whatever else points into a function. Each is
- * marked in the code.
- *
- * Tables are guessed: numbers that lead to instructions of the function that reads them. What is no table costs nothing but a place
- * that could be a leader and is none.
+ * Finds and marks targets of computed addresses: entries of jump tables, and all other pointers into a
+ * function.
+ * Tables are guessed: numbers that lead to instructions of the function that reads them. A wrong guess only
+ * marks an instruction as a leader.
  */
 export function findLabels(code: Code, object: ObjectFile): Labels {
   const ofFunction = new Map<number, Set<number>>();
   const add = (owner: number, offset: number): void => {
     code.mark(offset, TRAIT.leader | TRAIT.label);
-    const known = ofFunction.get(owner);
-    if (known === undefined) ofFunction.set(owner, new Set([offset]));
-    else known.add(offset);
+    const offsets = ofFunction.get(owner);
+    if (offsets === undefined) ofFunction.set(owner, new Set([offset]));
+    else offsets.add(offset);
   };
   for (const address of object.symbols().addresses)
     code.mark(address - code.base, TRAIT.leader | TRAIT.label);
@@ -238,7 +237,7 @@ export function findLabels(code: Code, object: ObjectFile): Labels {
   const areFixed = object.type === "executable";
   const unknown = new Set(computedJumps(code, areFixed));
   const tables = [...jumpTables(code, areFixed)];
-  // A table ends where the next one begins at the latest.
+  // A table ends at the latest where the next one begins.
   tables.sort((a, b) => b.address - a.address);
   const entries = new Map<number, TableEntry>();
   const references = dataReferences(code);
@@ -252,8 +251,8 @@ export function findLabels(code: Code, object: ObjectFile): Labels {
       add(table.owner, entry.target);
       if (entry.address === table.address) for (const jump of table.jumps) unknown.delete(jump);
       isCertain &&= entry.address === table.address || !isReferenced(references, entry);
-      // Data may follow that looks like distances: such numbers hardly lead to the same function. And others may call a function by its
-      // address, and compare that.
+      // Following data may resemble distances, but such numbers rarely lead to the same function. Pointers to
+      // a function's start may be called or compared elsewhere.
       const isOwn = entry.bytes === POINTER_BYTES || code.functionAround(entry.target) === table.owner;
       if (isCertain && isOwn && code.functionAt(entry.target) < 0) entries.set(entry.address, entry);
     }
@@ -265,7 +264,7 @@ function* entriesOf(table: JumpTable, end: number, code: Code, object: ObjectFil
   const { address, owner, bytes: size, origin, jumps } = table;
   const { start: functionStart, end: functionEnd } = code.functions[owner];
   const isInside = (offset: number): boolean => offset >= functionStart && offset < functionEnd;
-  // An address inside of code is one of code, not of a table.
+  // An address inside code is a label and no table.
   if (code.instructionAt(address - code.base) >= 0) {
     const target = address - code.base;
     if (isInside(target) && target !== functionStart) yield { address, from: origin, bytes: size, target };
@@ -276,7 +275,8 @@ function* entriesOf(table: JumpTable, end: number, code: Code, object: ObjectFil
     const low = int32At(bytes, at - address);
     const value = size === 8 ? (low >>> 0) + int32At(bytes, at - address + 4) * 2 ** 32 : origin + low;
     const target = value - code.base;
-    // Cold parts of a function are functions of their own. Distances from a label are small numbers, as others are too.
+    // Cold parts of a function are functions of their own. Distances from a label are small numbers, which
+    // are common in other data.
     const isFromLabel = size === 4 && origin !== address;
     const isGuess = at === address && jumps.length === 0;
     if (code.instructionAt(target) < 0 || ((isFromLabel || isGuess) && !isInside(target))) return;
@@ -284,7 +284,7 @@ function* entriesOf(table: JumpTable, end: number, code: Code, object: ObjectFil
   }
 }
 
-/** Addresses of data that code reaches relative to itself. */
+/** Returns addresses of data in rip-relative operands. */
 function dataReferences(code: Code): Set<number> {
   const references = new Set<number>();
   const end = code.base + code.bytes.length;
@@ -302,19 +302,19 @@ function isReferenced(references: ReadonlySet<number>, { address, bytes }: Table
 }
 
 function isReadOnly({ segments }: ObjectFile, address: number): boolean {
-  const around = segments.find((one) => address >= one.address && address < one.address + one.fileSize);
-  return around !== undefined && (around.flags & PF_W) === 0;
+  const segment = segments.find((each) => address >= each.address && address < each.address + each.fileSize);
+  return segment !== undefined && (segment.flags & PF_W) === 0;
 }
 
 const RBP_BIT = 1 << RBP.number;
 const RSP_BIT = 1 << RSP.number;
-/** `mov` to a place and from one, `xchg`, also with rax, and `pop` of rsp. */
+/** Opcodes of `mov` to and from memory, `xchg`, `xchg` with rax, and `pop` of rsp. */
 const [MOV_TO, MOV_FROM, XCHG, XCHG_RAX, POP_RSP] = [0x89, 0x8b, 0x87, 0x94, 0x5c];
 const [PUSH_FIRST, PUSH_LAST, PUSH_CONSTANT] = [0x50, 0x57, 0x68];
 
 /**
- * Whether a function's `ret` may lead to a place that is not behind the call of it, with a value in any register: it takes another
- * stack (`swapcontext`, which begins functions with their arguments), or has put an address there itself (retpolines).
+ * Returns true if a function's `ret` may lead elsewhere than behind its call, with a value in any register.
+ * The function switches the stack (`swapcontext`) or has put an address there itself (retpolines).
  */
 export function returnsElsewhere(code: Code, { first, last }: CodeFunction): boolean {
   for (let i = first; i < last; i++)
@@ -323,7 +323,7 @@ export function returnsElsewhere(code: Code, { first, last }: CodeFunction): boo
   return false;
 }
 
-/** rsp gets another value than that of the frame pointer. */
+/** Returns true if rsp gets another value than the frame pointer's. */
 function takesStack({ kills, reads, opcodes }: Code, i: number): boolean {
   if ((kills[i] & RSP_BIT) === 0) return false;
   switch (opcodes[i]) {

@@ -4,24 +4,27 @@ import { int32At } from "../../../ground/bytes/int32.ts";
 import { type Code, type CodeFunction, endsPath, TRAIT } from "./code.ts";
 
 /**
- * Which instructions of a function set a register that others read, on some way that leads straight or by direct jumps from one to the
- * other. What calls may overwrite does not come from in front of them.
+ * Finds the instructions that set a register for a later read, along straight code and direct jumps. A search
+ * stops at calls that may overwrite the register.
  */
 class ReachingAddresses {
   readonly #code: Code;
   readonly #function: CodeFunction;
   readonly #instruction = new Instruction();
-  /** Per register: instructions that have been looked in front of. */
+  /** Per register: instructions that the search has visited. */
   readonly #visited = new Map<number, Set<number>>();
-  /** Direct jumps of the function by where they lead. */
+  /** Direct jumps of the function, by target. */
   #jumpsTo: Map<number, number[]> | undefined;
 
-  constructor(code: Code, one: CodeFunction) {
+  constructor(code: Code, codeFunction: CodeFunction) {
     this.#code = code;
-    this.#function = one;
+    this.#function = codeFunction;
   }
 
-  /** Instructions that write a register which instruction `readAt` reads; each is given once for a register. */
+  /**
+   * Yields the instructions that may set a register for instruction `readAt`. Each is yielded once per
+   * register.
+   */
   *writersOf(register: number, readAt: number): Iterable<number> {
     const visited = this.#visited.get(register) ?? new Set();
     this.#visited.set(register, visited);
@@ -37,7 +40,7 @@ class ReachingAddresses {
     }
   }
 
-  /** Instructions that an instruction may follow. */
+  /** Returns instructions that may run directly before an instruction. */
   #before(at: number, register: number): number[] {
     const { offsets, flows, traits } = this.#code;
     const before = (traits[at] & TRAIT.leader) === 0 ? [] : [...(this.#jumps().get(offsets[at]) ?? [])];
@@ -54,24 +57,24 @@ class ReachingAddresses {
     const { flows, targets } = this.#code;
     for (let i = this.#function.first; i < this.#function.last; i++) {
       if (!hasTarget(flows[i]) || flows[i] === FLOW.call) continue;
-      const known = this.#jumpsTo.get(targets[i]);
-      if (known === undefined) this.#jumpsTo.set(targets[i], [i]);
-      else known.push(i);
+      const jumps = this.#jumpsTo.get(targets[i]);
+      if (jumps === undefined) this.#jumpsTo.set(targets[i], [i]);
+      else jumps.push(i);
     }
     return this.#jumpsTo;
   }
 }
 
-/** Numbers that lead to code: addresses of 8 bytes, or distances of 4. */
+/** A table of numbers that lead to code: 8-byte addresses, or 4-byte distances. */
 export interface JumpTable {
   /** SVMA */
   readonly address: number;
-  /** the function that reads it */
+  /** function that reads it */
   readonly owner: number;
   readonly bytes: 4 | 8;
   /** SVMA that entries count from; 0 for addresses */
   readonly origin: number;
-  /** Jumps of the owner that most likely read an entry of it, and whether one does for certain. */
+  /** Jumps of the owner that probably read an entry; `isCertain` if one of them certainly does. */
   readonly jumps: readonly number[];
   readonly isCertain: boolean;
 }
@@ -79,26 +82,29 @@ export interface JumpTable {
 const TABLE_ENTRY = 4;
 const POINTER = 8;
 const [MOV, MOVSXD, LEA, ADD_TO_PLACE, ADD] = [0x8b, 0x63, 0x8d, 0x01, 0x03];
-/** How many instructions in front of a jump what it jumps through is looked for. */
+/** Number of instructions to search before a jump for its table. */
 const LOOK_BACK = 24;
 
-/** What an indirect jump reads an entry of: a table at an address, or one that a register has the address of. */
+/** Table of an indirect jump: at a constant address, or with its address in a register. */
 type Through = { address: number } | { table: number; origin: number; readAt: number };
 
-/** Tables that functions with indirect jumps may read: all that they take the address of, most of which are none. */
+/**
+ * Yields possible tables of functions with indirect jumps: all addresses that they take, most of which are no
+ * tables.
+ */
 export function* jumpTables(code: Code, areFixed: boolean): Iterable<JumpTable> {
   const instruction = new Instruction();
-  for (const [owner, one] of code.functions.entries()) {
+  for (const [owner, codeFunction] of code.functions.entries()) {
     const absolute = new Map<number, number[]>();
     const byRegister = new Map<number, number[]>();
     // Instructions that compute the address of a table.
     const certain = new Set<number>();
-    const reaching = new ReachingAddresses(code, one);
+    const reaching = new ReachingAddresses(code, codeFunction);
     let jumps = 0;
-    for (let i = one.first; i < one.last; i++) {
+    for (let i = codeFunction.first; i < codeFunction.last; i++) {
       if (code.flows[i] !== FLOW.indirectJump) continue;
       jumps++;
-      const through = jumpsThrough(code, one, i, instruction);
+      const through = jumpsThrough(code, codeFunction, i, instruction);
       if (through === undefined) continue;
       if ("address" in through) addTo(absolute, through.address, i);
       else if (through.table === through.origin) {
@@ -107,7 +113,7 @@ export function* jumpTables(code: Code, areFixed: boolean): Iterable<JumpTable> 
       } else yield* labelDifferences(code, owner, through, i);
     }
     if (jumps === 0) continue;
-    for (let i = one.first; i < one.last; i++) {
+    for (let i = codeFunction.first; i < codeFunction.last; i++) {
       if (code.relativeAt[i] === 0 && !(areFixed && (code.traits[i] & TRAIT.access) !== 0)) continue;
       decode(code.bytes, code.offsets[i], instruction);
       if (code.relativeAt[i] !== 0) {
@@ -115,7 +121,7 @@ export function* jumpTables(code: Code, areFixed: boolean): Iterable<JumpTable> 
         const through = (instruction.opcode === LEA && byRegister.get(instruction.writes)) || [];
         const isCertain = through.length > 0 && certain.has(i) && address % TABLE_ENTRY === 0;
         yield { address, owner, bytes: TABLE_ENTRY, origin: address, jumps: through, isCertain };
-        // Where addresses are fixed no relocation tells of labels in data: `lea T(%rip), t` and `jmp *(t,i,8)`.
+        // No relocation marks labels in data at fixed addresses: `lea T(%rip), t` and `jmp *(t,i,8)`.
         if (areFixed && instruction.opcode === LEA)
           yield { address, owner, bytes: POINTER, origin: 0, jumps: [], isCertain: false };
       } else if (isFixedTable(instruction)) {
@@ -128,30 +134,30 @@ export function* jumpTables(code: Code, areFixed: boolean): Iterable<JumpTable> 
 }
 
 /**
- * Indirect jumps whose address may be computed from numbers that no relocation names: all that are not read from memory, and in code
- * at fixed addresses those too.
+ * Yields indirect jumps whose targets may be computed from numbers without relocations: jumps by a register
+ * that is not loaded from memory, and at fixed addresses all indirect jumps.
  */
 export function* computedJumps(code: Code, areFixed: boolean): Iterable<number> {
-  const one = new Instruction();
+  const instruction = new Instruction();
   for (let i = 0; i < code.count; i++) {
     if (code.flows[i] !== FLOW.indirectJump) continue;
-    if (areFixed || !isLoaded(code, i, one)) yield i;
+    if (areFixed || !isLoaded(code, i, instruction)) yield i;
   }
 }
 
-function isLoaded(code: Code, jump: number, one: Instruction): boolean {
-  decode(code.bytes, code.offsets[jump], one);
-  if (one.access !== 0) return true;
-  const target = one.reads;
+function isLoaded(code: Code, jump: number, instruction: Instruction): boolean {
+  decode(code.bytes, code.offsets[jump], instruction);
+  if (instruction.access !== 0) return true;
+  const target = instruction.reads;
   for (let i = jump - 1; i >= Math.max(0, jump - LOOK_BACK); i--) {
     if (code.flows[i] !== FLOW.next && code.flows[i] !== FLOW.branch) return false;
-    decode(code.bytes, code.offsets[i], one);
-    if ((one.writes & target) !== 0) return one.opcode === MOV && one.access !== 0;
+    decode(code.bytes, code.offsets[i], instruction);
+    if ((instruction.writes & target) !== 0) return instruction.opcode === MOV && instruction.access !== 0;
   }
   return false;
 }
 
-/** A table of distances from a label, whose address a register has beside that of the table. */
+/** Yields a table of distances from a label, if both addresses are in registers. */
 function* labelDifferences(
   code: Code,
   owner: number,
@@ -165,54 +171,66 @@ function* labelDifferences(
   yield { address: tableAddress, owner, bytes: TABLE_ENTRY, origin: originAddress, jumps, isCertain: true };
 }
 
-/** `jmp *T(,i,8)`; `mov T(,i,8), r` and `jmp *r`; or `movslq (t,i,4), r`, `add t, r` and `jmp *r`. */
+/** Matches `jmp *T(,i,8)`; `mov T(,i,8), r` and `jmp *r`; or `movslq (t,i,4), r`, `add t, r` and `jmp *r`. */
 function jumpsThrough(
   code: Code,
   { first }: CodeFunction,
   jump: number,
-  one: Instruction,
+  instruction: Instruction,
 ): Through | undefined {
-  decode(code.bytes, code.offsets[jump], one);
-  if (one.access !== 0) return isFixedTable(one) ? { address: one.displacement } : undefined;
-  const target = one.reads;
-  // The other register of the sum, once that is found.
+  decode(code.bytes, code.offsets[jump], instruction);
+  if (instruction.access !== 0)
+    return isFixedTable(instruction) ? { address: instruction.displacement } : undefined;
+  const target = instruction.reads;
+  // Second register of the sum, once it is found.
   let added = 0;
   for (let i = jump - 1; i >= Math.max(first, jump - LOOK_BACK) && code.flows[i] === FLOW.next; i--) {
-    decode(code.bytes, code.offsets[i], one);
-    const written = one.writes & (target | added);
+    decode(code.bytes, code.offsets[i], instruction);
+    const written = instruction.writes & (target | added);
     if (written === 0) continue;
-    if (one.opcode === MOV && added === 0 && one.access !== 0)
-      return isFixedTable(one) ? { address: one.displacement } : undefined;
-    if (one.opcode === MOVSXD && added !== 0 && one.access !== 0 && one.scale === TABLE_ENTRY) {
-      if (one.index === NO_REGISTER || one.base === NO_REGISTER || one.displacement !== 0) return undefined;
+    if (instruction.opcode === MOV && added === 0 && instruction.access !== 0)
+      return isFixedTable(instruction) ? { address: instruction.displacement } : undefined;
+    if (
+      instruction.opcode === MOVSXD &&
+      added !== 0 &&
+      instruction.access !== 0 &&
+      instruction.scale === TABLE_ENTRY
+    ) {
+      if (
+        instruction.index === NO_REGISTER ||
+        instruction.base === NO_REGISTER ||
+        instruction.displacement !== 0
+      )
+        return undefined;
       const origin = 31 - Math.clz32((target | added) & ~written);
-      return { table: one.base, origin, readAt: i };
+      return { table: instruction.base, origin, readAt: i };
     }
-    const isSum = (one.opcode === ADD || one.opcode === ADD_TO_PLACE) && one.access === 0;
-    if (isSum && added === 0) added = one.reads & ~target;
-    // A label's address may come between the entry and the sum.
-    else if (!(one.opcode === LEA && code.relativeAt[i] !== 0 && written === added)) return undefined;
+    const isSum =
+      (instruction.opcode === ADD || instruction.opcode === ADD_TO_PLACE) && instruction.access === 0;
+    if (isSum && added === 0) added = instruction.reads & ~target;
+    // The label's address may be loaded between the entry and the sum.
+    else if (!(instruction.opcode === LEA && code.relativeAt[i] !== 0 && written === added)) return undefined;
   }
   return undefined;
 }
 
-/** The address that a register got from the last instruction that wrote it, on the way straight to `behind`. */
+/** Returns the address that a register got before `behind` in straight code. */
 function addressIn(
   code: Code,
   { first }: CodeFunction,
   register: number,
   behind: number,
 ): number | undefined {
-  const one = new Instruction();
+  const instruction = new Instruction();
   for (let i = behind - 1; i >= Math.max(first, behind - LOOK_BACK) && !endsPath(code.flows[i]); i--) {
-    decode(code.bytes, code.offsets[i], one);
-    if ((one.writes & (1 << register)) === 0) continue;
-    return one.opcode === LEA && code.relativeAt[i] !== 0 ? relativeAddress(code, i) : undefined;
+    decode(code.bytes, code.offsets[i], instruction);
+    if ((instruction.writes & (1 << register)) === 0) continue;
+    return instruction.opcode === LEA && code.relativeAt[i] !== 0 ? relativeAddress(code, i) : undefined;
   }
   return undefined;
 }
 
-/** The address (SVMA) that an instruction reaches by its distance. */
+/** Returns the address (SVMA) of a rip-relative operand. */
 export function relativeAddress({ base, bytes, offsets, lengths, relativeAt }: Code, i: number): number {
   return base + offsets[i] + lengths[i] + int32At(bytes, offsets[i] + relativeAt[i]);
 }
@@ -222,7 +240,7 @@ function isFixedTable({ base, index, scale, vectorIndex }: Instruction): boolean
 }
 
 function addTo(lists: Map<number, number[]>, key: number, value: number): void {
-  const known = lists.get(key);
-  if (known === undefined) lists.set(key, [value]);
-  else known.push(value);
+  const values = lists.get(key);
+  if (values === undefined) lists.set(key, [value]);
+  else values.push(value);
 }

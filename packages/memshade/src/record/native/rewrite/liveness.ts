@@ -2,20 +2,22 @@ import { ALL_REGISTERS, FLAGS } from "../../../code/x64/decode/index.ts";
 import { bitsOf, KEPT_BY_CALLS } from "../../../code/x64/index.ts";
 import { EXIT, type FlowGraph, NONE } from "./flow-graph.ts";
 
-/** The System V ABI: what functions may be given, what they give back, and what they need not keep. */
+/** Argument, result and caller-saved registers of the System V ABI. */
 const ARGUMENTS = bitsOf("rdi", "rsi", "rdx", "rcx", "r8", "r9", "rax", "r10");
 const RESULTS = bitsOf("rax", "rdx");
 const CALLER_SAVED = 0xffff & ~KEPT_BY_CALLS;
 
 /**
- * Which registers and flags may still be read, at the end of each block.
+ * Computes which registers and flags may still be read at the end of each block.
  *
- * Calls of known functions count as what these read, and what they overwrite on each way that returns: compilers keep values in
- * registers over calls of functions that do not write them (GCC's -fipa-ra). A function's end needs what its callers need behind
- * their calls. Calls of others follow the ABI.
+ * A call of a known function reads what the callee reads, and overwrites what the callee overwrites on every
+ * path that returns. Compilers keep values in registers across calls of functions that do not write them
+ * (GCC's -fipa-ra). At its end, a function needs what its callers need after their calls. Other calls follow
+ * the ABI.
  *
- * Passes over the functions, with a summary of each: callees first, for what they overwrite and what they read before; then
- * callers first, for what they need afterwards. A function is solved again only when a summary that it uses has grown.
+ * Each pass over the functions computes a summary per function. The first passes go callees first: registers
+ * overwritten, then registers read before a write. The last goes callers first: registers needed after the
+ * call. A function is solved again only if a summary that it uses has changed.
  */
 export class Liveness {
   readonly #graph: FlowGraph;
@@ -23,20 +25,19 @@ export class Liveness {
   readonly #kills: Int32Array;
   /** Per block: live at its start. */
   readonly #liveIn: Int32Array;
-  /** Per function: read before they are written; needed by its callers. */
+  /** Per function: read before a write, and needed by its callers. */
   readonly #used: Int32Array;
   readonly #needed: Int32Array;
-  /** Per function: live where an exception lands, and where an indirect jump may lead. */
+  /** Per function: live at its landing pads, and at the targets of its indirect jumps. */
   readonly #atPads: Int32Array;
   readonly #atLabels: Int32Array;
-  /** Per block: overwritten on each way from its start to the function's end; all where no way leads there. */
+  /** Per block: overwritten on every path to the function's end; all registers if there is no path. */
   readonly #overwritten: Int32Array;
   /**
-   * Per block: 1 if a block at or behind it leads there, or a computed jump or an exception. Blocks are solved from the last one to the
-   * first; where nothing like that has changed, once is enough.
+   * Per block: 1 if a later block, the block itself, a computed jump or an exception leads to it. Blocks are
+   * solved from last to first; another iteration is needed only if such a block has changed.
    */
   readonly #isReachedBack: Uint8Array;
-  /** Functions of each group. */
   readonly #members: readonly Int32Array[];
 
   constructor(graph: FlowGraph) {
@@ -73,8 +74,8 @@ export class Liveness {
   }
 
   /**
-   * Registers and flags that may be read behind each instruction of a block, into `live[0 … count]`: `live[i]` is right in front of the
-   * block's instruction i.
+   * Writes the live registers and flags of a block to `live[0 … count]`. `live[i]` holds before the block's
+   * instruction i.
    */
   ofBlock(block: number, live: Int32Array): void {
     const { code, firsts } = this.#graph;
@@ -120,7 +121,10 @@ export class Liveness {
     }
   }
 
-  /** Finds what the functions of a group overwrite on each way that returns; whether that is less now for one of them. */
+  /**
+   * Computes the registers that the functions of a group overwrite on every path. Returns true if a function
+   * overwrites less than before.
+   */
   #findOverwritten(group: number): boolean {
     const { blocksOf } = this.#graph;
     const members = this.#members[group];
@@ -164,13 +168,12 @@ export class Liveness {
     }
   }
 
-  /** What the function that a block calls overwrites in any case. What functions keep, they write back. */
+  /** Returns what the callee of a block always overwrites. Functions restore preserved registers. */
   #overwrittenBy(block: number): number {
     const { callees, blocksOf } = this.#graph;
     return this.#overwritten[blocksOf[callees[block]]] & ~KEPT_BY_CALLS;
   }
 
-  /** Solves the blocks of a group to the fixpoint. */
   #solve(group: number): void {
     const { blocksOf } = this.#graph;
     const liveIn = this.#liveIn;
@@ -190,7 +193,7 @@ export class Liveness {
     }
   }
 
-  /** Takes what the functions of a group read before they write it; whether that has grown. */
+  /** Stores what the functions of a group read before they write it. Returns true if that has changed. */
   #keepUsed(group: number): boolean {
     let grown = false;
     for (const f of this.#members[group]) {
@@ -202,7 +205,10 @@ export class Liveness {
     return grown;
   }
 
-  /** Live in front of what leads out of a block: its last instruction's own reads left out, a call's callee included. */
+  /**
+   * Returns the registers that are live at the exit of a block: without those that its last instruction
+   * reads, but with those that a callee reads.
+   */
   #beforeExit(block: number): number {
     const graph = this.#graph;
     const f = graph.functionOf[block];
@@ -237,7 +243,10 @@ export class Liveness {
     return block === NONE ? 0 : this.#liveIn[block];
   }
 
-  /** Sums up what is live at the labels and landing pads of a function. Where it has no label, its indirect jumps end it by calls. */
+  /**
+   * Combines what is live at the labels and landing pads of a function. An indirect jump without labels is a
+   * tail call.
+   */
   #joinEntries(f: number): void {
     const { labels, landingPads } = this.#graph;
     let atLabels = KEPT_BY_CALLS | ARGUMENTS | this.#needed[f];
@@ -250,12 +259,15 @@ export class Liveness {
     this.#atPads[f] = live;
   }
 
-  /** Behind a call: where it returns to, or where an exception lands. */
+  /** Returns what is live after a call: at its return, or where an exception lands. */
   #behindCall(block: number): number {
     return this.#at(this.#graph.nexts[block]) | this.#atPads[this.#graph.functionOf[block]];
   }
 
-  /** Adds what a group needs behind its calls to what the called functions must keep; those for which that is more. */
+  /**
+   * Adds what a group needs after its calls to the needs of the callees. Yields groups whose needs have
+   * grown.
+   */
   *#passNeeds(group: number): Iterable<number> {
     const { blocksOf, exits, callees, groupOf } = this.#graph;
     for (const f of this.#members[group])
@@ -280,13 +292,11 @@ function reachedBack({ count, nexts, targets, labels, landingPads }: FlowGraph):
   return isReached;
 }
 
-/** Groups of functions, and which of them call which. */
 export interface CallOrder {
-  /** Functions of each group. */
   readonly members: readonly Int32Array[];
-  /** Groups with a function that calls one of the group. */
+  /** Groups that call a function of the group. */
   readonly callersOf: readonly (readonly number[])[];
-  /** Groups in an order in which callees stand before callers, as far as calls go round in no circle. */
+  /** Groups in an order with callees before callers, unless calls form a circle. */
   readonly calleesFirst: Int32Array;
 }
 
@@ -298,7 +308,7 @@ export function callOrder(graph: FlowGraph): CallOrder {
     if (callees[block] === NONE) continue;
     const from = groupOf[functionOf[block]];
     const to = groupOf[callees[block]];
-    // Blocks stand in the order of their functions, so most of those that are known come right behind each other.
+    // Blocks are in the order of their functions, so most duplicates follow each other.
     if (callersOf[to].at(-1) === from) continue;
     callersOf[to].push(from);
     calleesOf[from].push(to);

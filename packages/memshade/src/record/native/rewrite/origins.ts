@@ -5,17 +5,17 @@ import type { Code } from "./code.ts";
 import type { ColdStretch, NewText } from "./emit.ts";
 
 const MAGIC = 0x5250_4d4e;
-/** magic, functions, addresses (SVMA) of the new code and of what old offsets count from, 8 bytes each */
+/** Magic, number of functions, then two 8-byte addresses (SVMA): new code, and base of old offsets. */
 const HEAD_BYTES = 24;
-/** Bytes that one instruction, or what stands for several, has at most. */
+/** Most bytes of an instruction, or of an entry that combines several. */
 const MOST_OLD_BYTES = 0xff;
-/** Where it begins in the new code and in the old one, and where its instructions begin behind the functions. */
+/** Start in the new code, start in the old code, and offset of its instructions. */
 const FUNCTION_BYTES = 12;
 const WHAT = "file of origins";
 
 /**
- * What new code was made of: per function its places, per instruction how many bytes the old one has and the new one, in LEB128, with
- * what is inserted in front of it. Behind all functions, the same of their cold parts.
+ * Writes the origins of new code: per function its starts, per instruction its bytes in the old and in the
+ * new code, in LEB128, with insertions before it. The cold parts of all functions follow.
  */
 export function writeOrigins(code: Code, text: NewText, textAddress: number): Uint8Array {
   const { functions, lengths } = code;
@@ -51,7 +51,7 @@ export function writeOrigins(code: Code, text: NewText, textAddress: number): Ui
   return bytes;
 }
 
-/** Instructions with cold parts, and old code between them, of which there is nothing there. */
+/** Writes instructions with cold parts, and the old code between them with 0 new bytes. */
 function writeColdOrigins(
   out: ByteWriter,
   stretch: ColdStretch,
@@ -71,7 +71,7 @@ function writeColdOrigins(
   }
 }
 
-/** From an address of new code back to the old one. */
+/** Maps addresses of new code to the old code. */
 export class Origins {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
@@ -79,7 +79,7 @@ export class Origins {
   readonly #textAddress: number;
   readonly #base: number;
 
-  /** @throws FormatError if these are no origins */
+  /** @throws FormatError if the bytes are no such file */
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -92,16 +92,16 @@ export class Origins {
       throw new FormatError("truncated", bytes.length, WHAT, "its functions are missing");
   }
 
-  /** Address (SVMA) of the new code. */
   get start(): number {
     return this.#textAddress;
   }
 
   /**
-   * The address (SVMA) of the instruction that the one at an address was made for, or that this one was inserted for; of the last byte of an
-   * instruction, the last byte. So the address in front of the one that a call returns to stays that. What is no new code stays as it is.
+   * Returns the address (SVMA) of the old instruction for an address of its new code or of an insertion
+   * before it. The last byte of an instruction maps to its last byte, so the address before a return address
+   * stays one. Other addresses are returned unchanged.
    */
-  of(address: number): number {
+  originOf(address: number): number {
     const offset = address - this.#textAddress;
     let low = 0;
     let high = this.#count;

@@ -22,36 +22,36 @@ import { FileLayout } from "./write-file.ts";
 /** PF_W and PF_X */
 const WRITABLE_CODE = 3;
 
-/** A rewritten file, and what is to be said of it. */
 export interface Rewritten {
   readonly bytes: Uint8Array;
   readonly functions: number;
   readonly leftAlone: LeftAlone;
   readonly unpatched: Unpatched;
-  /** bytes of code that no function of `.eh_frame` has: it runs as it is */
+  /** bytes of code outside all functions of `.eh_frame`, which runs unchanged */
   readonly withoutFrames: number;
-  /** bytes of code, old and new */
   readonly oldText: number;
   readonly newText: number;
-  /** Of an address of the new code: that of the old one. */
+  /** File for `Origins`, which maps addresses of the new code to the old code. */
   readonly origins: Uint8Array;
 }
 
-/** How a file is rewritten. Without any of it, it runs with every dynamic linker. */
+/** Options for rewriting. A file that is rewritten without any of them runs with every dynamic linker. */
 interface RewriteOptions {
-  /** 48 bits that a process finds in the file's program headers, by `PT_REWRITTEN` */
+  /** 48 bits that a process finds in the program header `PT_REWRITTEN` */
   readonly mark?: number;
-  /** bytes of addresses that stay free behind what was there, where a heap may begin */
+  /** bytes of address space behind the old file that stay free for the heap */
   readonly heapRoom?: number;
-  /** system calls are looked at, which takes what our copy of the dynamic linker maps (`watched-system-calls.ts`). */
+  /**
+   * System calls are checked first. This needs ranges that our copy of the dynamic linker maps
+   * (`watched-system-calls.ts`).
+   */
   readonly areCallsWatched?: boolean;
 }
 
 /**
- * Rewrites an executable or a library: all functions are written anew behind the file, with what `plan` inserts. The old code stays
- * where it is; whoever enters a function there is led to the new one.
- *
- * @throws FormatError `unsupported` for what is no x86-64 ELF file with functions in `.eh_frame`
+ * Rewrites an executable or a library: appends new code for all functions, with the insertions of `plan`. The
+ * old code stays at its addresses; jumps at function entries lead from it to the new code.
+ * @throws FormatError `unsupported` unless this is an x86-64 ELF file with functions in `.eh_frame`
  */
 export function rewriteFile(
   file: Uint8Array,
@@ -66,16 +66,19 @@ export function rewriteFile(
   if (object.segments.some(({ flags }) => (flags & WRITABLE_CODE) === WRITABLE_CODE))
     throw new FormatError("unsupported", 0, "ELF file", "its code can be written");
   const layout = new FileLayout(file, object, heapRoom);
-  const all = new Code(object);
-  if (hasAddressOfCodeEnd(all, object))
+  const wholeCode = new Code(object);
+  if (hasAddressOfCodeEnd(wholeCode, object))
     throw new FormatError(
       "unsupported",
       0,
       "ELF file",
       "it has the address of its code's end, as for a sum of all its code",
     );
-  const fixed = new Set([...functionsByReturnAddress(all, object), ...functionsThatAreData(all, object)]);
-  const code = fixed.size === 0 ? all : new Code(object, fixed);
+  const fixed = new Set([
+    ...functionsByReturnAddress(wholeCode, object),
+    ...functionsThatAreData(wholeCode, object),
+  ]);
+  const code = fixed.size === 0 ? wholeCode : new Code(object, fixed);
   const labels = findLabels(code, object);
   const graph = new FlowGraph(code, labels);
   const text = emitText(graph, new Liveness(graph), plan, layout.textAddress, areCallsWatched);
@@ -107,10 +110,9 @@ export function rewriteFile(
 }
 
 /**
- * Functions whose frames are found by a table of return addresses, as the garbage collector of OCaml finds them: these must not call
- * from elsewhere. A file has such a table if most calls of the functions that are pointed into like that are in it; else these are
- * labels that follow calls which do not return.
- *
+ * Returns functions whose frames are found by a table of return addresses, as OCaml's garbage collector does.
+ * Calls in such functions must keep their addresses. A file has such a table if pointers refer to most return
+ * addresses of these functions. Otherwise the pointers are labels behind calls that do not return.
  * @returns addresses (SVMA) of the functions
  */
 function functionsByReturnAddress(code: Code, object: ObjectFile): Set<number> {
@@ -124,17 +126,17 @@ function functionsByReturnAddress(code: Code, object: ObjectFile): Set<number> {
   const found = new Set<number>();
   let allCalls = 0;
   let allKnown = 0;
-  for (const one of code.functions) {
-    const { calls, known } = returnsOf(code, one, pointed);
+  for (const codeFunction of code.functions) {
+    const { calls, known } = returnsOf(code, codeFunction, pointed);
     if (known === 0) continue;
-    found.add(code.base + one.start);
+    found.add(code.base + codeFunction.start);
     allCalls += calls;
     allKnown += known;
   }
   return allKnown > allCalls / 2 ? found : new Set();
 }
 
-/** How many calls a function has, and of how many the address behind is pointed to. */
+/** Returns the number of calls in a function, and the number of return addresses that are pointed to. */
 function returnsOf(
   { flows, offsets, lengths }: Code,
   { first, last }: CodeFunction,
@@ -154,19 +156,21 @@ const [JUMP, SHORT_JUMP] = [0xe9, 0xeb];
 const [JUMP_BYTES, SHORT_JUMP_BYTES] = [5, 2];
 const SHORT_REACH = 128;
 
-/** Places of the old code that should lead to the new one and have no room for a jump. */
+/** Targets in the old code that have no room for a jump to the new code. */
 interface Unpatched {
   readonly places: number;
-  /** Functions with accesses among them: direct calls lead to the new code, pointers to the old one. */
+  /**
+   * Number of functions with accesses among these targets. Direct calls reach their new code, calls by
+   * pointers run the old code.
+   */
   readonly functions: number;
 }
 
 /**
- * Writes jumps to the new code over the old one: where functions begin, and wherever addresses lead that are computed. A jump has the same
- * effect as the instructions that it stands in the place of, unless control arrives in its middle. Where only a short one has room, it
- * leads to a long one in the padding nearby.
- *
- * @returns what has no room for a jump: from there the old code runs
+ * Overwrites old code with jumps to the new code: at function entries, and at targets of computed addresses.
+ * A jump has the effect of the instructions that it replaces, unless control arrives in its middle. If only a
+ * short jump has room, it leads to a long jump in the padding nearby.
+ * @returns targets without room for a jump: the old code runs from there
  */
 function patchEntries(code: Code, text: NewText, layout: FileLayout, file: Uint8Array): Unpatched {
   const taken = new Uint8Array(code.bytes.length);
@@ -212,7 +216,6 @@ function hasAccess({ functions, traits }: Code, f: number): boolean {
   return traits.subarray(first, last).some((trait) => (trait & TRAIT.access) !== 0);
 }
 
-/** Has entries of jump tables lead to the new code. */
 function patchTables(
   code: Code,
   text: NewText,
@@ -237,7 +240,7 @@ function hasRoom(code: Code, padding: Uint8Array, offset: number, bytes: number)
   return true;
 }
 
-/** Room for a long jump that a short one at an offset reaches. */
+/** Returns the offset of padding for a long jump, within reach of a short one. */
 function islandNear(padding: Uint8Array, taken: Uint8Array, offset: number): number | undefined {
   const from = Math.max(0, offset + SHORT_JUMP_BYTES - SHORT_REACH);
   const to = Math.min(padding.length - JUMP_BYTES, offset + SHORT_JUMP_BYTES + SHORT_REACH - 1);
@@ -249,7 +252,10 @@ function islandNear(padding: Uint8Array, taken: Uint8Array, offset: number): num
   return undefined;
 }
 
-/** Per byte whether nothing runs there: nops and traps behind functions, and nops that nothing leads to inside of them. */
+/**
+ * Returns 1 for each byte that never runs: filler behind functions, and nops inside them that control does
+ * not reach.
+ */
 function paddingOf(code: Code): Uint8Array {
   const padding = new Uint8Array(code.bytes.length);
   const instruction = new Instruction();
@@ -271,13 +277,13 @@ function paddingOf(code: Code): Uint8Array {
   return padding;
 }
 
-/** As flags of sections and of segments. */
+/** SHF_EXECINSTR of sections, PF_X of segments. */
 const [EXECUTABLE_SECTION, EXECUTABLE_SEGMENT] = [4, 1];
-/** Shorter stretches are mostly padding and what every program starts and ends with: they need a symbol of their own. */
+/** Shorter ranges are mostly padding and startup code. They count only from their first symbol on. */
 const LEAST_BYTES = 256;
-/** `nop` and `int3`, which linkers and compilers fill with, beside zeros. */
+/** Filler bytes of linkers and compilers: zero, `nop` and `int3`. */
 const FILLING = new Set([0, 0x90, 0xcc]);
-/** What compilers and C libraries bring without frames. */
+/** Functions without frame information that compilers and C libraries add to every program. */
 const OF_EVERY_PROGRAM = new Set([
   "_init",
   "_fini",
@@ -297,10 +303,9 @@ interface Range {
 }
 
 /**
- * Bytes of code that no function of `.eh_frame` has. Tables that lie between functions are among them; stubs are not, nor are short
- * stretches without a name.
- *
- * @param base address (SVMA) that offsets of `stubs` count from
+ * Returns the bytes of code outside all functions of `.eh_frame`. Tables between functions are counted. Stubs
+ * and short ranges without a name are not.
+ * @param base address (SVMA) from which offsets of `stubs` count
  */
 export function bytesWithoutFrames(object: ObjectFile, stubs: Stubs, base: number): number {
   const frames = frameEntries(object).sort((a, b) => a.start - b.start);
@@ -319,7 +324,7 @@ export function bytesWithoutFrames(object: ObjectFile, stubs: Stubs, base: numbe
   return bytes;
 }
 
-/** Sections, or where there are none what is loaded. */
+/** Returns executable sections, or segments if there are none. */
 function executableRanges({ sections, segments }: ObjectFile): Range[] {
   const own = sections.filter(({ flags, address }) => (flags & EXECUTABLE_SECTION) !== 0 && address !== 0);
   if (own.length > 0) return own.map(({ address, size }) => ({ start: address, end: address + size }));
@@ -328,7 +333,7 @@ function executableRanges({ sections, segments }: ObjectFile): Range[] {
     .map(({ address, fileSize }) => ({ start: address, end: address + fileSize }));
 }
 
-/** Of a stretch between functions. */
+/** Returns the bytes of code in a range between functions. */
 function bytesOfCode(object: ObjectFile, start: number, end: number): number {
   const from = end - start >= LEAST_BYTES ? start : (firstSymbol(object, start, end)?.address ?? end);
   return from < end && object.bytesAt(from, end - from).some((byte) => !FILLING.has(byte)) ? end - from : 0;
@@ -345,27 +350,30 @@ function firstSymbol(object: ObjectFile, start: number, end: number): ObjectSymb
 
 const PF_X = 1;
 const CONSTANT_BYTES = 4;
-/** Functions that take the ends of code for numbers: those of gprof. */
+/** Functions of gprof, which use the ends of code only as numbers. */
 const TAKERS: ReadonlySet<string> = new Set(["__monstartup", "monstartup"]);
 
 /**
- * Whether an object has the address of its code's end (`etext`), as programs have that make a sum of all of it: nothing else tells them where
- * it ends.
+ * Returns true if an object contains the address of its code's end (`etext`). Programs that compute a sum of
+ * all their code need it.
  */
 function hasAddressOfCodeEnd(code: Code, object: ObjectFile): boolean {
   const ends = endsOfCode(object);
   for (const { address } of pointersIn(object)) if (ends.has(address)) return true;
   let imported: ReadonlyMap<number, string> | undefined;
   const areFixed = object.type === "executable";
-  for (const one of code.functions) {
-    if (!putsAddress(code, one, ends, areFixed)) continue;
+  for (const codeFunction of code.functions) {
+    if (!putsAddress(code, codeFunction, ends, areFixed)) continue;
     imported ??= importedFunctions(object);
-    if (!callsTaker(code, one, imported)) return true;
+    if (!callsTaker(code, codeFunction, imported)) return true;
   }
   return false;
 }
 
-/** Of segments and of the last section of them: linkers differ. What begins there is no end. */
+/**
+ * Returns ends of executable segments and of `.fini`, because linkers differ. An address where another
+ * section begins is no end.
+ */
 function endsOfCode({ segments, sections }: ObjectFile): Set<number> {
   const ends = new Set<number>();
   for (const { flags, address, fileSize } of segments) if ((flags & PF_X) !== 0) ends.add(address + fileSize);

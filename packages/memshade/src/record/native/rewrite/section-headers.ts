@@ -5,9 +5,9 @@ import type { NewText } from "./emit.ts";
 
 const HEADER_BYTES = 64;
 const SYMBOL_BYTES = 24;
-/** Fields of the file header. */
+/** Offsets in the file header. */
 const [E_SHOFF, E_SHENTSIZE, E_SHNUM, E_SHSTRNDX] = [40, 58, 60, 62];
-/** Fields of a section header. */
+/** Offsets in a section header. */
 const [SH_NAME, SH_TYPE, SH_FLAGS, SH_ADDR, SH_OFFSET, SH_SIZE, SH_LINK, SH_INFO, SH_ALIGN, SH_ENTSIZE] = [
   0, 4, 8, 16, 24, 32, 40, 44, 48, 56,
 ];
@@ -15,7 +15,6 @@ const [SHT_PROGBITS, SHT_SYMTAB, SHT_DYNSYM] = [1, 2, 11];
 const [SHF_ALLOC, SHF_EXECINSTR] = [2, 4];
 const [STT_FUNC, STT_GNU_IFUNC] = [2, 10];
 
-/** A stretch of a rewritten file. */
 export interface Stretch {
   /** SVMA */
   address: number;
@@ -23,14 +22,13 @@ export interface Stretch {
   bytes: number;
 }
 
-/** Where new code, its search table and its call frame information lie. */
 export interface NewSections {
   text: Stretch;
   search: Stretch;
   frames: Stretch;
 }
 
-/** Headers of sections, and tables that belong to them, for the end of a file. */
+/** Section headers and their tables, for the end of a file. */
 export interface SectionHeaders {
   bytes: Uint8Array;
   /** offset of the headers in the file */
@@ -39,11 +37,10 @@ export interface SectionHeaders {
 }
 
 /**
- * What debuggers and profilers read of a rewritten file: the old headers of sections, one of the new code, the call frame information of
- * that in the place of the old one, and for each symbol of a function another one at its new address. Undefined for a
- * file without headers of sections.
- *
- * @param offset where in the file this is to stand
+ * Makes section headers of a rewritten file, for debuggers and profilers: the old ones, one for the new code,
+ * its call frame information in place of the old one, and a new symbol for each function's symbol. Returns
+ * undefined for a file without section headers.
+ * @param offset offset of the result in the file
  */
 export function writeSectionHeaders(
   file: Uint8Array,
@@ -77,11 +74,11 @@ export function writeSectionHeaders(
     const locals = static_ >= 0 ? headers.get32(static_, SH_INFO) : 1;
     const symbols = headers.contentOf(from, file);
     const added = newSymbols(symbols, code, text, newText.address, textIndex);
-    const kept = static_ >= 0 ? symbols.length : SYMBOL_BYTES;
+    const symbolsEnd = static_ >= 0 ? symbols.length : SYMBOL_BYTES;
     out
       .range(symbols, 0, locals * SYMBOL_BYTES)
       .bytes(added)
-      .range(symbols, locals * SYMBOL_BYTES, kept);
+      .range(symbols, locals * SYMBOL_BYTES, symbolsEnd);
     const place = { address: 0, offset, bytes: out.length };
     const table = static_ >= 0 ? static_ : headers.add(names.add(".symtab"), SHT_SYMTAB, 0, place);
     headers.place(table, place);
@@ -98,7 +95,7 @@ export function writeSectionHeaders(
   return { bytes: out.view(), at, count: headers.count };
 }
 
-/** For each symbol of a function that is written anew, one at its new address; each is local. */
+/** Makes a local symbol at the new address for each symbol of a rewritten function. */
 function newSymbols(
   symbols: Uint8Array,
   code: Code,
@@ -128,7 +125,6 @@ function newSymbols(
   return added.subarray(0, end);
 }
 
-/** A table of strings that grows. */
 class Names {
   bytes: Uint8Array;
 
@@ -151,7 +147,6 @@ class Names {
   }
 }
 
-/** A table of section headers that grows. */
 class Headers {
   readonly #out = new ByteWriter(1 << 12);
 
@@ -172,7 +167,6 @@ class Headers {
     return -1;
   }
 
-  /** @returns its index */
   add(name: number, type: number, flags: number, place: Stretch): number {
     const index = this.count;
     this.#out.bytes(new Uint8Array(HEADER_BYTES));

@@ -7,8 +7,8 @@ import { LEAVE_RED_ZONE, SKIP_RED_ZONE } from "./insertion/red-zone.ts";
 import type { Insertion } from "./plan.ts";
 
 /**
- * System calls that are looked at before they are made: those that open files or tell of them, let memory be written, start programs,
- * write, or read and write memory by its address.
+ * System calls that are checked before they run: they open or describe files, change protections, start
+ * programs, write, or access memory by address.
  */
 export const SYSTEM_CALL = {
   write: 1,
@@ -38,27 +38,32 @@ export const SYSTEM_CALL = {
   statx: 332,
   openat2: 437,
 } as const;
-/** Where the address of what looks at them stands, in every process: behind the words of slow paths. */
+/**
+ * Address of the word with the check's address, the same in every process, behind the words of slow paths.
+ */
 export const WATCH_WORD = 0x7ff0_0ff8;
 
 const WATCHED: ReadonlySet<number> = new Set(Object.values(SYSTEM_CALL));
 const SYSCALL = [0x0f, 0x05];
 const [MOV_CONSTANT, REX_W, MOV_LONG, OF_RAX] = [0xb8, 0x48, 0xc7, 0xc0];
-/** Of a register with itself. */
+/** `xor`; both operands are rax. */
 const XOR: ReadonlySet<number> = new Set([0x31, 0x33]);
 const CALL_BY_WORD = [0xff, 0x14, 0x25, ...int32(WATCH_WORD)];
 const RAX_BIT = 1 << RAX.number;
 
-/** What stands in front of a watched system call. Behind it rcx, which the call loses, is 0 where it has been made. */
+/**
+ * Code before a watched system call. Afterwards rcx, which `syscall` overwrites, is 0 if the call was already
+ * made.
+ */
 export const WATCH: Omit<Insertion, "before"> = {
   bytes: [...SKIP_RED_ZONE, ...CALL_BY_WORD, ...LEAVE_RED_ZONE],
 };
-/** `jrcxz` over the system call: it changes no flags. */
+/** `jrcxz` over the system call, which changes no flags. */
 export const SKIP_SYSTEM_CALL: readonly number[] = [0xe3, SYSCALL.length];
 
 const instruction = new Instruction();
 
-/** Whether an instruction is a system call that is to be looked at, or may be one. */
+/** Returns true if an instruction is, or may be, a system call to check. */
 export function isWatched(code: Code, i: number): boolean {
   if (code.flows[i] !== FLOW.systemCall) return false;
   const at = code.offsets[i];
@@ -68,7 +73,7 @@ export function isWatched(code: Code, i: number): boolean {
   return number === undefined || WATCHED.has(number);
 }
 
-/** The constant that rax has at a system call, if that is put there right in front of it. */
+/** Returns the constant in rax at a system call, if straight code sets it. */
 export function systemCallNumber({ bytes, offsets, flows, traits }: Code, i: number): number | undefined {
   for (let before = i - 1; before >= 0; before--) {
     if ((traits[before + 1] & TRAIT.leader) !== 0 || flows[before] !== FLOW.next) return undefined;

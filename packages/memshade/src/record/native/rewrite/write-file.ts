@@ -9,37 +9,40 @@ export const FILE_HEADER_BYTES = 64;
 /** Two segments and a mark. */
 const ADDED = 3;
 const [PT_LOAD, PT_PHDR, PT_GNU_EH_FRAME, PT_GNU_STACK] = [1, 6, 0x6474e550, 0x6474e551];
-/** A program header of ours, which the system and the dynamic linker pass over. */
+/** Type of memshade's program header, which the kernel and the dynamic linker ignore. */
 export const PT_REWRITTEN = REWRITTEN_HEADER;
-/** Of that program header: p_flags has how many the old file has right behind its file header, or 0; then p_vaddr, p_paddr, p_memsz. */
+/**
+ * Offsets in that program header. p_flags: number of old program headers if they follow the file header, else
+ * 0. Then p_vaddr, p_paddr, p_memsz.
+ */
 export const OLD_COUNT_AT = 4;
 const MARK_AT = 16;
 export const HEAP_START_AT = 24;
 export const ADDED_END_AT = 40;
 const [PF_X, PF_R] = [1, 4];
-/** Fields of the file header. */
+/** Offsets in the file header. */
 const [E_PHOFF, E_SHOFF, E_PHNUM, E_SHNUM] = [32, 40, 56, 60];
 const SECTION_HEADER_BYTES = 64;
 const SHT_NOBITS = 8;
-/** What stands behind everything that headers name, and is more than padding. */
+/** Fewer bytes at the end of a file are padding. */
 const LEAST_PAYLOAD = 16;
 
-/** What a rewritten file has that the old one had not. */
 export interface Additions {
   readonly text: Uint8Array;
-  /** A search table for call frame information, and that itself; undefined: the old ones stay. */
+  /** Search table and call frame information; undefined if the old ones stay. */
   readonly frames?: Uint8Array;
-  /** 48 bits, by which a process knows what was made of the file */
+  /** 48 bits that identify the rewriting */
   readonly mark?: number;
   readonly sections?: SectionHeaders | undefined;
 }
 
 /**
- * Where everything lies in a rewritten file: the old file as it is, then a segment with the new code, then one with program headers and
- * call frame information, headers of sections, and once more what stands behind the end of the old one, where programs look for what was
- * appended to them. One program header more has a mark of the caller's, and where the heap of the old file begins. Of all segments that are
- * added, the distance between address and offset is that of the first one where there is no room for a heap in front of them: kernels
- * before 5.18 find the program headers in memory by it.
+ * Layout of a rewritten file: the old file, a segment with the new code, a segment with program headers and
+ * call frame information, and section headers. Data appended to the old file are repeated at the end, where
+ * programs search for them. An added program header has the caller's mark, and the start of the old file's
+ * heap.
+ * Without room for a heap, added segments have the same distance between address and offset as the first one.
+ * Kernels before 5.18 find the program headers in memory by this distance.
  */
 export class FileLayout {
   /** Address (SVMA) of the new code. */
@@ -49,10 +52,9 @@ export class FileLayout {
   readonly #delta: number;
   readonly #heapStart: number;
   readonly #heapRoom: number;
-  /** How many program headers are added. */
   readonly #added: number;
 
-  /** @param heapRoom bytes of addresses that are left behind the old file, where the heap of a program may begin */
+  /** @param heapRoom bytes of address space behind the old file for the heap of a program */
   constructor(file: Uint8Array, object: ObjectFile, heapRoom = 0) {
     const { segments, programHeaders } = object;
     if (segments.length === 0) throw new FormatError("unsupported", 0, "ELF file", "it has no segments");
@@ -60,7 +62,10 @@ export class FileLayout {
     this.#object = object;
     this.#added = ADDED + (programHeaders.some(({ type }) => type === PT_GNU_EH_FRAME) ? 0 : 1);
     this.#delta = segments[0].address - segments[0].fileOffset;
-    const memoryEnd = segments.reduce((end, one) => Math.max(end, one.address + one.memorySize), 0);
+    const memoryEnd = segments.reduce(
+      (end, segment) => Math.max(end, segment.address + segment.memorySize),
+      0,
+    );
     const offset = Math.max(file.length, memoryEnd - this.#delta);
     this.textAddress = roundUp(offset) + this.#delta + heapRoom;
     this.#heapStart = roundUp(memoryEnd);
@@ -69,38 +74,37 @@ export class FileLayout {
       throw new FormatError("unsupported", E_PHNUM, "ELF header", "it has too many program headers");
   }
 
-  /** Where the second segment begins, behind that many bytes of code. */
+  /** Returns the address of the second segment. */
   dataAddress(textBytes: number): number {
     return roundUp(this.textAddress + textBytes);
   }
 
-  /** Where the call frame information begins, in a second segment at that address. */
+  /** Returns the address of the call frame information in the second segment. */
   framesAddress(dataAddress: number): number {
     return dataAddress + PROGRAM_HEADER_BYTES * (this.#object.programHeaders.length + this.#added);
   }
 
-  /** Where in the file the byte of an address (SVMA) of the old file lies. */
+  /** Returns the file offset of an address (SVMA) in the old file, or -1. */
   fileOffset(address: number): number {
-    const around = this.#object.segments.find(
-      (one) => address >= one.address && address < one.address + one.fileSize,
+    const found = this.#object.segments.find(
+      (segment) => address >= segment.address && address < segment.address + segment.fileSize,
     );
-    return around === undefined ? -1 : around.fileOffset + address - around.address;
+    return found === undefined ? -1 : found.fileOffset + address - found.address;
   }
 
-  /** Address (SVMA) of the byte at an offset of the old file; -1: it is not loaded. */
+  /** Returns the address (SVMA) of an offset in the old file; -1 if it is not loaded. */
   address(offset: number): number {
-    const around = this.#object.segments.find(
-      (one) => offset >= one.fileOffset && offset < one.fileOffset + one.fileSize,
+    const found = this.#object.segments.find(
+      (segment) => offset >= segment.fileOffset && offset < segment.fileOffset + segment.fileSize,
     );
-    return around === undefined ? -1 : around.address + offset - around.fileOffset;
+    return found === undefined ? -1 : found.address + offset - found.fileOffset;
   }
 
-  /** Offset in the file of an address of what is added. */
+  /** Returns the file offset of an added address. */
   offsetOf(address: number): number {
     return address - this.#delta - this.#heapRoom;
   }
 
-  /** Offset of headers of sections, behind that many bytes of frames. */
   sectionsOffset(textBytes: number, framesBytes: number): number {
     return Math.ceil(this.offsetOf(this.framesAddress(this.dataAddress(textBytes)) + framesBytes) / 8) * 8;
   }
@@ -129,8 +133,8 @@ export class FileLayout {
   }
 
   /**
-   * Of a dynamic linker, program headers stay where they are, with one for the new code in the place of one that says nothing of it: programs that
-   * load it by themselves (packed by UPX) look no farther.
+   * Keeps a dynamic linker's program headers at their offset, and replaces PT_GNU_STACK by one for the new
+   * code. Programs packed by UPX load it themselves, and read only headers there.
    */
   #writeHeadersInPlace(view: DataView, textBytes: number): boolean {
     const { programHeaders } = this.#object;
@@ -163,7 +167,8 @@ export class FileLayout {
       if (type === PT_GNU_EH_FRAME && framesBytes !== undefined)
         this.#place(view, header, framesAddress, framesBytes);
     });
-    // Segments stand in the order of their addresses, and other headers may follow them: room is made behind the last one.
+    // Segments must be sorted by address, and other headers may follow them, so the new ones are inserted
+    // after the last segment.
     const lastLoad = programHeaders.findLastIndex(({ type }) => type === PT_LOAD) + 1;
     const from = at + PROGRAM_HEADER_BYTES * lastLoad;
     bytes.copyWithin(from + addedBytes, from, at + headerBytes - addedBytes);
@@ -186,7 +191,7 @@ export class FileLayout {
     view.setBigUint64(search + 48, 4n, true);
   }
 
-  /** What was appended to the file: nothing in it leads there. */
+  /** Returns appended data, which no header refers to. */
   #payload(): Uint8Array {
     const { segments, sections } = this.#object;
     const view = new DataView(this.#file.buffer, this.#file.byteOffset, this.#file.length);

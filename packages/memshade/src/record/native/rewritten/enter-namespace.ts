@@ -3,20 +3,19 @@ import { type Label, relative } from "../../../code/x64/operands.ts";
 import { REPORT } from "../start/launcher.ts";
 import { systemCall } from "../start/system-calls.ts";
 
-/** A file, and the path that it is to be found at. */
+/** A file, and the path at which it is mounted. */
 export interface Mount {
   readonly file: string;
   readonly path: string;
 }
 
-/** A namespace for a program. */
 export interface Namespace {
   readonly mounts: readonly Mount[];
-  /** Who may not mount makes a namespace of users for it, in which both ids are what they are. */
+  /** Ids to map in a new user namespace; undefined if this process may mount without one. */
   readonly ids: { readonly user: number; readonly group: number } | undefined;
 }
 
-/** What may fail. Mounts have numbers from `mount` on. */
+/** Numbers of steps that may fail. Mounts have numbers from `mount` on. */
 export const STEP = {
   unshare: REPORT.enter,
   ids: REPORT.enter + 1,
@@ -40,13 +39,13 @@ const [CLONE_NEWNS, CLONE_NEWUSER] = [0x2_0000, 0x1000_0000];
 const [MS_BIND, MS_REC, MS_PRIVATE] = [0x1000, 0x4000, 0x4_0000];
 const [CURRENT_FOLDER, MOUNT_ATTR_RDONLY, MOUNT_ATTRIBUTES_BYTES] = [-100, 1, 32];
 const [PR_CAPBSET_DROP, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL] = [24, 47, 4];
-/** More than there are. */
+/** More capabilities than the kernel has. */
 const CAPABILITIES = 64;
 const CAPABILITY_VERSION = 0x2008_0522;
 
 /**
- * Code of a launcher that gives its process a mount namespace, in which files are found in the place of others. The namespace ends with
- * its last process.
+ * Assembles code that gives the launcher's process a mount namespace, with files mounted over others. The
+ * namespace ends with its last process.
  */
 export function enterNamespace(
   asm: Assembler,
@@ -76,7 +75,7 @@ export function enterNamespace(
       asm.put("mov", 4, RDI, RBX);
       systemCall(asm, SYSTEM.close);
     }
-  // What is mounted here is not to be seen outside.
+  // Mounts must not be visible outside.
   mount(asm, text("none"), text("/"), MS_REC | MS_PRIVATE);
   check(STEP.separate);
   const readOnly = asm.literal(
@@ -85,7 +84,7 @@ export function enterNamespace(
   for (const [i, { file, path }] of mounts.entries()) {
     mount(asm, text(file), text(path), MS_BIND);
     check(STEP.mount + i);
-    // What the program writes there would be lost. Kernels before 5.12 let it.
+    // Writes of the program to the file would be lost. Kernels before 5.12 cannot prevent them.
     makeReadOnly(asm, text(path), readOnly);
   }
   if (ids !== undefined) {
@@ -112,12 +111,12 @@ function makeReadOnly(asm: Assembler, path: Label, attributes: Label): void {
   systemCall(asm, SYSTEM.setMountAttributes);
 }
 
-/** Those of a namespace of users reach no further than that; no program expects any. Leaves the result in rax. */
+/** Drops the capabilities of the user namespace, which programs do not expect. The result is in rax. */
 function dropCapabilities(asm: Assembler): void {
-  for (let one = 0; one < CAPABILITIES; one++) {
+  for (let capability = 0; capability < CAPABILITIES; capability++) {
     asm.put("mov", 4, RDI, PR_CAPBSET_DROP);
-    asm.put("mov", 4, RSI, one);
-    // Those that the kernel does not know fail.
+    asm.put("mov", 4, RSI, capability);
+    // Unknown capabilities fail.
     systemCall(asm, SYSTEM.prctl);
   }
   asm.put("mov", 4, RDI, PR_CAP_AMBIENT);

@@ -36,29 +36,36 @@ const [FLAGS_AT, ADDRESS_AT, PROGRAM_HEADER_BYTES] = [4, 16, 56];
 const [PF_X, PF_W] = [1, 2];
 const [PROT_READ, PROT_WRITE] = [1, 2];
 const PAGE_BYTES = 4096;
-/** Of the file header; a field of two bytes follows the second one. */
+/** Offsets in the file header; a 2-byte field follows the second one. */
 const [ELF_MAGIC, E_PHOFF, E_PHNUM, OF_NEXT_FIELD] = [0x464c_457f, 32, 56, -0x1_0000];
 const WORD = 8;
-/** Words behind those of slow paths: the program headers of the program, how many, and where it was moved to. */
+/**
+ * Words behind those of slow paths: address of the program's program headers, their number, and the program's
+ * bias.
+ */
 export const PROGRAM_HEADERS = 0x7ff0_0ff0;
 export const HEADER_COUNT = 0x7ff0_0fe8;
 export const PROGRAM_BIAS = 0x7ff0_0fe0;
-/** `struct prctl_mm_map`: eleven addresses, an auxiliary vector and its size (none), a descriptor (none). */
+/**
+ * Bytes of `struct prctl_mm_map`: eleven addresses, an auxiliary vector and its size (none), a descriptor
+ * (none).
+ */
 const MAP_BYTES = 104;
 const NO_VECTOR = [88, 96];
 const NO_FILE = 100;
-/** Of where a heap begins, as kernels had it for a long time: pages of 32 MiB. */
+/** Bits of the heap's random offset, which is below 32 MiB in old kernels. */
 const RANDOM_BITS = 0x1ff_f000;
 
 /**
- * Where addresses are not random, a heap begins right behind the last segment of the program: of rewritten ones that is behind the new
- * code. Programs that were saved with their memory (Lisps) go on in the heap from their own last byte, so the kernel is told to begin there.
- * So it is for programs at fixed addresses, always: behind the new code there is not much room in front of the counters. A kernel that
- * cannot be told leaves it where it is. The stack pointer is as the kernel left it; all other registers are lost.
+ * Assembles code that lets the heap begin behind the original program. Without address randomization, the
+ * kernel would begin it behind the last segment, which is the new code. Programs that were saved with their
+ * memory (Lisps) expect the heap behind their own last byte. Programs at fixed addresses always need this,
+ * because there is little room between the new code and the counters. If the kernel refuses, the heap stays
+ * where it is. The stack pointer is preserved; all other registers are overwritten.
  */
 export function putHeapBehindProgram(asm: Assembler): void {
   const [done, next, vectors, headers, behind, isKnown] = Array.from({ length: 6 }, () => asm.label());
-  // r13: arguments; r14: environment; r15: what the kernel tells.
+  // r13: arguments; r14: environment; r15: auxiliary vector.
   asm.put("mov", 8, RAX, place(RSP));
   asm.put("lea", 8, R13, place(RSP, WORD));
   asm.put("lea", 8, R14, place(RSP, 2 * WORD, RAX, WORD));
@@ -68,7 +75,8 @@ export function putHeapBehindProgram(asm: Assembler): void {
   asm.put("add", 8, R15, WORD);
   asm.put("test", 8, RAX, RAX);
   asm.jump(environment, "ne");
-  // rbx, rbp: program headers, and how many; r12: path of the program, behind all arguments and the environment.
+  // rbx, rbp: program headers and their number; r12: path of the program, at the end of the arguments and
+  // environment.
   for (const register of [RBX, RBP, R12]) asm.put("xor", 4, register, register);
   asm.bind(vectors);
   asm.put("mov", 8, RAX, place(R15));
@@ -91,7 +99,7 @@ export function putHeapBehindProgram(asm: Assembler): void {
   asm.jump(done, "e");
   asm.put("mov", 8, place(undefined, PROGRAM_HEADERS), RBX);
   asm.put("mov", 8, place(undefined, HEADER_COUNT), RBP);
-  // r8: where the program was moved to; r9: its first segment; r10: what was noted of it.
+  // r8: bias of the program; r9: its first segment; r10: memshade's program header.
   for (const register of [R8, R9, R10]) asm.put("xor", 4, register, register);
   asm.put("mov", 8, R9, -1);
   asm.put("mov", 8, RSI, RBX);
@@ -125,8 +133,8 @@ export function putHeapBehindProgram(asm: Assembler): void {
   asm.put("test", 8, R10, R10);
   asm.jump(done, "e");
   asm.put("mov", 4, RBP, R11);
-  tellOldHeaders(asm);
-  // rbx: where the heap is to begin; r8: the end of what was added.
+  restoreOldHeaders(asm);
+  // rbx: new start of the heap; r8: end of the added segments.
   asm.put("mov", 8, RBX, place(R10, HEAP_START_AT));
   asm.put("test", 8, RBX, RBX);
   asm.jump(done, "e");
@@ -150,7 +158,7 @@ export function putHeapBehindProgram(asm: Assembler): void {
   asm.put("mov", 8, RAX, place(R14));
   asm.put("test", 8, RAX, RAX);
   asm.put("cmove", 8, RAX, R12);
-  // Code, data, heap, stack, arguments, environment.
+  // Fields: code, data, heap, stack, arguments, environment.
   [R9, RCX, RCX, RCX, RBX, RBX, RSI, RDX, RAX, RAX, R12].forEach((register, i) => {
     asm.put("mov", 8, place(RSP, WORD * i), register);
   });
@@ -167,12 +175,13 @@ export function putHeapBehindProgram(asm: Assembler): void {
 }
 
 /**
- * A program that looks for its program headers by its file header in memory (`__ehdr_start`, `dladdr`) finds those of the old file, where they
- * always were: the new ones lie behind room for a heap, and their offset in the file leads nowhere in memory.
- *
- * r8: where the program was moved to; r9: its first segment; ebp: the flags of that; r10: the program header of ours. Keeps these.
+ * Restores the position of the old program headers in the file header in memory. Programs find them there
+ * (`__ehdr_start`, `dladdr`). The new ones lie behind the heap's room, so their file offset is no distance in
+ * memory.
+ * r8: bias of the program; r9: its first segment; ebp: flags of that segment; r10: memshade's program header.
+ * All are preserved.
  */
-function tellOldHeaders(asm: Assembler): void {
+function restoreOldHeaders(asm: Assembler): void {
   const [isDone, isWritable] = [asm.label(), asm.label()];
   asm.put("cmp", 4, place(R10, OLD_COUNT_AT), 0);
   asm.jump(isDone, "e");

@@ -18,15 +18,16 @@ const [EXECUTE, READLINK, GETRLIMIT, SETRLIMIT] = [59, 89, 97, 160];
 const RLIMIT_STACK = 3;
 const LIMIT_BYTES = 16;
 const UNLIMITED = -1;
-/** A limit that nobody else has: a GiB and a page. */
+/** An unusual limit as a mark: a GiB and a page. */
 const BEGUN_AGAIN = 0x4000_1000;
 const PATH_BYTES = 4096;
 const WORD = 8;
 
 /**
- * Where the stack has no limit, the kernel puts libraries in the middle of the addresses, where counters are to be. The process executes
- * its program once more with a limit, which `restoreStackLimit` takes away again. The stack pointer is as the kernel left it, and stays so
- * where there was a limit or that fails; all other registers are lost.
+ * Assembles code that executes the program again with a stack limit, if it has none. Without a limit, the
+ * kernel maps libraries in the middle of the address space, where the counters must be. `restoreStackLimit`
+ * removes the limit again. The stack pointer is preserved if there was a limit or if this fails; all other
+ * registers are overwritten.
  */
 function beginAgainWithStackLimit(asm: Assembler): void {
   const [limited, failed] = [asm.label(), asm.label()];
@@ -56,7 +57,7 @@ function beginAgainWithStackLimit(asm: Assembler): void {
   asm.put("add", 8, RSP, LIMIT_BYTES);
 }
 
-/** Of a process that has begun again. Keeps the stack pointer. */
+/** Assembles code for the second execution, which preserves the stack pointer. */
 function restoreStackLimit(asm: Assembler): void {
   const other = asm.label();
   asm.put("sub", 8, RSP, LIMIT_BYTES);
@@ -81,32 +82,33 @@ const JUMP_BYTES = 5;
 const [WRITE, MMAP, MADVISE] = [1, 9, 28];
 const STDERR = 2;
 const READ_WRITE = 3;
-/** private, anonymous, no memory reserved, at that address or not at all */
+/** MAP_PRIVATE, MAP_ANONYMOUS, MAP_NORESERVE, MAP_FIXED_NOREPLACE */
 const MAP_FLAGS = 0x2 | 0x20 | 0x4000 | 0x100000;
-/** Whoever writes a core would write all of the addresses. */
+/** A core dump would otherwise contain all of these addresses. */
 const DONTDUMP = 16;
 
 const ALIGNMENT = 16;
-/** By which the code that maps knows the code that looks at system calls. */
 const WATCHING = "watching";
 const OBJECTS = "_r_debug";
 
-/** Written by a process that finds no room. */
 const NO_ROOM =
   "memshade: what counts accesses finds no room at its addresses, 0x7ff00000 and up: they are taken, limited (ulimit -v), or the system gives out no more than it has (vm.overcommit_memory=2)\n";
 
-/** The ranges that inserted code uses: a page of words, those of slow paths first, and those of the tool. */
+/**
+ * Returns the ranges that inserted code uses: a page of words, which begins with those of slow paths, and the
+ * tool's ranges.
+ */
 export function mappedRanges({ shadows }: Pick<NativeTool, "shadows">): ShadowRange[] {
   return [{ address: SLOW_PATHS, bytes: PAGE_BYTES }, ...shadows];
 }
 
 /**
- * A dynamic linker that maps what code of a tool uses before it does anything else, in every process that begins with it. Its first
- * instructions give way to a jump, and stand behind that code. The entry in the file's header stays: a dynamic linker that is
- * started as a program compares it with its own. Where it opens files, it looks into a table (`redirect`).
- *
+ * Makes a copy of a dynamic linker that first maps the ranges of inserted code, in every process. A jump
+ * replaces the first instructions, which are moved behind that code. The entry in the file's header stays,
+ * because a dynamic linker that is started as a program compares it with its own. Where the copy opens files,
+ * it searches a table (`redirect`).
  * @param tableBytes room for the table, which is empty
- * @throws FormatError `unsupported` if its first instructions cannot be moved
+ * @throws FormatError `unsupported` if the first instructions cannot be moved
  */
 export function loaderCopy(
   file: Uint8Array,
@@ -151,7 +153,7 @@ function roundUp(bytes: number): number {
   return Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
 }
 
-/** Where the dynamic linker has the objects of a process, for debuggers. */
+/** Returns the address of the dynamic linker's list of objects for debuggers. */
 function listOfObjects(object: ObjectFile): number {
   for (const { name, address } of object.symbols()) if (name === OBJECTS) return address;
   throw new FormatError(
@@ -162,7 +164,10 @@ function listOfObjects(object: ObjectFile): number {
   );
 }
 
-/** @param at of code in the text, which begins at an address */
+/**
+ * Applies relocations to code at an offset of the text.
+ * @param address address of the text
+ */
 function link(
   text: Uint8Array,
   address: number,
@@ -175,7 +180,7 @@ function link(
     view.setInt32(at + offset, places[symbol] - (address + at + offset) + addend, true);
 }
 
-/** Instructions that a jump has room in, as they are at `distance` in front of where they were. */
+/** Returns the instructions that a jump replaces, adjusted to a place `distance` bytes lower. */
 function moveInstructions(file: Uint8Array, first: number, distance: number) {
   const refuse = (): never => {
     throw new FormatError("unsupported", first, "dynamic linker", "its first instructions are not known");
@@ -196,7 +201,10 @@ function moveInstructions(file: Uint8Array, first: number, distance: number) {
   return { code, bytes: at - first };
 }
 
-/** Maps the ranges and fills the words, or ends the process. The kernel leaves nothing in registers but the stack pointer. */
+/**
+ * Assembles code that maps the ranges and fills the words of slow paths, or ends the process. At the entry,
+ * the kernel defines only the stack pointer.
+ */
 function mappingCode(tool: Pick<NativeTool, "shadows" | "slowPaths">) {
   const asm = new Assembler();
   const [done, failed, nothing] = [asm.label(), asm.label(), asm.label()];
@@ -236,7 +244,7 @@ function mappingCode(tool: Pick<NativeTool, "shadows" | "slowPaths">) {
   exitWith(asm, REFUSED);
   asm.bind(nothing);
   asm.put("ret", 4);
-  // What goes on stands behind the literals: a call takes as much room as the jump there.
+  // The moved instructions follow the literals. A call reserves the room for the jump to them.
   asm.bind(done);
   asm.call(done);
   const { bytes, offsetOf, relocations } = asm.finish();

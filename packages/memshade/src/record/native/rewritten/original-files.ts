@@ -4,34 +4,41 @@ import { openObject } from "../../../code/objects/index.ts";
 import { UserError } from "../../../ground/bytes/errors.ts";
 import type { Mount } from "./enter-namespace.ts";
 
-/** Bytes of the table in a copy of the dynamic linker: its last code segment ends with it. */
+/** Bytes of the table at the end of the last code segment in a copy of the dynamic linker. */
 export const TABLE_BYTES = 1 << 19;
-/** Of the table: a count of entries, where the path of the list of started programs stands, then entries. Paths stand behind them. */
+/**
+ * Offsets in the table, which begins with a count: offset of the path of the list of started programs, then
+ * entries. Paths follow.
+ */
 export const [STARTED_AT, ENTRIES_AT] = [4, 16];
-/** Of an entry: device and inode of a file that stands in the place of another one, as `stat` has them, and where the other's path stands. */
+/**
+ * Fields of an entry: device and inode (as in `stat`) of a replacing file, and the offset of the original's
+ * path.
+ */
 export const [INODE_AT, PATH_AT, ENTRY_BYTES] = [8, 16, 24];
 
 const PF_X = 1;
-/** Programs that have become other users find the originals, too; the names cannot be listed. */
+/** Programs that have changed their user can open the originals, but not list them. */
 const PASSABLE = 0o711;
 
-/** Has every file that stands in the place of another one. The other is found there by its own path, and by another one in `folder`. */
+/** Makes a mount for the original of each replaced file, in `folder`. */
 export function keepOriginals(folder: string, covers: readonly Mount[]): Mount[] {
   const originals = join(folder, "originals");
   chmodSync(folder, PASSABLE);
   mkdirSync(originals, PASSABLE);
   return covers.map(({ path }, i) => {
-    const kept = join(originals, `${i}-${basename(path)}`);
-    writeFileSync(kept, "");
-    return { file: path, path: kept };
+    const mountPoint = join(originals, `${i}-${basename(path)}`);
+    writeFileSync(mountPoint, "");
+    return { file: path, path: mountPoint };
   });
 }
 
 /**
- * Tells a copy of the dynamic linker where the originals are. `originals`: of each of `covers`, what `keepOriginals` has given; `started`: the file
- * to which programs add the paths of those that they start.
+ * Writes the table of originals into a copy of the dynamic linker.
+ * @param originals results of `keepOriginals` for `covers`
+ * @param started file to which programs append the paths of programs that they start
  */
-export function tellOfOriginals(
+export function writeOriginals(
   loader: Uint8Array,
   covers: readonly Mount[],
   originals: readonly Mount[],
@@ -42,8 +49,8 @@ export function tellOfOriginals(
   const view = new DataView(table.buffer, table.byteOffset, table.length);
   view.setUint32(0, covers.length, true);
   let free = ENTRIES_AT + ENTRY_BYTES * covers.length;
-  const putPath = (one: string): number => {
-    const path = new TextEncoder().encode(`${one}\0`);
+  const putPath = (text: string): number => {
+    const path = new TextEncoder().encode(`${text}\0`);
     if (free + path.length > table.length)
       throw new UserError(`${covers.length} files are more than can be rewritten for one program`);
     table.set(path, free);

@@ -10,36 +10,47 @@ const SYSTEM = { close: 3, status: 5, openAt: 257 } as const;
 const AT_FDCWD = -100;
 const FIRST_ERROR = -0x1000;
 const [MOV_EAX, CALL, CALL_BYTES] = [0xb8, 0xe8, 5];
-/** `syscall`, and the comparison of its result with the errors behind it, in 64 bits or in 32: room for a call. */
+/** `syscall` and a following comparison of the result with errors, in 64 or 32 bits: room for a call. */
 const [CHECKED_IN_64, CHECKED_IN_32] = [
   [0x0f, 0x05, 0x48, 0x3d, 0x00, 0xf0, 0xff, 0xff],
   [0x0f, 0x05, 0x3d, 0x00, 0xf0, 0xff, 0xff],
 ];
-/** How a dynamic linker opens files, and reads the link to its program's own file: number of the call, and how it is checked. */
+/**
+ * System calls by which a dynamic linker opens files, and reads the link to the program's file: number, and
+ * check of the result.
+ */
 const SITES = {
   open: { number: SYSTEM.openAt, checked: CHECKED_IN_64, nop: [0x0f, 0x1f, 0x00] },
   readLink: { number: 89, checked: CHECKED_IN_32, nop: [0x66, 0x90] },
 } as const;
 type SiteKind = keyof typeof SITES;
-/** Between the number and the system call others stand that bring arguments into their registers. */
+/** Most bytes between the number and the system call, for instructions that load arguments. */
 const MOST_BETWEEN = 32;
 
-/** On the stack: what a leaf function may have below its stack pointer, registers that a system call keeps, a `struct stat`. */
+/**
+ * Offsets in the stack frame, which begins below the red zone of a leaf function: saved registers, result,
+ * `struct stat`.
+ */
 const [RED_ZONE, SAVED, RESULT, STATUS, FRAME_BYTES] = [128, 0, 48, 64, 64 + 144];
 const [ST_DEV, ST_INO] = [0, 8];
 const KEPT = [RDI, RSI, RDX, R10, R8];
-/** Of the table of files: device, inode, distance to the path from here. An inode of 0 ends it. */
+/**
+ * Fields of the table of files: device, inode, distance from the entry to the path. An entry with inode 0
+ * ends the table.
+ */
 const [DEVICE, INODE, PATH, ENTRY_BYTES] = [0, 8, 16, 24];
-/** Of the link: bytes of the path that it leads to, and of the one that is told instead; both paths. */
+/** Fields of the link: bytes of the original path and of the replacing path; both paths. */
 const [FROM_BYTES, TO_BYTES, FROM, TO, LINK_BYTES] = [0, 8, 16, 16 + 4096, 16 + 2 * 4096];
 const [E_PHOFF, E_PHNUM, PROGRAM_HEADER_BYTES] = [32, 56, 56];
 const PT_INTERP = 3;
 const [P_OFFSET, P_FILESZ] = [8, 32];
 
-/** The least room for a table of files. */
 export const LEAST_TABLE_BYTES = 0x4000;
 
-/** Where a dynamic linker opens files or reads links: offsets of a system call with its check. None where it does so in another way. */
+/**
+ * Returns the system calls by which a dynamic linker opens files and reads links: offsets of the call with
+ * its check. Empty if the linker has other code.
+ */
 export function redirectedSites(file: Uint8Array): { at: number; kind: SiteKind }[] {
   const isAt = (bytes: readonly number[], at: number): boolean =>
     bytes.every((byte, i) => file[at + i] === byte);
@@ -57,7 +68,7 @@ export function redirectedSites(file: Uint8Array): { at: number; kind: SiteKind 
   });
 }
 
-/** Code of `redirections`, and where in it everything is. */
+/** Code of `redirections`, and offsets in it. */
 export interface Redirections {
   readonly code: Uint8Array;
   readonly open: number;
@@ -67,11 +78,11 @@ export interface Redirections {
 }
 
 /**
- * Code that stands in for system calls of a dynamic linker and for the comparison behind each. Whoever opens a file of a table gets
- * another one: files are known by device and inode, since a dynamic linker finds them by links and by paths of many forms. Whoever reads a
- * link to one path gets another one. All registers but rax, rcx and r11 are kept, as a system call keeps them.
- *
- * @param tableBytes room for the table of files; it and the link are empty
+ * Assembles replacements of a dynamic linker's system calls and their checks. A file in the table is replaced
+ * when it is opened. Files are compared by device and inode, since a dynamic linker opens them by links and
+ * different paths. A link to one path is read as another path. All registers except rax, rcx and r11 are
+ * preserved, as by a system call.
+ * @param tableBytes room for the table of files; the table and the link are empty
  */
 export function redirections(tableBytes: number): Redirections {
   const asm = new Assembler();
@@ -91,7 +102,10 @@ export function redirections(tableBytes: number): Redirections {
   return { code: bytes, ...offsets };
 }
 
-/** The bytes that stand at a site then. @param distance from the site to the code for it */
+/**
+ * Returns the bytes that replace a system call.
+ * @param distance from the call to its replacement
+ */
 export function callOfRedirection(kind: SiteKind, distance: number): Uint8Array {
   const bytes = Uint8Array.of(CALL, 0, 0, 0, 0, ...SITES[kind].nop);
   new DataView(bytes.buffer).setInt32(1, distance - CALL_BYTES, true);
@@ -122,7 +136,7 @@ function redirectOpen(asm: Assembler, table: Label): void {
     asm.put("mov", 8, RDX, saved(RDX));
     asm.put("xor", 4, R10, R10);
     systemCall(asm, SYSTEM.openAt);
-    // A file that is gone leaves the original.
+    // The original stays open if the replacing file is gone.
     asm.put("test", 4, RAX, RAX);
     asm.jump(restore, "s");
     asm.put("mov", 8, RDI, place(RSP, RESULT));
@@ -163,7 +177,10 @@ function redirectLink(asm: Assembler, link: Label): void {
   });
 }
 
-/** A system call, and where it has a result, code that may change it at `RESULT`; then the comparison of the result with errors. */
+/**
+ * Makes a system call. If that has a result, runs code that may change the result at `RESULT`. Compares the
+ * result with errors.
+ */
 function withSystemCall(asm: Assembler, checkedBytes: 4 | 8, then: (restore: Label) => void): void {
   const [restore, done] = [asm.label(), asm.label()];
   asm.put("syscall", 4);
@@ -186,25 +203,26 @@ function saved(register: (typeof KEPT)[number]) {
   return place(RSP, SAVED + 8 * KEPT.indexOf(register));
 }
 
-/** Room for a table of files, in steps, so that few copies differ in it. */
+/** Returns the room for a table of files. It grows in steps, so that few different copies are made. */
 export function tableBytesFor(files: readonly Mount[]): number {
   let bytes = LEAST_TABLE_BYTES;
   while (bytes < tableOf(files).length) bytes *= 2;
   return bytes;
 }
 
-/** What a copy of a dynamic linker does otherwise. */
 export interface Redirected {
-  /** file: what whoever opens `path` gets; a path that leads to no file is left out */
+  /** file: the file that opening `path` returns; paths without a file are left out */
   readonly files: readonly Mount[];
-  /** path: what whoever reads a link to `file` is told */
+  /** path: the path that reading a link to `file` returns */
   readonly link?: Mount | undefined;
 }
 
-/** Writes that into a copy of a dynamic linker whose added code begins with that of `redirections`. */
+/**
+ * Writes the changes into a copy of a dynamic linker. Its added code must begin with that of `redirections`.
+ */
 export function redirect(copy: Uint8Array, { files, link }: Redirected, tableBytes: number): void {
   const code = openObject(copy).segments.filter(({ flags }) => (flags & PF_X) !== 0);
-  const { fileOffset } = code.reduce((last, one) => (one.address > last.address ? one : last));
+  const { fileOffset } = code.reduce((last, segment) => (segment.address > last.address ? segment : last));
   const at = redirections(tableBytes);
   copy.set(tableOf(files), fileOffset + at.table);
   if (link === undefined) return;
@@ -220,8 +238,8 @@ export function redirect(copy: Uint8Array, { files, link }: Redirected, tableByt
 }
 
 /**
- * A program whose dynamic linker is another file for the kernel alone: the path that it has in memory, by which the dynamic linker knows
- * itself, stays.
+ * Changes a program's dynamic linker for the kernel only. The path in memory stays, because the dynamic
+ * linker identifies itself by it.
  */
 export function withInterpreter(program: Uint8Array, path: string): Uint8Array {
   const text = new TextEncoder().encode(`${path}\0`);
@@ -241,15 +259,15 @@ export function withInterpreter(program: Uint8Array, path: string): Uint8Array {
 
 function tableOf(files: readonly Mount[]): Uint8Array {
   const encoder = new TextEncoder();
-  const known = files.flatMap(({ file, path }) => {
+  const existing = files.flatMap(({ file, path }) => {
     const status = statSync(path, { bigint: true, throwIfNoEntry: false });
     return status === undefined ? [] : [{ status, path: encoder.encode(`${file}\0`) }];
   });
-  const pathsAt = ENTRY_BYTES * (known.length + 1);
-  const table = new Uint8Array(known.reduce((bytes, { path }) => bytes + path.length, pathsAt));
+  const pathsAt = ENTRY_BYTES * (existing.length + 1);
+  const table = new Uint8Array(existing.reduce((bytes, { path }) => bytes + path.length, pathsAt));
   const view = new DataView(table.buffer);
   let at = pathsAt;
-  for (const [i, { status, path }] of known.entries()) {
+  for (const [i, { status, path }] of existing.entries()) {
     const entry = ENTRY_BYTES * i;
     view.setBigUint64(entry + DEVICE, status.dev, true);
     view.setBigUint64(entry + INODE, status.ino, true);

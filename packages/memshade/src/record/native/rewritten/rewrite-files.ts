@@ -14,52 +14,51 @@ import { FileSums } from "./file-sums.ts";
 import type { RewritingData, RewritingReply, RewritingTask } from "./rewriting-messages.ts";
 import { type KeptFile, markOf, RewrittenCache, rewrittenKey } from "./rewritten-cache.ts";
 
-/** A file, and what stands in its place in a run; or why nothing does. */
+/** A file and its rewritten copy, or the reason why it has none. */
 export interface RewrittenFile extends KeptFile {
   /** Path of the original, without links. */
   readonly original: string;
-  /** By which a process tells it from the original. */
+  /** Number by which a process distinguishes it from the original. */
   readonly mark: number;
 }
 
-/** Whether it can stand in the place of its original. */
 export function isRewritten({ facts }: RewrittenFile): boolean {
   return !("refused" in facts);
 }
 
-/** Which tool's code is inserted, and where what is made is kept. */
 export interface Rewriting {
   readonly tool: NativeToolName;
   readonly options: NativeToolOptions;
-  /** A folder for the time of the run. */
+  /** Folder that exists during the run. */
   readonly instead: string;
-  /** What may be taken of memory meanwhile, bytes; undefined: as much as there is. */
+  /** Most bytes of memory that rewriting may take; undefined: no limit. */
   readonly memory?: number | undefined;
-  /** Sums of the contents of files that are to stay as they are. */
+  /** Sums of the contents of files that must stay unchanged. */
   readonly asTheyAre?: ReadonlySet<string> | undefined;
   readonly isQuiet?: boolean | undefined;
 }
 
 const VERSION_DIGITS = 16;
 const EXECUTABLE = 1;
-/** For a byte of code so many bytes of memory are taken while it is rewritten, at most: 25 to 50, of objects with 1 to 100 MB of it. */
+/**
+ * Most bytes of memory per byte of code while it is rewritten. Measured: 25 to 50, with 1 to 100 MB of code.
+ */
 const MEMORY_PER_BYTE = 50;
 const TOO_LARGE = "to rewrite it would take more memory than half of what was free: see --memory-limit";
 const READ_AS_DATA = "the program has read its code as data in an earlier run";
-/** Code that is rewritten reaches data over it, 2 GiB at most. */
+/** Rewritten code must reach data across this room, within 2 GiB. */
 const HEAP_ROOM = 2 ** 30;
 
 interface Wanted {
   original: string;
   sum: string;
   key: string;
-  /** What it takes of memory to rewrite it. */
+  /** Bytes of memory that rewriting it takes. */
   memory: number;
 }
 
 /**
- * Rewrites files, or takes what was made of them before. Of files with the same content one is rewritten.
- *
+ * Rewrites files, or takes them from the cache. Files with the same content are rewritten once.
  * @param originals paths without links
  */
 export async function rewriteFiles(
@@ -73,42 +72,45 @@ export async function rewriteFiles(
   const code = `${versionOfRewriter()} ${nativeTool(tool, options).key} ${heapRoom}`;
   const data = { tool, options, folder, code, heapRoom };
   const sums = new FileSums(keepingFolder("sums", instead, cacheFolder()));
-  const sumOf = (path: string): string => sums.of(path);
-  const all = originals.flatMap((original) => wantedOf(original, data.code, sumOf));
-  const kept = new Map<string, KeptFile>();
+  const sumOf = (path: string): string => sums.sumOf(path);
+  const wantedFiles = originals.flatMap((original) => wantedOf(original, data.code, sumOf));
+  const results = new Map<string, KeptFile>();
   const missing = new Map<string, Wanted>();
-  for (const wanted of all) {
-    if (kept.has(wanted.key) || missing.has(wanted.key)) continue;
+  for (const wanted of wantedFiles) {
+    if (results.has(wanted.key) || missing.has(wanted.key)) continue;
     if (asTheyAre?.has(wanted.sum)) {
-      kept.set(wanted.key, refused(READ_AS_DATA));
+      results.set(wanted.key, refused(READ_AS_DATA));
       continue;
     }
     const found = cache.read(wanted.key, sumOf);
-    if (found !== undefined) kept.set(wanted.key, found);
-    else if (wanted.memory > memory) kept.set(wanted.key, refused(TOO_LARGE));
+    if (found !== undefined) results.set(wanted.key, found);
+    else if (wanted.memory > memory) results.set(wanted.key, refused(TOO_LARGE));
     else missing.set(wanted.key, wanted);
   }
   if (missing.size > 0) {
     const failures = await rewriteAll([...missing.values()], data, memory, isQuiet);
     for (const [key, { original }] of missing)
-      kept.set(key, cache.read(key) ?? refused(failures.get(original) ?? "it was changed meanwhile"));
+      results.set(key, cache.read(key) ?? refused(failures.get(original) ?? "it was changed meanwhile"));
     cache.shrink();
   }
   sums.keep();
-  return all.map(({ original, key }) => ({ original, mark: markOf(key), ...kept.get(key)! }));
+  return wantedFiles.map(({ original, key }) => ({ original, mark: markOf(key), ...results.get(key)! }));
 }
 
 function refused(reason: string): KeptFile {
   return { path: "", origins: "", notes: "", facts: { refused: reason } };
 }
 
-/** Kernels before 5.18 find the program headers in memory only where addresses and offsets of a file go the same way. */
+/**
+ * Kernels before 5.18 find the program headers in memory only if addresses and file offsets have a constant
+ * difference.
+ */
 function heapRoomOf(kernel: string): number {
   const [major, minor] = kernel.split(".").map(Number);
   return major > 5 || (major === 5 && minor >= 18) ? HEAP_ROOM : 0;
 }
 
-/** Nothing where it cannot be read: then the program cannot load it either. */
+/** Returns nothing for a file that cannot be read, since the program cannot load it either. */
 function wantedOf(original: string, code: string, sumOf: (path: string) => string): Wanted[] {
   try {
     const sum = sumOf(original);
@@ -118,7 +120,7 @@ function wantedOf(original: string, code: string, sumOf: (path: string) => strin
   }
 }
 
-/** Bytes; what is no object takes none. */
+/** Returns bytes; 0 for a file that is no object. */
 function memoryFor(path: string): number {
   try {
     const code = loadObject(path).object.segments.filter(({ flags }) => (flags & EXECUTABLE) !== 0);
@@ -128,21 +130,25 @@ function memoryFor(path: string): number {
   }
 }
 
-/** The largest come first. @param memory what all may take at once @returns what went wrong, by file */
+/**
+ * Rewrites files, the largest first.
+ * @param memory most bytes for all files at once
+ * @returns errors by file
+ */
 async function rewriteAll(
   files: readonly Wanted[],
   data: RewritingData,
   memory: number,
   isQuiet: boolean | undefined,
 ): Promise<Map<string, string>> {
-  const what = `rewriting ${counted(files.length, "file", "files")}, once`;
-  const progress = new Progress(what, isQuiet ? false : undefined);
-  const left = [...files].sort((a, b) => b.memory - a.memory);
+  const title = `rewriting ${counted(files.length, "file", "files")}, once`;
+  const progress = new Progress(title, isQuiet ? false : undefined);
+  const waiting = [...files].sort((a, b) => b.memory - a.memory);
   let free = memory;
-  // Where nothing that is left fits, whoever has a file takes the next one when that is done.
+  // If no file fits, a worker that still has one takes the next when it is done.
   const takeNext = (): Wanted | undefined => {
-    const at = left.findIndex((file) => file.memory <= free);
-    return at < 0 ? undefined : left.splice(at, 1)[0];
+    const at = waiting.findIndex((file) => file.memory <= free);
+    return at < 0 ? undefined : waiting.splice(at, 1)[0];
   };
   const failures = new Map<string, string>();
   let done = 0;
@@ -155,7 +161,7 @@ async function rewriteAll(
       const failure = await rewriteOne(worker, file.original);
       free += file.memory;
       if (failure !== undefined) failures.set(file.original, failure.message);
-      // A thread is gone that had no memory left.
+      // The thread has ended because it had no memory left.
       if (failure?.isThreads === true) worker = undefined;
       progress.show(++done, files.length);
     }
@@ -166,10 +172,13 @@ async function rewriteAll(
   return failures;
 }
 
-/** The file that threads begin with has the extension of this one, in the sources as in the build. */
+/** The thread's file has the same extension as this one, in the sources and in the build. */
 const THREAD = new URL(`rewrite-thread${extname(import.meta.url)}`, import.meta.url);
 
-/** A sum of the built file with the code that rewrites, which names all that it imports by their sums; of sources, when one was changed last. */
+/**
+ * Returns the version of the rewriter: a sum of the built file, which contains the sums of its imports, or
+ * the last change of the sources.
+ */
 function versionOfRewriter(): string {
   if (extname(THREAD.pathname) !== ".js")
     return `sources ${lastChange(fileURLToPath(new URL("../../..", THREAD)))}`;
@@ -181,12 +190,12 @@ function lastChange(folder: string): number {
   return files.reduce((last, file) => Math.max(last, statSync(file).mtimeMs), 0);
 }
 
-/** Its output is its own: the standard streams are the program's. */
+/** Separates the thread's output, since the standard streams belong to the program. */
 function startWorker(workerData: RewritingData): Worker {
   return new Worker(THREAD, { workerData, stdout: true, stderr: true });
 }
 
-/** @returns what went wrong, and whether that has ended the thread */
+/** @returns the error, and if it has ended the thread */
 function rewriteOne(
   worker: Worker,
   path: string,

@@ -31,14 +31,17 @@ function rewrite(path: string): RewritingReply {
     const file = tool.planFile?.({ key, folder: cache.folder });
     const made = tryRewrite(content, key, file?.plan ?? tool.plan);
     cache.write(key, made, file?.notes());
-    file?.kept(cache.notesOf(key));
+    file?.onStored(cache.notesOf(key));
     return undefined;
   } catch (error) {
     return describeSystemError(error);
   }
 }
 
-/** Half of the addresses behind a program that its code reaches and no tool uses, at most: the new code has the rest. */
+/**
+ * Returns half of the room behind a program that its code reaches and no tool uses, at most `heapRoom`. The
+ * new code needs the other half.
+ */
 function roomBehind({ segments }: ObjectFile): number {
   const start = Math.min(...segments.map(({ address }) => address));
   const end = Math.max(...segments.map(({ address, memorySize }) => address + memorySize));
@@ -49,7 +52,7 @@ function roomBehind({ segments }: ObjectFile): number {
 
 function tryRewrite(content: Uint8Array, key: string, plan: PlanBlock): Rewritten | { refused: string } {
   try {
-    // It has no dynamic linker that would map what inserted code uses.
+    // No dynamic linker would map the ranges of inserted code.
     const object = openObject(content);
     if (isStatic(object)) return { refused: "it is linked statically" };
     const heapRoom = isLibrary(object) ? 0 : roomBehind(object);

@@ -19,23 +19,21 @@ import type { LeftAlone } from "../rewrite/code.ts";
 import type { Rewritten } from "../rewrite/rewrite-file.ts";
 import { sumOfContent } from "./file-sums.ts";
 
-/** What is known of a file that was rewritten, or why it cannot be. */
+/** Facts about a rewritten file, or the reason why it is not rewritten. */
 export type RewritingFacts = Omit<Rewritten, "bytes" | "origins"> | { readonly refused: string };
 
-/** A file that was rewritten, as it is kept. */
 export interface KeptFile {
-  /** Of the rewritten file. */
   readonly path: string;
-  /** What addresses of its new code were made of: see `Origins`. */
+  /** Path of the file for `Origins`. */
   readonly origins: string;
-  /** What the tool has noted of it; not there for tools that note nothing. */
+  /** Path of the tool's notes; the file is missing if the tool has none. */
   readonly notes: string;
   readonly facts: RewritingFacts;
 }
 
 interface Entry {
   facts: RewritingFacts;
-  /** Of the files, in hexadecimal. */
+  /** Sums of the files, in hexadecimal. */
   sums: { file: string; origins: string; notes?: string | undefined };
 }
 
@@ -43,35 +41,35 @@ const [FILE, ORIGINS, NOTES, ENTRY] = ["file", "origins", "notes", "entry.json"]
 const NAME = "rewritten";
 const PARTIAL = ".partial-";
 const KEY_DIGITS = 32;
-/** Programs map it, also those of other users that a program starts. */
+/** Programs map the file, also programs of other users. */
 const FILE_MODE = 0o755;
 const PRIVATE = 0o700;
 const GIB = 2 ** 30;
 const MOST_BYTES = 4 * GIB;
-/** What was used in this time may be about to be mounted, ms. */
+/** Milliseconds during which a file may be about to be mounted after its last use. */
 const IN_USE_MS = 600_000;
 
-/** Where what was rewritten is kept. */
+/** Folders for the cache. */
 export interface RewrittenCachePlace {
   readonly caches: string;
-  /** Where they are kept if nothing can be written there, or no code may lie there: for one run alone. */
+  /** Folder for one run, used if the cache cannot be written or is mounted noexec. */
   readonly instead: string;
 }
 
-/** Files that were rewritten, each in a folder by the content that it was made of and the code that was inserted. */
+/** Rewritten files, in a folder for each combination of the original's content and the inserted code. */
 export class RewrittenCache {
   readonly folder: string;
   readonly #mostBytes: number;
 
-  /** @param place the folder itself, where it has been found */
+  /** @param place folders to choose from, or the chosen folder */
   constructor(place: RewrittenCachePlace | string, mostBytes = MOST_BYTES) {
     this.#mostBytes = mostBytes;
     this.folder = typeof place === "string" ? place : folderOf(place);
   }
 
   /**
-   * What was made of a file, as it was made; undefined where there is none. What is damaged, by its sums, or what others may have had
-   * a hand in, is removed.
+   * Returns a file of the cache, or undefined. Files that are damaged, or that another user could have
+   * changed, are removed.
    */
   read(key: string, sumOf: (path: string) => string = sumOfFile): KeptFile | undefined {
     const folder = join(this.folder, key);
@@ -81,7 +79,7 @@ export class RewrittenCache {
       if (![folder, ...inside].every(isOwn)) throw new Error("it is not ours");
       const { facts, sums } = JSON.parse(readFileSync(join(folder, ENTRY), "utf8")) as Entry;
       const [path, origins, notes] = [FILE, ORIGINS, NOTES].map((name) => join(folder, name));
-      const kept = { path, origins, notes, facts };
+      const file = { path, origins, notes, facts };
       const isWhole =
         "refused" in facts ||
         (sumOf(path) === sums.file &&
@@ -89,16 +87,19 @@ export class RewrittenCache {
           (sums.notes === undefined || sumOf(notes) === sums.notes));
       if (isWhole) {
         use(folder);
-        return kept;
+        return file;
       }
     } catch {
-      // A disk was full, power was lost, or it is not ours.
+      // The disk was full, power was lost, or another user owns the folder.
     }
     rmSync(folder, { recursive: true, force: true });
     return undefined;
   }
 
-  /** Keeps what was made, or why nothing could be. Whoever is faster than others has made it. */
+  /**
+   * Stores a rewritten file, or the reason why there is none. If another process was faster, its result
+   * stays.
+   */
   write(key: string, made: Rewritten | { refused: string }, notes?: Uint8Array): void {
     const partial = join(this.folder, `${PARTIAL}${randomUUID()}`);
     mkdirSync(partial, PRIVATE);
@@ -125,12 +126,11 @@ export class RewrittenCache {
     }
   }
 
-  /** Path of what a tool has noted of a file. */
   notesOf(key: string): string {
     return join(this.folder, key, NOTES);
   }
 
-  /** Removes what was not used for longest until the rest has room, and what others have left half-written. */
+  /** Removes files until the cache is small enough, those unused for longest first, and unfinished ones. */
   shrink(): void {
     const entries = readdirSync(this.folder)
       .flatMap((name) => tryDescribe(join(this.folder, name)))
@@ -144,12 +144,12 @@ export class RewrittenCache {
   }
 }
 
-/** Says of a file that it is in use: what was not for a while may be removed. */
+/** Marks a file as in use. Files that are not marked for a while may be removed. */
 export function stayInUse({ path }: Pick<KeptFile, "path">): void {
   try {
     use(dirname(path));
   } catch {
-    // Somebody has emptied the cache; the mount keeps the file itself.
+    // The cache was emptied; the mount keeps the file.
   }
 }
 
@@ -158,17 +158,20 @@ function use(folder: string): void {
   utimesSync(folder, now, now);
 }
 
-/** What a rewritten file is kept by. `sum`: of the original; `code`: what tells all that it is made by, the rewriter and the tool. */
+/**
+ * Returns the key of a rewritten file.
+ * @param sum sum of the original
+ * @param code identifies the rewriter and the tool
+ */
 export function rewrittenKey(sum: string, code: string): string {
   return createHash("sha256").update(sum).update(code).digest("hex").slice(0, KEY_DIGITS);
 }
 
-/** By which a process tells what was made of a file: a part of the key, 48 bits. */
+/** Returns 48 bits of the key, by which a process identifies a rewritten file. */
 export function markOf(key: string): number {
   return Number.parseInt(key.slice(0, 12), 16);
 }
 
-/** How many functions were left as they are. */
 export function leftAloneCount(leftAlone: LeftAlone): number {
   return Object.values(leftAlone).reduce((sum, count) => sum + count, 0);
 }
@@ -184,7 +187,7 @@ function tryDescribe(
     const bytes = readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
     return [{ folder, bytes, usedMs: statSync(folder).mtimeMs, isPartial: folder.includes(PARTIAL) }];
   } catch {
-    // Somebody else has removed it.
+    // Another process has removed it.
     return [];
   }
 }

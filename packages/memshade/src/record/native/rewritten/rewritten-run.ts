@@ -20,26 +20,23 @@ import { linkerOf, type NativeProgram } from "../start/check-program.ts";
 import { errorInWords } from "../start/error-in-words.ts";
 import { type Launch, launcherIn } from "../start/launcher.ts";
 import { executedProgram, type StartFailure } from "../start/start-program.ts";
-import { kept as keptFile } from "../tables/kept.ts";
+import { cachedFile as keptFile } from "../tables/kept.ts";
 import { TableCache } from "../tables/tables-file.ts";
 import { nativeTool } from "../tools/index.ts";
 import { enterNamespace, type Mount, type Namespace, STEP } from "./enter-namespace.ts";
 import { sumOfContent } from "./file-sums.ts";
+import { LaterFiles, Remembered } from "./later-files.ts";
 import { loaderCopy } from "./loader-copy.ts";
-import {
-  LaterFiles,
-  laterInWords,
-  notCounted,
-  othersInWords,
-  Remembered,
-  readInWords,
-} from "./not-counted.ts";
-import { keepOriginals, tellOfOriginals } from "./original-files.ts";
+import { laterInWords, notCounted, othersInWords, readInWords } from "./not-counted.ts";
+import { keepOriginals, writeOriginals } from "./original-files.ts";
 import { type Redirected, redirect, tableBytesFor, withInterpreter } from "./redirections.ts";
 import { isRewritten, type RewrittenFile, rewriteFiles } from "./rewrite-files.ts";
 import { stayInUse } from "./rewritten-cache.ts";
 
-/** A run with a tool's code in it: what starts it, what is found out meanwhile, and what is told at its end. */
+/**
+ * A run with a tool's code in it: how it is started, what is found meanwhile, and what is reported at its
+ * end.
+ */
 export class RewrittenRun {
   readonly #substitution: Substitution;
   readonly #linker: string;
@@ -51,10 +48,10 @@ export class RewrittenRun {
   }
 
   /**
-   * Rewrites a program and the objects that it begins with. `image`: what is preloaded, and the folder that it lies in; `memory`: what may be
-   * taken meanwhile.
-   *
-   * @throws UserError in one line if it cannot be started then
+   * Rewrites a program and its initial objects.
+   * @param image path of the preloaded image, and its folder
+   * @param memory most bytes that rewriting may take
+   * @throws UserError if the program cannot be started then
    */
   static async prepare(
     { file, linker }: NativeProgram,
@@ -76,58 +73,63 @@ export class RewrittenRun {
       memory,
       isQuiet,
     });
-    substitution.later.know(image.path);
-    // Where there is no namespace, a process has mapped these.
-    for (const { file: mapped } of substitution.namespace.mounts) substitution.later.know(mapped);
-    if (substitution.copy !== undefined) substitution.later.know(substitution.copy);
+    substitution.later.exclude(image.path);
+    // A process without a namespace has mapped these files.
+    for (const { file: mapped } of substitution.namespace.mounts) substitution.later.exclude(mapped);
+    if (substitution.copy !== undefined) substitution.later.exclude(substitution.copy);
     return new RewrittenRun(substitution, linker);
   }
 
-  /** What the launcher of the program goes through first. */
+  /** Code that the launcher runs first. */
   get enter(): Launch["enter"] {
     return (asm, check) => enterNamespace(asm, check, this.#substitution.namespace);
   }
 
-  /** What is executed in the place of the program where `enter` fails; undefined: nothing can be. */
+  /** Path to execute instead of the program if `enter` fails; undefined if there is none. */
   get otherwise(): string | undefined {
     return this.#substitution.copy;
   }
 
-  /** Why `enter` has failed, in a line; undefined for what has nothing to do with it. */
+  /** Returns why `enter` has failed; undefined if the failure has another cause. */
   problem(failure: StartFailure): string | undefined {
     return namespaceProblem(failure, this.#substitution.namespace);
   }
 
-  /** The program was started by `otherwise`: says so. @param failure why */
+  /**
+   * Reports that the program was started by `otherwise`.
+   * @param failure failure of `enter`
+   */
   startedOtherwise(failure: StartFailure, isQuiet: boolean | undefined): void {
     const reason = withoutNamespace(failure, this.#substitution.namespace);
     if (isQuiet !== true) say(reason);
     this.#withoutNamespace = `${reason[0].toUpperCase()}${reason.slice(1)}.`;
   }
 
-  /** The files that stand in the place of others. */
   get files(): readonly RewrittenFile[] {
     return this.#substitution.files.filter(isRewritten);
   }
 
-  /** Looks at what code a process has. To be called now and then. */
-  look(pid: number): void {
-    this.#meetAll([...mappedCode(pid)]);
-    // What their code was made of is read at the end.
+  /** Checks which code a process has mapped. Call this at intervals. */
+  checkMapped(pid: number): void {
+    this.#addMappedFiles([...mappedCode(pid)]);
+    // The origins of their code are read at the end.
     for (const file of this.files) stayInUse(file);
   }
 
-  /** What code a process has had. @param program the file that a child runs */
-  meet(memory: MemoryFile, program?: string): void {
+  /**
+   * Adds the code that a process has loaded.
+   * @param program file that a child runs
+   */
+  addMapped(memory: MemoryFile, program?: string): void {
     const objects = [...memory.modules()].filter(({ isObject, name }) => isObject && name.includes("/"));
     const paths = objects.map(({ name }) => resolve(name));
-    this.#meetAll(program === undefined ? paths : [...paths, program]);
+    this.#addMappedFiles(program === undefined ? paths : [...paths, program]);
   }
 
-  /** Files of a process that began with another dynamic linker, or none, would not have the memory that inserted code uses. */
-  #meetAll(paths: readonly string[]): void {
+  /** Ignores processes with another dynamic linker, or none: they would lack the memory of inserted code. */
+  #addMappedFiles(paths: readonly string[]): void {
     if (!paths.some((path) => this.#isLinker(path))) return;
-    for (const path of paths) this.#substitution.later.meet(path);
+    for (const path of paths) this.#substitution.later.addMapped(path);
   }
 
   #isLinker(path: string): boolean {
@@ -137,22 +139,25 @@ export class RewrittenRun {
     return !isAnother && realpathSync(path) === realpathSync(this.#linker);
   }
 
-  /** Says and remembers what was loaded later. @returns sentences about what ran without the tool's code */
-  tell(isQuiet: boolean | undefined): string[] {
+  /**
+   * Reports and stores files that were loaded later.
+   * @returns sentences about code that ran without the tool's code
+   */
+  report(isQuiet: boolean | undefined): string[] {
     const { files, later } = this.#substitution;
     const isRemembered = later.remember();
-    if (later.met.length > 0 && isQuiet !== true) say(laterInWords(later.met, isRemembered));
+    if (later.found.length > 0 && isQuiet !== true) say(laterInWords(later.found, isRemembered));
     const sentences = notCounted(files, later, isRemembered);
-    // Without a namespace, rewritten files are nowhere but where our dynamic linker looks.
+    // Only our dynamic linker opens rewritten files if there is no namespace.
     if (this.#withoutNamespace !== undefined) return [this.#withoutNamespace, ...sentences];
-    const others = [...new Set(this.#programsOfOthers())];
-    if (others.length === 0) return sentences;
-    const sentence = othersInWords(others);
+    const otherPrograms = [...new Set(this.#programsOfOthers())];
+    if (otherPrograms.length === 0) return sentences;
+    const sentence = othersInWords(otherPrograms);
     if (isQuiet !== true) say(sentence);
     return [...sentences, `${sentence[0].toUpperCase()}${sentence.slice(1)}.`];
   }
 
-  /** Paths of programs that were started and begin with another dynamic linker, or none. */
+  /** Yields paths of started programs with another dynamic linker, or none. */
   *#programsOfOthers(): Iterable<string> {
     const paths = readFileSync(this.#substitution.started, "utf8").split("\n").slice(0, -1);
     for (const path of new Set(paths))
@@ -161,12 +166,12 @@ export class RewrittenRun {
         const linker = linkerOf(loadObject(file).object);
         if (linker === undefined || !this.#isLinker(realpathSync(linker))) yield file;
       } catch {
-        // It is gone, or no program that the system starts.
+        // The program is gone, or the kernel cannot execute it.
       }
   }
 
-  /** Says whose code was read as data, and has the next run leave these files as they are. */
-  tellOfRead(files: ReadonlySet<RewrittenFile>): void {
+  /** Reports files whose code was read as data, and keeps them unchanged in the next run. */
+  reportRead(files: ReadonlySet<RewrittenFile>): void {
     if (files.size === 0) return;
     const originals = [...files].map(({ original }) => original);
     const remembered = this.#substitution.readAsData;
@@ -175,11 +180,11 @@ export class RewrittenRun {
   }
 }
 
-/** Files that managers of containers put into these. */
+/** Files that container managers create in a container. */
 const OF_CONTAINERS = [".dockerenv", "run/.containerenv"];
 const IN_CONTAINER =
   "start the container with --cap-add SYS_ADMIN, and with --security-opt apparmor=unconfined where AppArmor forbids to mount";
-/** Settings that forbid namespaces of users, and what they have then. */
+/** Settings that forbid user namespaces, and their values. */
 const SETTINGS = [
   { name: "kernel.apparmor_restrict_unprivileged_userns", forbids: "1", allows: "0" },
   { name: "kernel.unprivileged_userns_clone", forbids: "0", allows: "1" },
@@ -187,9 +192,9 @@ const SETTINGS = [
 ];
 
 /**
- * Why a program was not started in a namespace and what helps, in a line; undefined for what has nothing to do with that.
- *
- * @param root of the file system
+ * Returns why a program was not started in a namespace and what helps; undefined if the failure has another
+ * cause.
+ * @param root root of the file system
  */
 export function namespaceProblem(
   { step, error }: StartFailure,
@@ -200,14 +205,16 @@ export function namespaceProblem(
   return `${refusal({ step, error }, mounts)}: ${remedy(error, root)}, or ${WITHOUT}`;
 }
 
-/** Whether the system may well refuse one: by a filter of system calls, as containers have them, or by a setting. */
+/**
+ * Returns true if the system may refuse a namespace: by a filter of system calls, as in containers, or by a
+ * setting.
+ */
 function isNamespaceDoubtful(root = "/"): boolean {
   const status = readFileSync(join(root, "proc/self/status"), "latin1");
   if (!/^Seccomp:\s*0$/m.test(status)) return true;
   return process.geteuid?.() !== 0 && SETTINGS.some(({ name, forbids }) => settingOf(name, root) === forbids);
 }
 
-/** What a run lacks whose program was started without a namespace, in a line. */
 function withoutNamespace(failure: StartFailure, { mounts }: Namespace): string {
   return `${refusal(failure, mounts)}: the dynamic linker loads rewritten files by itself, /proc/self/exe leads to a copy of the program, and programs that it starts run as they are`;
 }
@@ -238,32 +245,32 @@ function settingOf(name: string, root: string): string | undefined {
   }
 }
 
-/** A program that runs with rewritten files in the place of its own. */
+/** A program that runs with rewritten files in place of its own. */
 interface Substitution {
-  /** Where it is to be started. */
   namespace: Namespace;
-  /** A copy of the program whose dynamic linker loads rewritten files by itself; undefined where a namespace is to be had. */
+  /**
+   * Copy of the program whose dynamic linker opens rewritten files by itself; undefined if a namespace is
+   * available.
+   */
   copy: string | undefined;
   files: readonly RewrittenFile[];
   later: LaterFiles;
-  /** Sums of files whose code it has read as data: these stay as they are. */
+  /** Sums of files whose code was read as data, and which stay unchanged. */
   readAsData: Remembered;
-  /** Path of a file: programs that were started, a path a line. */
+  /** Path of the list of started programs, one per line. */
   started: string;
 }
 
-/** Which program with which tool. */
 interface Substituted {
   program: string;
-  /** Of the dynamic linker. */
   linker: string;
-  /** The program, and the libraries that it begins with. */
+  /** The program and its initial libraries. */
   objects: readonly string[];
   tool: NativeToolName;
   options: NativeToolOptions;
-  /** A folder for the time of the run, where programs may lie. */
+  /** Folder that exists during the run, and allows execution. */
   folder: string;
-  /** What may be taken of memory while files are rewritten, bytes; undefined: as much as there is. */
+  /** Most bytes of memory that rewriting may take; undefined: no limit. */
   memory?: number | undefined;
   isQuiet?: boolean | undefined;
 }
@@ -274,54 +281,56 @@ const CAP_SYS_ADMIN = 21n;
 
 /**
  * Rewrites a program and its libraries.
- *
- * @throws UserError in one line if its dynamic linker is not known
+ * @throws UserError if its dynamic linker cannot be copied
  */
 export async function substitute(wanted: Substituted): Promise<Substitution> {
   const { program, tool: name, options, folder, memory, isQuiet } = wanted;
   const tool = nativeTool(name, options);
   const linker = realpathSync(wanted.linker);
   const loader = join(folder, "loader");
-  // The same file later, with what is known then.
+  // The inode must exist before the table is made; its content is written last.
   writeFileSync(loader, "", { mode: EXECUTABLE });
   const keeping = (name: string): string => keepingFolder(name, folder, cacheFolder());
   const later = new LaterFiles(realpathSync(program), keeping("later-files"));
   const readAsData = new Remembered(realpathSync(program), keeping("read-as-data"));
   const originals = new Set([...wanted.objects.map((path) => realpathSync(path)), ...later.files]);
   originals.delete(linker);
-  for (const path of [...originals, linker, launcherIn(folder)]) later.know(path);
+  for (const path of [...originals, linker, launcherIn(folder)]) later.exclude(path);
   const asTheyAre = new Set(readAsData.items);
-  const how = { tool: name, options, instead: folder, memory, asTheyAre, isQuiet };
-  const files = await rewriteFiles([...originals], how);
+  const rewriting = { tool: name, options, instead: folder, memory, asTheyAre, isQuiet };
+  const files = await rewriteFiles([...originals], rewriting);
   for (const file of files) if (isRewritten(file)) takeTime(file);
   const replaced = files.filter(isRewritten).map(({ path, original }) => ({ file: path, path: original }));
   const copy = isNamespaceDoubtful() ? placeCopy(realpathSync(program), replaced, loader, folder) : undefined;
   const redirected = copy === undefined ? { files: [] } : { files: replaced, link: copy };
   const content = copyOf(linker, tool, redirected, new TableCache(folder).folder);
   const covers: Mount[] = [{ file: loader, path: linker }, ...replaced];
-  const kept = keepOriginals(folder, covers);
-  // Whoever opens the copy is given the program by its own path.
+  const originalMounts = keepOriginals(folder, covers);
+  // Opening the copy returns the program at its own path.
   const copies = copy === undefined ? [] : [copy];
   const started = join(folder, "started");
   writeFileSync(started, "");
-  tellOfOriginals(content, [...covers, ...copies], [...kept, ...copies], started);
+  writeOriginals(content, [...covers, ...copies], [...originalMounts, ...copies], started);
   writeFileSync(loader, content);
-  const mounts = [...kept, ...covers];
+  const mounts = [...originalMounts, ...covers];
   const ids = mayMount() ? undefined : { user: process.geteuid!(), group: process.getegid!() };
   return { namespace: { mounts, ids }, files, later, readAsData, started, copy: copy?.file };
 }
 
-/** Programs (make) tell by times what is to be made anew. */
+/** Build tools such as make compare file times. */
 function takeTime({ path, original }: RewrittenFile): void {
   try {
     const { atime, mtime } = statSync(original);
     if (statSync(path).mtimeMs !== mtime.getTime()) utimesSync(path, atime, mtime);
   } catch {
-    // Somebody else owns the cache.
+    // Another user owns the cache.
   }
 }
 
-/** Writes what the program is started by where there is no namespace. @returns it, with the path of the original */
+/**
+ * Writes the copy for a start without a namespace.
+ * @returns the copy, with the path of the original
+ */
 function placeCopy(program: string, replaced: readonly Mount[], loader: string, folder: string): Mount {
   const { file } = replaced.find(({ path }) => path === program) ?? { file: program };
   const ownFolder = join(folder, "program");
@@ -331,7 +340,7 @@ function placeCopy(program: string, replaced: readonly Mount[], loader: string, 
   return { file: copy, path: program };
 }
 
-/** @param keeping folder that it is kept in: to make it takes tables of all instructions */
+/** @param keeping folder of cached copies: making one needs the tables of all instructions */
 function copyOf(
   linker: string,
   { shadows, slowPaths }: NativeTool,
@@ -352,7 +361,7 @@ function copyOf(
   }
 }
 
-/** Whether this process may mount in a namespace that is no new one of users. */
+/** Returns true if this process may mount without a new user namespace. */
 function mayMount(): boolean {
   const [, effective] = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "latin1")) ?? [];
   return effective !== undefined && ((BigInt(`0x${effective}`) >> CAP_SYS_ADMIN) & 1n) === 1n;

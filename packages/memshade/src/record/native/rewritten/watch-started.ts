@@ -21,16 +21,17 @@ const SYSTEM = { write: 1, open: 2, close: 3, openat: 257, readlinkat: 267 } as 
 const AT_FDCWD = -100;
 /** O_PATH | O_CLOEXEC, and O_WRONLY | O_APPEND | O_CLOEXEC. */
 const [OF_PATH, OF_APPENDING] = [0x20_0000 | 0x8_0000, 1 | 0x400 | 0x8_0000];
-/** On the stack: digits of a descriptor, then a path. */
+/** Layout of the stack: digits of a descriptor, then a path. */
 const [DIGITS_END, PATH_BYTES, ROOM] = [16, 496, 512];
 const DESCRIPTORS = "/proc/self/fd\0";
 const NEWLINE = 10;
 
 /**
- * In front of `execve` and `execveat`, with their arguments: appends the path of what is started, and a newline, to the file that the table names.
- * What is not there, or has a longer path, is passed over. rax, rbx, rcx, rdx, rsi, rdi and r8 to r11 are lost.
+ * Assembles code before `execve` and `execveat` that appends the program's path and a newline to the list of
+ * started programs. Missing programs and longer paths are ignored. rax, rbx, rcx, rdx, rsi, rdi and r8 to r11
+ * are overwritten.
  */
-export function tellOfStarted(asm: Assembler, table: string): void {
+export function recordStarted(asm: Assembler, table: string): void {
   const [isAt, closeProgram, closeAll, out] = Array.from({ length: 4 }, () => asm.label());
   asm.put("sub", 8, RSP, ROOM);
   asm.put("cmp", 4, RAX, SYSTEM_CALL.execveat);
@@ -44,7 +45,7 @@ export function tellOfStarted(asm: Assembler, table: string): void {
   asm.put("mov", 4, RSI, OF_PATH);
   openAs(asm, SYSTEM.open, R8, closeProgram);
 
-  // The number of the descriptor, its last digit first.
+  // Writes the number of the descriptor, the last digit first.
   asm.put("lea", 8, RSI, place(RSP, DIGITS_END - 1));
   asm.put("mov", 1, place(RSI), 0);
   asm.put("mov", 4, RAX, RBX);
@@ -61,7 +62,7 @@ export function tellOfStarted(asm: Assembler, table: string): void {
   asm.put("lea", 8, RDX, place(RSP, DIGITS_END));
   asm.put("mov", 4, R10, PATH_BYTES);
   systemCall(asm, SYSTEM.readlinkat);
-  // An error, nothing, or more.
+  // Result is an error, empty, or too long.
   asm.put("lea", 8, RDX, place(RAX, -1));
   asm.put("cmp", 8, RDX, PATH_BYTES - 1);
   asm.jump(closeAll, "ae");
@@ -88,7 +89,6 @@ export function tellOfStarted(asm: Assembler, table: string): void {
   asm.put("add", 8, RSP, ROOM);
 }
 
-/** Opens a file, whose descriptor a register gets. */
 function openAs(asm: Assembler, number: number, descriptor: typeof RBX, failed: Label): void {
   systemCall(asm, number);
   asm.put("test", 8, RAX, RAX);

@@ -21,21 +21,29 @@ import { REFUSED } from "../start/launcher.ts";
 import { exitWith, systemCall } from "../start/system-calls.ts";
 import { HEADER_COUNT, PROGRAM_BIAS, PROGRAM_HEADERS } from "./heap-start.ts";
 import { ENTRIES_AT, ENTRY_BYTES, INODE_AT, PATH_AT } from "./original-files.ts";
-import { tellOfStarted } from "./watch-started.ts";
+import { recordStarted } from "./watch-started.ts";
 
-/** What the code is to be told of, by `relocations`: the table of `original-files.ts`, and the dynamic linker's list of objects. */
+/**
+ * Symbols of the code's relocations: the table of `original-files.ts`, and the dynamic linker's list of
+ * objects.
+ */
 export const SYMBOL = { originals: "originals", objects: "objects" } as const;
 
 const [WRITE, CLOSE, FSTAT, FSTATFS] = [1, 3, 5, 138];
 const STDERR = 2;
 const [STAT_BYTES, STATX_INODE_AT, STATX_MAJOR_AT, STATX_MINOR_AT] = [144, 32, 136, 140];
 const [AT_FDCWD, AT_EMPTY_PATH] = [-100, 0x1000];
-/** O_CREAT, O_EXCL, O_TRUNC, O_DIRECTORY, O_NOFOLLOW: the file is there, and no link. */
+/** O_CREAT, O_EXCL, O_TRUNC, O_DIRECTORY, O_NOFOLLOW: not needed, since the file exists and is no link. */
 const OF_OPENING_ALONE = 0x40 | 0x80 | 0x200 | 0x1_0000 | 0x2_0000;
 const PROT_WRITE = 2;
-/** Of `struct statfs`, which begins with the type of the file system: procfs has files that are the memory of processes. */
+/**
+ * Bytes of `struct statfs`, which begins with the file system's type. Files of procfs give access to memory
+ * of processes.
+ */
 const [STATFS_BYTES, PROC_SUPER_MAGIC] = [120, 0x9fa0];
-/** What a call reads at least from where it seeks to: of streams a page, which begins there or before. */
+/**
+ * Least bytes that are accessed after a seek. Streams read a page, which begins at the position or before.
+ */
 const SEEK_BYTES = 4096;
 /** Calls with an offset in r10. */
 const READS_AT = [
@@ -48,7 +56,7 @@ const READS_AT = [
 /** PTRACE_PEEKTEXT, PTRACE_PEEKDATA, PTRACE_POKETEXT, PTRACE_POKEDATA */
 const PTRACE_WORDS = [1, 2, 4, 5];
 const [IOVEC_BYTES, IOVEC_LENGTH_AT] = [16, 8];
-/** Of `struct msghdr`. */
+/** Offsets in `struct msghdr`. */
 const [MESSAGE_VECTORS_AT, MESSAGE_COUNT_AT] = [16, 24];
 const PAGE_BYTES = 0x1000;
 const PAGE_MASK = -PAGE_BYTES;
@@ -56,7 +64,7 @@ const ELF_MAGIC = 0x464c_457f;
 const [E_PHOFF, E_PHNUM, PROGRAM_HEADER_BYTES] = [32, 56, 56];
 const [P_FLAGS, P_OFFSET, P_VADDR, P_MEMSZ] = [4, 8, 16, 40];
 const [PT_LOAD, PF_X] = [1, 1];
-/** Of `struct r_debug` and of link maps. */
+/** Offsets in `struct r_debug`, and in link maps. */
 const [FIRST_MAP, NEXT_MAP] = [8, 24];
 
 const CHANGES_CODE =
@@ -64,26 +72,28 @@ const CHANGES_CODE =
 const READS_CODE =
   "memshade: the program reads or changes its own code through the system, by write, /proc/self/mem, process_vm_readv or ptrace. What is rewritten there is not the code of its file: it ends here; run it without --tool, which records its allocations alone\n";
 
-/** Kept while a system call is done in the place of the program's, in the order in which they are pushed. */
+/** Registers saved while a system call is replaced, in the order of their pushes. */
 const KEPT = [RBX, RDI, RSI, RDX, R8, R9, R10];
 
 /**
- * What rewritten code calls in front of the system calls of `SYSTEM_CALL`. It keeps all registers and flags but rcx and r11, which a system call loses, and rax. rcx is 0 where the call has been made; else it is to be made.
- *
- * - Files that stand in the place of others are given as the others: only the system and the dynamic linker, which is not rewritten, see
- *   what stands there.
- * - A program that makes rewritten code writable, or has the system read or write it, is ended with a line.
- * - What a program starts is noted: what has another dynamic linker or none is not kept from rewritten files.
+ * Assembles the check that rewritten code calls before the system calls of `SYSTEM_CALL`. The check preserves
+ * all registers and flags except rax, and rcx and r11, which a system call overwrites. Afterwards rcx is 0 if
+ * the call was already made, else the call must follow.
+ * - Calls that open or describe a file get the original in place of a rewritten file. Only the kernel and the
+ *   dynamic linker, which is not rewritten, see the rewritten files.
+ * - A program that makes rewritten code writable, or has the kernel read or write it, is ended with a line.
+ * - Started programs are recorded. A program with another dynamic linker, or with none, does see rewritten
+ *   files.
  */
 export function watchingCode(): AssembledCode {
   const asm = new Assembler();
   const labels = Array.from({ length: 16 }, () => asm.label());
-  const [opens, tells, protects, starts, seeks, reads, moves, traces] = labels;
+  const [opens, describes, protects, starts, seeks, reads, moves, traces] = labels;
   const [writes, gathers, sends, done, find, has, hasProgram, keep] = labels.slice(8);
   asm.put("pushf", 4);
   for (const [target, numbers] of [
     [opens, [SYSTEM_CALL.open, SYSTEM_CALL.openat, SYSTEM_CALL.openat2]],
-    [tells, [SYSTEM_CALL.stat, SYSTEM_CALL.lstat, SYSTEM_CALL.newfstatat, SYSTEM_CALL.statx]],
+    [describes, [SYSTEM_CALL.stat, SYSTEM_CALL.lstat, SYSTEM_CALL.newfstatat, SYSTEM_CALL.statx]],
     [protects, [SYSTEM_CALL.mprotect, SYSTEM_CALL.pkeyMprotect]],
     [starts, [SYSTEM_CALL.execve, SYSTEM_CALL.execveat]],
     [seeks, [SYSTEM_CALL.lseek]],
@@ -105,8 +115,8 @@ export function watchingCode(): AssembledCode {
 
   asm.bind(opens);
   openFile(asm, find, done);
-  asm.bind(tells);
-  tellOfFile(asm, find, done);
+  asm.bind(describes);
+  describeFile(asm, find, done);
   asm.bind(done);
   for (const register of KEPT.toReversed()) asm.put("pop", 8, register);
   asm.put("popf", 4);
@@ -135,7 +145,7 @@ export function watchingCode(): AssembledCode {
 
   asm.bind(starts);
   for (const register of [...KEPT, RAX]) asm.put("push", 8, register);
-  tellOfStarted(asm, SYMBOL.originals);
+  recordStarted(asm, SYMBOL.originals);
   for (const register of [...KEPT, RAX].toReversed()) asm.put("pop", 8, register);
   asm.jump(isOthers);
 
@@ -145,7 +155,7 @@ export function watchingCode(): AssembledCode {
   return asm.finish();
 }
 
-/** Makes the call, with its number in ebx behind it. */
+/** Makes the system call; ebx has its number afterwards. */
 function begin(asm: Assembler): void {
   for (const register of KEPT) asm.put("push", 8, register);
   asm.put("mov", 4, RBX, RAX);
@@ -197,7 +207,7 @@ function openFile(asm: Assembler, find: Label, done: Label): void {
   asm.jump(done);
 }
 
-function tellOfFile(asm: Assembler, find: Label, done: Label): void {
+function describeFile(asm: Assembler, find: Label, done: Label): void {
   const [hasInode, isStatx, isStatAt, again, againAt, againStatx] = Array.from({ length: 6 }, () =>
     asm.label(),
   );
@@ -213,7 +223,7 @@ function tellOfFile(asm: Assembler, find: Label, done: Label): void {
   asm.put("mov", 8, R9, place(RCX));
   asm.put("mov", 8, R10, place(RCX, INODE_AT));
   asm.jump(hasInode);
-  // A device of two numbers, as the other calls have it in one.
+  // Combines the two numbers of a device into one, as in the other calls.
   asm.bind(isStatx);
   asm.put("mov", 8, R10, place(R8, STATX_INODE_AT));
   asm.put("mov", 4, R9, place(R8, STATX_MAJOR_AT));
@@ -254,7 +264,10 @@ function tellOfFile(asm: Assembler, find: Label, done: Label): void {
   asm.jump(done);
 }
 
-/** By the device in r9 and the inode in r10: rdi is the path of the original, or 0. rcx and r11 are lost. */
+/**
+ * Finds an original by the device in r9 and the inode in r10. rdi gets its path, or 0. rcx and r11 are
+ * overwritten.
+ */
 function findOriginal(asm: Assembler): void {
   const [next, none] = [asm.label(), asm.label()];
   asm.put("lea", 8, RDI, relative(SYMBOL.originals));
@@ -278,12 +291,12 @@ function findOriginal(asm: Assembler): void {
   asm.put("ret", 4);
 }
 
-/** Where the code leads that looks for rewritten code, and what follows. */
+/** Labels of the code that searches rewritten code, and of its continuations. */
 type Common = Readonly<Record<"has" | "hasProgram" | "keep" | "isOthers" | "ends", Label>>;
 
 /**
- * Ends a process that writes its own code, that of the program alone: few system calls are as frequent. What stands in one segment with the file's
- * header need not be code.
+ * Ends a process that writes code of the program to a file. Libraries are not checked, since these calls are
+ * frequent. The segment with the file header is left out, because it need not contain code.
  */
 function writesCode(
   asm: Assembler,
@@ -324,8 +337,8 @@ function writesCode(
   });
 }
 
-/** Of vectors at rsi, edx of them: each from rbx to r8. */
-function eachVector(asm: Assembler, { keep, ends }: Pick<Common, "keep" | "ends">, look: () => void): void {
+/** Runs `look` for each of edx vectors at rsi. Its range is from rbx to r8. */
+function eachVector(asm: Assembler, { keep, ends }: Pick<Common, "keep" | "ends">, check: () => void): void {
   const next = asm.here();
   asm.put("test", 4, RDX, RDX);
   asm.jump(keep, "e");
@@ -334,7 +347,7 @@ function eachVector(asm: Assembler, { keep, ends }: Pick<Common, "keep" | "ends"
   asm.put("mov", 8, RBX, place(RSI));
   asm.put("mov", 8, R8, place(RSI, IOVEC_LENGTH_AT));
   asm.put("add", 8, R8, RBX);
-  look();
+  check();
   asm.put("pop", 8, RDX);
   asm.put("pop", 8, RSI);
   asm.put("test", 4, RAX, RAX);
@@ -344,7 +357,7 @@ function eachVector(asm: Assembler, { keep, ends }: Pick<Common, "keep" | "ends"
   asm.jump(next);
 }
 
-/** Ends a process that has the system read or write memory with code of a rewritten file. */
+/** Ends a process that has the kernel read or write memory with rewritten code. */
 function readsCode(
   asm: Assembler,
   { seeks, reads, moves, traces }: Readonly<Record<"seeks" | "reads" | "moves" | "traces", Label>>,
@@ -352,7 +365,7 @@ function readsCode(
 ): void {
   const isAt = asm.label();
   asm.bind(seeks);
-  // No code lies below the program's, and few files reach that far.
+  // No code lies below the program, and few files are that large.
   asm.put("cmp", 8, RSI, place(undefined, PROGRAM_BIAS));
   asm.jump(isOthers, "b");
   for (const register of [...KEPT, RAX]) asm.put("push", 8, register);
@@ -365,7 +378,7 @@ function readsCode(
   asm.jump(isOthers, "b");
   for (const register of [...KEPT, RAX]) asm.put("push", 8, register);
   asm.put("mov", 8, RBX, R10);
-  // Of vectors the third argument is their number: a part of what is read.
+  // The third argument of calls with vectors is their number, which covers only a part of the range.
   asm.put("mov", 8, R8, RDX);
   asm.bind(isAt);
   asm.put("add", 8, R8, RBX);
@@ -386,7 +399,7 @@ function readsCode(
   asm.bind(ends);
   endWith(asm, READS_CODE);
 
-  // rsi: vectors of this process, rdx of them.
+  // rsi: vectors of this process; rdx: their number.
   const [isElsewhere, areNone] = [asm.label(), asm.label()];
   asm.bind(moves);
   asm.put("cmp", 4, RAX, SYSTEM_CALL.processVmWritev);
@@ -395,7 +408,7 @@ function readsCode(
   eachVector(asm, { keep: areNone, ends }, () => asm.call(has));
   asm.bind(areNone);
   for (const register of [...KEPT, RAX].toReversed()) asm.put("pop", 8, register);
-  // r10: vectors of the other process, r8 of them. That may be this one, or a copy of it.
+  // r10: vectors of the other process; r8: their number. The other process may be this one, or a copy of it.
   asm.bind(isElsewhere);
   for (const register of [...KEPT, RAX]) asm.put("push", 8, register);
   asm.put("mov", 8, RSI, R10);
@@ -420,8 +433,9 @@ function readsCode(
 }
 
 /**
- * Whether memory from rbx to r8 has code of a rewritten file (`has`), or of the program (`hasProgram`, with esi 1 for that in segments
- * without the file's header): eax is 1, or 0. All that is in `KEPT` is lost, too, but rbx and r8.
+ * Checks if memory from rbx to r8 contains code of a rewritten file (`has`) or of the program (`hasProgram`;
+ * with esi 1, only in segments without the file header). eax gets 1 or 0. All registers of `KEPT` except rbx
+ * and r8 are overwritten.
  */
 function hasCode(asm: Assembler, has: Label, hasProgram: Label): void {
   const [check, nextMap, none, found] = Array.from({ length: 4 }, () => asm.label());
@@ -435,7 +449,7 @@ function hasCode(asm: Assembler, has: Label, hasProgram: Label): void {
   asm.call(hasProgram);
   asm.put("test", 4, RAX, RAX);
   asm.jump(found, "ne");
-  // The first one is the program.
+  // The first object is the program.
   asm.put("lea", 8, RDX, relative(SYMBOL.objects));
   asm.put("mov", 8, RDX, place(RDX, FIRST_MAP));
   asm.put("test", 8, RDX, RDX);
@@ -464,7 +478,7 @@ function hasCode(asm: Assembler, has: Label, hasProgram: Label): void {
   hasCodeOf(asm);
 }
 
-/** The same of one object, with its program headers at r9, r10 of them, that was moved by rdi. */
+/** Checks one object with r10 program headers at r9 and the bias rdi. */
 function hasCodeOf(asm: Assembler): void {
   const [nothing, isMarked, next, nextSegment, isAny] = Array.from({ length: 5 }, () => asm.label());
   asm.put("mov", 8, RCX, R9);
@@ -513,7 +527,7 @@ function hasCodeOf(asm: Assembler): void {
   asm.jump(segments);
 }
 
-/** Ends the process with a line. */
+/** Writes a line to standard error, and ends the process. */
 function endWith(asm: Assembler, line: string): void {
   const text = new TextEncoder().encode(line);
   asm.put("mov", 4, RDI, STDERR);

@@ -1,84 +1,85 @@
 import { MOST_FRAMES, ROOM_MAY_NOT_WAIT } from "../layout.ts";
 
-// Where samples of call paths are in the memory that the runtime has in a native program, and where it is told of them. The header's
-// page has room behind the fields of the parent's `layout.ts`.
+// Addresses of samples in the runtime's memory, and of their settings. The fields follow those of the parent
+// folder's `layout.ts` in the header.
 
 const MIB = 2 ** 20;
 
-/** Linear addresses. */
 export const Sampling = {
-  /** u64: bytes of samples that threads have taken of the ring so far, and that the parent has read. */
+  /** u64: bytes of samples that threads have reserved in the ring, and that the parent has read. */
   head: 4096,
   tail: 4104,
-  /** u64: periods that passed while a thread was kept from its sample. */
+  /** u64: periods without a sample because the thread could not be interrupted. */
   missed: 4112,
-  /** u64: samples that found no room in the ring. */
+  /** u64: samples without room in the ring. */
   refused: 4120,
-  /** u64: CPU time of a thread from one sample to the next, ns; 0: no samples are taken. */
+  /** u64: nanoseconds of a thread's CPU time between two samples; 0: no samples. */
   period: 4128,
-  /** The signal of the timers; 0: there is none any more. */
+  /** Signal of the timers; 0 if no signal is left. */
   signal: 4136,
-  /** An errno: why a thread has no timer. */
+  /** errno of a thread without a timer. */
   failure: 4140,
-  /** How often the program has taken the signal for itself. */
+  /** Number of times that the program has taken the signal. */
   moves: 4144,
-  /** The program believes that it ignores the signal. */
+  /** Not 0 if the signal is ignored from the program's view. */
   isIgnored: 4148,
-  /** The last signal that the program has taken. */
+  /** Last signal that the program has taken. */
   taken: 4152,
 } as const;
 
 export const SamplePlace = { samplers: 1532 * MIB, ring: 1544 * MIB } as const;
-/** A power of two. Samples are read every few milliseconds. */
+/** Must be a power of two. The parent reads samples every few milliseconds. */
 export const RING_BYTES = 32 * MIB;
 
-/** What takes the samples of a thread: one per thread, by the thread's index. */
+/** State of a thread's sampler, by the thread's index. */
 export const Sampler = {
-  /** The kernel's number of the timer, and 1; 0: there is none. */
+  /** Timer id plus 1; 0: none. */
   timer: 0,
-  /** Of the sample that is taken: what was lost before it, and u64: the time. */
+  /** Current sample: periods that were missed before it, and u64: time. */
   missed: 4,
   now: 8,
-  /** For times, and whether the thread may have locked the tables itself. */
+  /** 32 bytes for times, and a flag that is set if the thread may hold the lock. */
   room: 16,
   mayNotWait: 16 + ROOM_MAY_NOT_WAIT,
   /** Two frames of the walk. */
   frame: 64,
-  /** What the kernel and the C library are told by: the longest is what they know of a signal, twice. */
+  /** Arguments of system calls and of the C library; the largest are two `struct sigaction`. */
   message: 128,
   sites: 448,
 } as const;
 export const SAMPLER_BYTES = Sampler.sites + 4 * MOST_FRAMES + 64;
 
-/** A sample in the ring, where each word has the place of its own that its distance says, modulo the size of the ring. */
+/** Fields of a sample in the ring. Each word is stored at its distance modulo the ring's size. */
 export const Sample = {
-  /** Bytes of it, a multiple of 8, written last; 0: it is not whole yet. */
+  /** Bytes of the sample, a multiple of 8, written last; 0 while it is incomplete. */
   bytes: 0,
-  /** Index of the thread, and how the walk ended: `WalkEnd`, from bit 16 on. */
+  /** Index of the thread; end of the walk (`WalkEnd`) from bit 16 on. */
   thread: 4,
-  /** As the kernel counts threads. */
+  /** Kernel's thread id. */
   id: 8,
-  /** How many sites there are, innermost first. */
+  /** Number of sites, innermost first. */
   frames: 12,
   /** Nanoseconds since the start, low half first. */
   time: 16,
   timeHigh: 20,
-  /** Samples of the thread that were due before this one, and lost. */
+  /** Samples of the thread that were missed before this one. */
   missed: 24,
   sites: 28,
 } as const;
 
-/** Words of the image's text. */
 export const SampleText = {
-  /** u64: what `Sampling.period` begins with in the process that was started. */
+  /** u64: initial `Sampling.period` of the process that was started. */
   period: 7936,
-  /** How far two functions of the code are from here, signed. */
+  /** Signed distances of two functions from the text. */
   handler: 7944,
   beginThread: 7948,
-  /** u64: the set that has the signal of the timers alone. */
+  /** u64: set with only the signal of the timers. */
   set: 7952,
 } as const;
 
-/** The one of the real-time signals that is asked for first; those below it follow. They are hardly ever used that high, and never by libraries. */
+/**
+ * First choice of a real-time signal; lower ones follow. Programs rarely use signals this high, and libraries
+ * never do.
+ */
 export const FIRST_SIGNAL = 61;
 export const LAST_SIGNAL = 40;

@@ -4,7 +4,7 @@ import type { ProcessModule } from "../collect/modules.ts";
 import { Header, Place, THREAD_BYTES, Thread, WalkEnd } from "../layout.ts";
 import { RING_BYTES, Sample, SamplePlace, Sampling } from "./layout.ts";
 
-/** The samples of one process: what a run keeps of them, and what is said of them while it runs. */
+/** Samples of one process: data for the run, and messages while it runs. */
 export class ProcessSamples {
   readonly #hz: number;
   readonly #reader: SampleReader;
@@ -15,7 +15,10 @@ export class ProcessSamples {
     this.#reader = new SampleReader(image);
   }
 
-  /** To be called often. @returns sentences for the user */
+  /**
+   * Reads new samples. Call this often.
+   * @returns sentences for the user
+   */
   readFrom(memory: SampledMemory): string[] {
     this.#reader.readFrom(memory);
     const moves = memory.header(Sampling.moves);
@@ -24,7 +27,7 @@ export class ProcessSamples {
     return [moveInWords(memory)];
   }
 
-  /** What `cpu.json` has of all that was read so far. */
+  /** Returns the content of `cpu.json` for all samples so far. */
   file(memory: SampledMemory): CpuSamples {
     this.#reader.readFrom(memory);
     const { threads, stacks, rows, own, endedEarly, cut } = this.#reader.read;
@@ -105,7 +108,7 @@ function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** The memory of a process, as far as samples are concerned. */
+/** Access to a process's memory for reading samples. */
 export interface SampledMemory {
   header(field: number): number;
   u64(at: number): number;
@@ -115,7 +118,7 @@ export interface SampledMemory {
   modules(): readonly ProcessModule[];
 }
 
-/** What has been read of a process: stacks as a tree, and a row per sample, in the order in which threads handed them out. */
+/** Samples of a process: stacks as a tree, and a row per sample in the order of the ring. */
 export interface ReadSamples {
   threads: { id: number; name: string }[];
   stacks: { caller: number[]; site: number[] };
@@ -129,10 +132,10 @@ const NONE = -1;
 const SITES = 2 ** 32;
 const NAME_BYTES = 16;
 const NS_PER_MS = 1e6;
-/** Times are kept to a microsecond. */
+/** Precision of times: a microsecond. */
 const PER_MS = 1e3;
 
-/** Takes samples out of the ring that the threads of a process write to, while it runs and when it has ended. */
+/** Reads samples from the ring of a process, while it runs and after its end. */
 class SampleReader {
   readonly read: ReadSamples = {
     threads: [],
@@ -142,21 +145,21 @@ class SampleReader {
     endedEarly: 0,
     cut: 0,
   };
-  /** Numbers of stacks, by the caller's and the site. */
+  /** Indices of stacks, by caller and site. */
   readonly #stacks = new Map<number, number>();
-  /** Numbers of threads, by their place in the process's table and their id. */
+  /** Indices of threads, by their index in the process's table and their id. */
   readonly #threads = new Map<string, number>();
   readonly #image: string;
   /** Sites of memshade's own code. */
   #own = { start: 0, end: 0 };
   #modules = 0;
 
-  /** @param image path of what has memshade's code */
+  /** @param image path of the preloaded image */
   constructor(image: string) {
     this.#image = image;
   }
 
-  /** To be called often: threads that find no room lose their samples. */
+  /** Reads new samples. Call this often, because threads without room lose samples. */
   readFrom(memory: SampledMemory): void {
     const head = memory.u64(Sampling.head);
     let tail = memory.u64(Sampling.tail);
@@ -170,24 +173,24 @@ class SampleReader {
     let at = 0;
     while (at < taken.length) {
       const bytes = new DataView(taken.buffer, at).getUint32(Sample.bytes, true);
-      // A thread is just writing it.
+      // A thread is writing this sample.
       if (bytes === 0) break;
       seen.add(this.#add(new DataView(taken.buffer, at, bytes)));
       at += bytes;
     }
-    // Nobody may take what stands there for a sample of the next round.
-    for (let left = at; left > 0; ) {
+    // Clears the samples, because the length of an unwritten sample must be 0.
+    for (let remaining = at; remaining > 0; ) {
       const place = tail % RING_BYTES;
-      const length = Math.min(left, RING_BYTES - place);
+      const length = Math.min(remaining, RING_BYTES - place);
       memory.write(SamplePlace.ring + place, new Uint8Array(length));
       tail += length;
-      left -= length;
+      remaining -= length;
     }
     memory.setU64(Sampling.tail, tail);
     for (const index of seen) this.#nameThread(memory, index);
   }
 
-  /** Index of the sample's thread in the process's table. */
+  /** Returns the index of the sample's thread in the process's table. */
   #add(sample: DataView): number {
     const word = (field: number): number => sample.getUint32(field, true);
     const [index, end] = [word(Sample.thread) & 0xffff, word(Sample.thread) >>> 16];
@@ -199,7 +202,7 @@ class SampleReader {
     if (end !== WalkEnd.whole) this.read.endedEarly++;
     if (end === WalkEnd.cut) this.read.cut++;
     let stack = NONE;
-    // A program that calls a hook has called the allocator.
+    // Sites of hooks are left out: the program has called the allocator.
     for (const site of sites.reverse()) if (!this.#isOwn(site)) stack = this.#stackOf(stack, site);
     const ns = word(Sample.timeHigh) * SITES + word(Sample.time);
     const ms = Math.round((ns / NS_PER_MS) * PER_MS) / PER_MS;
@@ -233,7 +236,7 @@ class SampleReader {
     return thread;
   }
 
-  /** Threads are often named after they have begun. */
+  /** Reads the thread's name again, since threads are often named after they began. */
   #nameThread(memory: SampledMemory, index: number): void {
     const head = memory.bytes(Place.threads + index * THREAD_BYTES, Thread.name + NAME_BYTES);
     const thread = this.#threads.get(`${index} ${head.readUInt32LE(Thread.id)}`);

@@ -4,10 +4,10 @@ import { UserError } from "../../../ground/bytes/errors.ts";
 const GIB = 2 ** 30;
 
 interface Limit {
-  /** As the kernel calls it, and a shell. */
+  /** Name in /proc/PID/limits, and option of ulimit. */
   name: string;
   option: string;
-  /** More than this is needed. */
+  /** Least number of bytes. */
   bytes: number;
   why: string;
 }
@@ -28,10 +28,9 @@ const LIMITS: readonly Limit[] = [
 ];
 
 /**
- * Programs get our own limits.
- *
- * @param shadowBytes addresses that code of a tool uses
- * @throws UserError in one line for one that leaves no room to record
+ * Checks this process's limits, which programs inherit.
+ * @param shadowBytes bytes of address space that a tool's code uses
+ * @throws UserError if a limit leaves no room to record
  */
 export function checkLimits(limits = ownLimits(), shadowBytes = 0): void {
   for (const { name, option, bytes, why } of shadowBytes === 0 ? LIMITS : withShadows(shadowBytes)) {
@@ -42,17 +41,17 @@ export function checkLimits(limits = ownLimits(), shadowBytes = 0): void {
 }
 
 function withShadows(shadowBytes: number): Limit[] {
-  const [addresses, ...others] = LIMITS;
+  const [addresses, ...otherLimits] = LIMITS;
   const tebibytes = Math.ceil(shadowBytes / 2 ** 40);
   const why = `counting accesses reserves ${tebibytes} TiB of addresses beside the program's own, and fills few of them; without --tool, allocations alone are recorded`;
-  return [{ ...addresses, bytes: addresses.bytes + shadowBytes, why }, ...others];
+  return [{ ...addresses, bytes: addresses.bytes + shadowBytes, why }, ...otherLimits];
 }
 
 function ownLimits(): string {
   try {
     return readFileSync("/proc/self/limits", "latin1");
   } catch {
-    // Who hides it says nothing of limits.
+    // A sandbox hides the file; limits are unknown.
     return "";
   }
 }

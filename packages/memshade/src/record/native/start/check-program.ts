@@ -5,19 +5,20 @@ import { UserError } from "../../../ground/bytes/errors.ts";
 import { fileSource, readRegular } from "../../../names/load/file.ts";
 import { loadObject } from "../../../names/load/objects.ts";
 
-/** Where the tool of libcap is, in PATH or not: what users do not need as a rule is not in theirs. */
+/** Paths of libcap's tool. System folders are usually not in a user's PATH. */
 const TOOLS = ["getcap", "/usr/sbin/getcap", "/sbin/getcap"];
 
 /**
- * Capabilities that a program gets from its file, as `cap_net_raw=ep`; undefined where it has none, or nobody can say: Node reads no
- * extended attributes, and machines without this tool have no program that was given any there.
+ * Returns the capabilities that a program gets from its file, as `cap_net_raw=ep`; undefined if it has none.
+ * Node cannot read extended attributes. Without the tool, the result is undefined, because capabilities were
+ * not set on that machine.
  */
 export function fileCapabilities(file: string): string | undefined {
   const path = realpathSync(file);
   for (const tool of TOOLS) {
     const { status, stdout } = spawnSync(tool, [path], { encoding: "utf8" });
     if (status !== 0) continue;
-    // `FILE cap_net_raw=ep`; older ones write `FILE = cap_net_raw+ep`.
+    // Output: `FILE cap_net_raw=ep`; older versions: `FILE = cap_net_raw+ep`.
     return stdout.startsWith(path)
       ? stdout.slice(path.length).trim().replace(/^= /, "") || undefined
       : undefined;
@@ -33,19 +34,16 @@ const MAGIC = [0x7f, 0x45, 0x4c, 0x46];
 const SET_USER_ID = 0o4000;
 const SET_GROUP_ID = 0o2000;
 
-/** An ELF program that can be recorded. */
 export interface NativeProgram {
-  /** Path of the file. */
   file: string;
   object: ObjectFile;
-  /** The dynamic linker that it asks for. */
+  /** Path of its dynamic linker. */
   linker: string;
 }
 
 /**
- * Whether the allocations of a program can be recorded.
- *
- * @throws UserError with the reason why not, in one line
+ * Checks that the allocations of a program can be recorded.
+ * @throws UserError with the reason if not
  */
 export function checkProgram(file: string): NativeProgram {
   if (process.platform !== "linux" || process.arch !== "x64")
@@ -87,25 +85,24 @@ export function checkProgram(file: string): NativeProgram {
   return { file, object, linker };
 }
 
-/** Why the kernel could not load it; undefined for what it can. */
+/** Returns why the kernel could not load the program; undefined if it can. */
 function damageOf({ segments, size }: ObjectFile): string | undefined {
   if (segments.length === 0) return "it has nothing that would be loaded";
   const end = Math.max(...segments.map(({ fileOffset, fileSize }) => fileOffset + fileSize));
   return end > size ? `it ends at byte ${size}, and should have ${end}` : undefined;
 }
 
-/** Path of the dynamic linker that a program asks for; undefined: it needs none, or is no program. */
+/** Returns the path of a program's dynamic linker; undefined if it has none. */
 export function linkerOf(object: ObjectFile): string | undefined {
   const interpreter = object.programHeaders.find(({ type }) => type === PT_INTERP);
   return interpreter && textOf(object, interpreter);
 }
 
-/** Whether it is a program that needs no dynamic linker. */
 export function isStatic(object: ObjectFile): boolean {
   return linkerOf(object) === undefined && !isLibrary(object);
 }
 
-/** Whether it is no program: those that run at any address have a flag that says so. */
+/** Returns true for a library. Position-independent programs have the flag DF_1_PIE. */
 export function isLibrary(object: ObjectFile): boolean {
   if (object.type !== "shared") return false;
   const dynamic = object.programHeaders.find(({ type }) => type === PT_DYNAMIC);
@@ -119,12 +116,11 @@ export function isLibrary(object: ObjectFile): boolean {
   return true;
 }
 
-/** Whether the dynamic linker tells without a lock which object an address lies in. */
+/** Returns true if the dynamic linker has `_dl_find_object`, which takes no lock. */
 function isRecent(linker: string): boolean {
   return readRegular(linker).includes("GLIBC_2.35\0", 0, "latin1");
 }
 
-/** Whether Go's compiler has made it. */
 export function isGo({ sections }: ObjectFile): boolean {
   return sections.some(({ name }) => name === ".go.buildinfo" || name === ".gopclntab");
 }
@@ -138,7 +134,7 @@ function isElf(file: string): boolean {
   return MAGIC.every((byte, at) => head[at] === byte);
 }
 
-/** What rights a program takes that are not ours: then the dynamic linker preloads nothing. */
+/** Returns the foreign rights of a program, with which the dynamic linker preloads nothing. */
 function foreignRights(file: string): string | undefined {
   const { mode, uid, gid } = statSync(file);
   if ((mode & SET_USER_ID) !== 0 && uid !== process.getuid?.()) return "is set-user-id";

@@ -2,20 +2,22 @@ import { UserError } from "../../../ground/bytes/errors.ts";
 import type { NativeProgram } from "./check-program.ts";
 import { dynamicSymbols } from "./dynamic-symbols.ts";
 
-/** What compilers insert calls of, by the first function that these call. Each keeps a shadow of all memory at addresses of its own. */
+/**
+ * Sanitizers by the first function that their code calls. Each has a shadow of all memory at fixed addresses.
+ */
 const SANITIZERS: ReadonlyMap<string, string> = new Map([
   ["__asan_init", "AddressSanitizer"],
   ["__hwasan_init", "HWAddressSanitizer"],
   ["__msan_init", "MemorySanitizer"],
   ["__tsan_init", "ThreadSanitizer"],
 ]);
-/** The one that does not start behind anything preloaded, where it is a library. */
+/** Function of the sanitizer that, as a library, does not start behind a preloaded object. */
 const FIRST = "__asan_init";
 
 /**
- * Whether a program runs beside what a compiler has inserted into it.
- *
- * @param hasTool a tool's code is to be inserted, too @throws UserError with the reason why not, in one line
+ * Checks that a program's sanitizer does not conflict with the recording.
+ * @param hasTool a tool's code is to be inserted
+ * @throws UserError with the reason if it does
  */
 export function checkSanitizer({ file, object }: NativeProgram, hasTool: boolean): void {
   const { defined, wanted } = dynamicSymbols(object);

@@ -3,20 +3,20 @@ import { type ObjectFile, readString } from "../../../code/objects/index.ts";
 const SYMBOL_BYTES = 24;
 const [NAME, SECTION, VALUE] = [0, 6, 8];
 
-/** Names by which the dynamic linker connects an object with others. */
+/** Names by which the dynamic linker links an object to others. */
 export interface DynamicSymbols {
-  /** With their addresses in the object. */
+  /** Exported names, with their addresses in the object. */
   defined: ReadonlyMap<string, number>;
-  /** What other objects are to have. */
   wanted: ReadonlySet<string>;
 }
 
-/** `_Z`, `n` and `d`: C++ functions, and of those, operators `new` and `delete`. */
+/** First letters of C++ names: `_Z`; `n` and `d` follow in operators `new` and `delete`. */
 const [UNDERSCORE, Z, N, D] = [0x5f, 0x5a, 0x6e, 0x64];
 
 /**
- * The dynamic symbols of an x86-64 object, without versions. None where it has no table of sections. C++ functions are left out, but for
- * operators `new` and `delete`: they are no allocator's, and there are very many of them.
+ * Reads the dynamic symbols of an x86-64 object, without versions. Empty for an object without section
+ * headers. C++ functions are left out except operators `new` and `delete`: they are no allocator's, and very
+ * many.
  */
 export function dynamicSymbols(object: ObjectFile): DynamicSymbols {
   const symbols = object.section(".dynsym");

@@ -1,7 +1,7 @@
 import { getSystemErrorName } from "node:util";
 import { describeSystemError } from "../../../ground/bytes/system-errors.ts";
 
-/** What one of the system's numbers of errors, as 2 for ENOENT, says. */
+/** Describes an errno, such as 2 for ENOENT. */
 export function errorInWords(number: number): string {
   const code = getSystemErrorName(-number);
   return describeSystemError(Object.assign(new Error(code), { code }));

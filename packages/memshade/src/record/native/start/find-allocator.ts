@@ -3,36 +3,40 @@ import type { LoadedObject } from "../../../names/load/objects.ts";
 import { ALIGNED_OPERATORS, isSeen } from "../image/functions.ts";
 import { type DynamicSymbols, dynamicSymbols } from "./dynamic-symbols.ts";
 
-/** Which allocator a program has. */
 export interface FoundAllocator {
-  /** What the one that it is linked to, or preloads, has for the dynamic linker, with addresses in it; none where that is the C library's. */
+  /**
+   * Exports of an allocator that the program links or preloads, with their addresses; empty for the C
+   * library's.
+   */
   foreign: ReadonlyMap<string, number>;
-  /** Sentences about what of allocators will not be seen. */
+  /** Sentences about allocations that will not be recorded. */
   notes: string[];
 }
 
-/** Whether an object is the C library. */
+/** Function that only the C library exports. */
 const START = "__libc_start_main";
-/** Files of the GNU C++ library. */
 const CXX_LIBRARY = /^libstdc\+\+\.so/;
-/** Functions of allocators that hand out blocks or take them back, by names of their own. */
+/** Names that only other allocators have for functions that allocate or free blocks. */
 const OWN_NAME =
   /^(?:(?:x|r|s|sd|d)?allocx|mallocx|tc_(?:\w*alloc\w*|new\w*|delete\w*|free\w*)|mi_(?:\w*alloc\w*|new\w*|free\w*|strn?dup|realpath|heap_\w*(?:alloc|dup|new)\w*))$/;
-/** They tell of blocks, and hand out none. */
+/** Names of functions that only describe blocks. */
 const TELLING = /usable|good_size|_stats|mallopt|_hook/;
-/** What allocators are called that are linked into programs. */
+/** Names of allocators that are linked into programs. */
 const LINKED_IN = ["je_malloc", "_rjem_malloc", "rpmalloc", "mi_malloc", "tc_malloc", "snmalloc_alloc"];
 
-/** Children may have other allocators, without names of their own, and operators of their own where the C library's is the allocator. */
+/**
+ * Returns the functions that child processes may have too. A child may have another allocator without these
+ * names, and operators of its own where the C library is the allocator.
+ */
 export function sharedWithChildren(foreign: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
   return new Map(foreign.has("malloc") ? [...foreign].filter(([name]) => !OWN_NAME.test(name)) : []);
 }
 
-/** @param objects what the program begins with, itself first, in the order in which symbols are looked for */
+/** @param objects the program and its initial objects, in the order of symbol lookup */
 export function findAllocator(objects: readonly LoadedObject[]): FoundAllocator {
-  const all = objects.map(({ path, object }) => ({ path, object, ...dynamicSymbols(object) }));
-  const [program] = all;
-  const isNamed = all.find(({ defined }) => defined.has("malloc"));
+  const initial = objects.map(({ path, object }) => ({ path, object, ...dynamicSymbols(object) }));
+  const [program] = initial;
+  const isNamed = initial.find(({ defined }) => defined.has("malloc"));
   const name = basename(program.path);
   if (isNamed === program)
     return {
@@ -40,8 +44,8 @@ export function findAllocator(objects: readonly LoadedObject[]): FoundAllocator 
       notes: [`${name} has an allocator of its own (malloc): what that hands out is not seen.`],
     };
   const foreign =
-    isNamed === undefined || isNamed.defined.has(START) ? alignedOperators(all) : isNamed.defined;
-  const notes = unseenNames(all, foreign);
+    isNamed === undefined || isNamed.defined.has(START) ? alignedOperators(initial) : isNamed.defined;
+  const notes = unseenNames(initial, foreign);
   const linked = linkedIn(program);
   if (linked !== undefined)
     notes.push(`${name} has an allocator of its own (${linked}): what that hands out is not seen.`);
@@ -49,24 +53,23 @@ export function findAllocator(objects: readonly LoadedObject[]): FoundAllocator 
 }
 
 /**
- * C++'s operators for types of a large alignment, where all of them are the C++ library's own: these round sizes up before they ask the C
- * library. One that is replaced somewhere has to be called, also by the others.
+ * Returns the C++ operators for large alignments, if all of them are the C++ library's, which rounds sizes up
+ * before it calls the C library. A replaced operator must be called, also by the others.
  */
-function alignedOperators(all: readonly (LoadedObject & DynamicSymbols)[]): ReadonlyMap<string, number> {
-  const [library, ...others] = new Set(
-    ALIGNED_OPERATORS.map((name) => all.find(({ defined }) => defined.has(name))),
+function alignedOperators(initial: readonly (LoadedObject & DynamicSymbols)[]): ReadonlyMap<string, number> {
+  const [library, ...otherLibraries] = new Set(
+    ALIGNED_OPERATORS.map((name) => initial.find(({ defined }) => defined.has(name))),
   );
-  if (library === undefined || others.length > 0 || !CXX_LIBRARY.test(basename(library.path)))
+  if (library === undefined || otherLibraries.length > 0 || !CXX_LIBRARY.test(basename(library.path)))
     return new Map();
   return new Map(ALIGNED_OPERATORS.map((name) => [name, library.defined.get(name)!]));
 }
 
-/** What objects call of an allocator that nobody sees. */
 function unseenNames(
-  all: readonly (LoadedObject & DynamicSymbols)[],
+  initial: readonly (LoadedObject & DynamicSymbols)[],
   foreign: ReadonlyMap<string, number>,
 ): string[] {
-  return all.flatMap(({ path, wanted, defined }) => {
+  return initial.flatMap(({ path, wanted, defined }) => {
     if (defined === foreign) return [];
     const names = [...wanted].filter(
       (name) => OWN_NAME.test(name) && !TELLING.test(name) && foreign.has(name) && !isSeen(name, foreign),

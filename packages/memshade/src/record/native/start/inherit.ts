@@ -3,28 +3,27 @@ import { place, relative } from "../../../code/x64/operands.ts";
 import type { Inherited } from "../../host/run/inherited.ts";
 import { systemCall } from "./system-calls.ts";
 
-/** Texts of a program as they stand in memory. */
+/** Arguments and variables of a program, as they are stored in memory. */
 interface PlacedTexts {
   readonly bytes: Uint8Array;
   /** Addresses of the two tables of addresses. */
   readonly argv: number;
   readonly environment: number;
-  /** A variable that is to have the process's own number. */
+  /** Variable that gets the process's own id. */
   readonly number: { readonly end: number; readonly pointer: number } | undefined;
 }
 
 const WORD_BYTES = 8;
-/** As many as the highest number of a process has. */
+/** Most digits of a process id. */
 const NUMBER_DIGITS = 7;
-/** Sockets that systemd hands to a program are for the process with this number alone. */
+/** Variable of systemd with the id of the process that its sockets are for. */
 const FOR_PROCESS = "LISTEN_PID=";
-/** It tells the process in another way, which nobody can know before it begins. */
+/** Variable that identifies this process in another way, which is unknown before the process begins. */
 const FOR_PROCESS_ID = "LISTEN_PIDFDID=";
 
 /**
- * Places arguments and variables at an address, as `execve` takes them.
- *
- * @param starter the process that was started in the place of the program: sockets that are meant for it are for the program
+ * Places arguments and variables at an address, as `execve` needs them.
+ * @param starter process that was started in place of the program: sockets for it are for the program
  */
 export function placeTexts(
   {
@@ -41,11 +40,11 @@ export function placeTexts(
     .map((bytes) =>
       isForUs(bytes) ? new TextEncoder().encode(FOR_PROCESS + "0".repeat(NUMBER_DIGITS)) : bytes,
     );
-  const all = [...argv, ...variables];
-  const words = new BigUint64Array(all.length + 2);
+  const texts = [...argv, ...variables];
+  const words = new BigUint64Array(texts.length + 2);
   let at = address + words.byteLength;
   let number: PlacedTexts["number"];
-  for (const [i, bytes] of all.entries()) {
+  for (const [i, bytes] of texts.entries()) {
     const word = i < argv.length ? i : i + 1;
     words[word] = BigInt(at);
     if (isHanded && i >= argv.length && textOf(bytes).startsWith(FOR_PROCESS))
@@ -55,7 +54,7 @@ export function placeTexts(
   const bytes = new Uint8Array(at - address);
   bytes.set(new Uint8Array(words.buffer));
   let end = words.byteLength;
-  for (const text of all) {
+  for (const text of texts) {
     bytes.set(text, end);
     end += text.length + 1;
   }
@@ -73,7 +72,10 @@ const [RLIMIT_NOFILE, LIMIT_BYTES] = [7, 16];
 const STANDARD_STREAMS = 3;
 const SIGNALS = 64;
 
-/** Code that gives its process what Node has not kept, but for the mask of signals. What fails changes nothing. */
+/**
+ * Assembles code that restores the state of the process which Node has changed, except for the signal mask.
+ * Failures are ignored.
+ */
 export function inherit(asm: Assembler, { ignored, openFiles, descriptors }: Inherited): void {
   const ignore = asm.literal(Uint8Array.from({ length: ACTION_BYTES }, (_, i) => (i === 0 ? SIG_IGN : 0)));
   for (let signal = 1; signal <= SIGNALS; signal++) {
@@ -96,7 +98,7 @@ export function inherit(asm: Assembler, { ignored, openFiles, descriptors }: Inh
   if (openFiles !== undefined) limitOpenFiles(asm, openFiles);
 }
 
-/** Node raises it as far as it can; the limit that nobody may go beyond stays. */
+/** Restores the soft limit, which Node raises. The hard limit stays. */
 function limitOpenFiles(asm: Assembler, openFiles: number): void {
   const limits = (from: boolean): void => {
     asm.put("xor", 4, RDI, RDI);
@@ -117,7 +119,10 @@ function limitOpenFiles(asm: Assembler, openFiles: number): void {
   asm.put("add", 8, RSP, LIMIT_BYTES);
 }
 
-/** Writes the variable with the number of the process from its end on: it has no zeros in front, which some take for octal. */
+/**
+ * Assembles code that writes the variable with the process id, from its end backwards. It has no leading
+ * zeros, which some programs read as octal.
+ */
 export function writeOwnNumber(asm: Assembler, { end, pointer }: { end: number; pointer: number }): void {
   const next = asm.label();
   systemCall(asm, SYSTEM.getProcess);

@@ -7,37 +7,40 @@ import type { Inherited } from "../../host/run/inherited.ts";
 import { inherit, placeTexts, writeOwnNumber } from "./inherit.ts";
 import { exitWith, systemCall } from "./system-calls.ts";
 
-/** What a launcher does. */
 export interface Launch {
-  /** Path of the program. */
   readonly program: string;
-  /** What the program sees as its own name, and its arguments; its variables, `NAME=value`. */
+  /** Arguments of the program including its name, and variables `NAME=value`. */
   readonly argv: readonly Uint8Array[];
   readonly environment: readonly Uint8Array[];
-  /** What the program inherits beside what the launcher has; undefined where that is not known. */
+  /** State that the program inherits instead of the launcher's; undefined if it is unknown. */
   readonly inherited?: Inherited | undefined;
-  /** The descriptor that the launcher tells things on. */
+  /** Descriptor for the launcher's reports. */
   readonly reports: number;
   /**
-   * Code that the process of the program goes through first. It keeps the stack pointer, and calls `check` where a system call's
-   * result in rax may be an error.
+   * Writes code that the program's process runs first. It preserves the stack pointer, and calls `check`
+   * where rax may have an error of a system call.
    */
   readonly enter?: ((asm: Assembler, check: (step: number) => void) => void) | undefined;
-  /** Path of what is executed in the place of the program where `enter` fails, which is told; undefined: the process ends there. */
+  /**
+   * Path to execute instead of the program if `enter` fails, which is reported; undefined: the process ends.
+   */
   readonly otherwise?: string | undefined;
 }
 
-/** What a launcher tells, in records of two 32-bit numbers: what, and with which value. */
+/** Kinds of reports. A report has two 32-bit numbers: kind and value. */
 export const REPORT = { started: 1, ended: 2, fork: 3, execute: 4, enter: 8 } as const;
 export const REPORT_BYTES = 8;
 
-/** What a process ends with that cannot begin. Whoever starts one knows by what it has left, or told, that it was not the program. */
+/**
+ * Exit code of a process that could not start. Other evidence must show that it is not the program's own
+ * code.
+ */
 export const REFUSED = 121;
 
 const EXECUTABLE = 0o755;
 
 const ET_EXEC = 2;
-/** Of the code, and of what stands in memory for the program. */
+/** Addresses of the code, and of the program's arguments. */
 const [ADDRESS, TEXTS_ADDRESS] = [0x40_0000, 0x1000_0000];
 const SYSTEM = {
   write: 1,
@@ -52,22 +55,22 @@ const SIG_SETMASK = 2;
 const MASK_BYTES = 8;
 const STANDARD_STREAMS = 3;
 const [F_SETFD, FD_CLOEXEC] = [2, 1];
-/** What is on the stack: the mask of signals as it was, a status, a report. */
+/** Offsets on the stack: original signal mask, status, report. */
 const [MASK, STATUS, RECORD, STACK_BYTES] = [0, 8, 16, 32];
 
 /**
- * A program that starts another one and waits for it: it tells its number (`started`) and its
- * status (`ended`), as `wait` has it, or what has failed, with the system's number. Signals do not reach it. A static ELF file.
- *
- * It is there because Node does not tell by which of the real-time signals a process has ended, nor that it was one.
+ * Writes a program that starts another program and waits for it, as a static ELF file. It reports the process
+ * id (`started`) and the status of `wait` (`ended`), or the step that has failed with its errno. Signals do
+ * not reach it.
+ * Node alone cannot report which real-time signal has ended a process.
  */
 export function writeLauncher(launch: Launch): Uint8Array {
   const { program, argv, environment, inherited, reports, enter, otherwise } = launch;
   const asm = new Assembler();
   const text = (string: string): Label => asm.literal(new TextEncoder().encode(`${string}\0`));
   const texts = placeTexts({ argv, environment, starter: inherited?.pid }, TEXTS_ADDRESS);
-  const report = (what: number | typeof R14, value: typeof R14): void => {
-    asm.put("mov", 4, place(RSP, RECORD), what);
+  const report = (kind: number | typeof R14, value: typeof R14): void => {
+    asm.put("mov", 4, place(RSP, RECORD), kind);
     asm.put("mov", 4, place(RSP, RECORD + 4), value);
     asm.put("mov", 4, RDI, reports);
     asm.put("lea", 8, RSI, place(RSP, RECORD));
@@ -151,19 +154,17 @@ export function writeLauncher(launch: Launch): Uint8Array {
   });
 }
 
-/** Where the launcher of a run lies in its folder. */
 export function launcherIn(folder: string): string {
   return join(folder, "launcher");
 }
 
-/** Writes the launcher of a run. @returns its path */
 export function placeLauncher(folder: string, launch: Launch): string {
   const path = launcherIn(folder);
   writeFileSync(path, writeLauncher(launch), { mode: EXECUTABLE });
   return path;
 }
 
-/** Takes the mask of signals from one place on the stack, and leaves the last one at another. */
+/** Sets the signal mask from the stack, and stores the old one on the stack. */
 function setMask(asm: Assembler, from: number, last?: number): void {
   asm.put("mov", 4, RDI, SIG_SETMASK);
   asm.put("lea", 8, RSI, place(RSP, from));

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Where control groups are mounted, in version 2 and in version 1, and what they count in. */
+/** Mount points of control groups in versions 2 and 1, and files with their counts. */
 const VERSIONS = [
   { line: /^0::(.*)$/m, mount: "/sys/fs/cgroup", events: "memory.events" },
   {
@@ -12,10 +12,10 @@ const VERSIONS = [
 ] as const;
 
 /**
- * How many processes the kernel has ended so far because the control group of this process, which a program that it starts is in too,
- * had no memory left; undefined where nobody says. In a container the group is what is mounted, whatever it is called outside.
- *
- * @param root of the file system
+ * Returns how many processes the kernel has killed because the control group of this process was out of
+ * memory; undefined if it is unknown. Programs that this process starts are in the same group. In a
+ * container, the mounted group is the right one, whatever its name outside is.
+ * @param root root of the file system
  */
 export function killedForMemory(root = "/"): number | undefined {
   const groups = tryRead(join(root, "proc/self/cgroup")) ?? "";

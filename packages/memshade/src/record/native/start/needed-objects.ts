@@ -8,13 +8,12 @@ import { programEnvironment } from "../../host/run/inherited.ts";
 import type { NativeProgram } from "./check-program.ts";
 
 /**
- * The objects that a program begins with: itself, the dynamic linker, and what that lists for it, and the kernel's. What the program
- * loads later is not among them.
- *
- * @throws UserError in one line where the dynamic linker would not start it: a library is missing, or is another version
+ * Returns the initial objects of a program: itself, the dynamic linker, the libraries that it lists, and the
+ * kernel's object. Objects that the program loads later are not included.
+ * @throws UserError if the dynamic linker would not start the program: a library or a version is missing
  */
 export function neededObjects({ file, object, linker }: NativeProgram): LoadedObject[] {
-  // What lies beside a program lies beside its file, whatever links lead there.
+  // Libraries beside a program are found relative to its real file.
   const real = realpathSync(file);
   const { stdout, stderr, status } = spawnSync(linker, ["--list", real], {
     encoding: "utf8",
@@ -22,7 +21,7 @@ export function neededObjects({ file, object, linker }: NativeProgram): LoadedOb
   });
   const complaint = (stderr ?? "").split("\n").find((line) => line.startsWith(`${real}: `));
   if (status !== 0 && complaint !== undefined) throw new UserError(complaint);
-  // What is preloaded comes first, and stands there as it was asked for.
+  // Preloaded objects come first, listed by the path in LD_PRELOAD.
   const listed = [...(stdout ?? "").matchAll(/^\t(?:.* => )?(.*\/.*) \(0x[0-9a-f]+\)$/gm)].map(([, path]) =>
     // Folders of LD_LIBRARY_PATH may be relative.
     resolve(path),
@@ -36,7 +35,7 @@ export function neededObjects({ file, object, linker }: NativeProgram): LoadedOb
   ];
 }
 
-/** Whoever runs the program says what is wrong with a library. */
+/** Ignores a damaged library: the dynamic linker will report it. */
 function tryLoad(path: string): LoadedObject[] {
   try {
     return [loadObject(path)];

@@ -17,69 +17,67 @@ import {
 } from "../../host/run/inherited.ts";
 import { type Launch, placeLauncher, REPORT, REPORT_BYTES } from "./launcher.ts";
 
-/** How a program has ended, or why it has not begun. */
+/** End of a program, or why it has not begun. */
 export interface ProgramEnd {
   code: number | null;
-  /** `SIGTERM`, `SIGRTMIN+3`. */
+  /** Name such as `SIGTERM` or `SIGRTMIN+3`. */
   signal: string | null;
-  /** What has failed before it was the program. */
+  /** Step that has failed before the program began. */
   failure?: StartFailure | undefined;
-  /** Why it was started by `ProgramStart.otherwise`. */
+  /** Failure because of which the program was started by `ProgramStart.otherwise`. */
   startedOtherwise?: StartFailure | undefined;
 }
 
-/** A step of the launcher (`REPORT`, or one of what it goes through first), and the system's number. */
+/** A failed step of the launcher (`REPORT`, or a step of `enter`), and its errno. */
 export interface StartFailure {
   step: number;
   error: number;
 }
 
-/** A program that runs. */
 export interface RunningProgram {
-  /** 0 where it has not begun. */
+  /** 0 if the program has not begun. */
   pid: number;
   end: Promise<ProgramEnd>;
 }
 
-/** How a program is started. */
 export interface ProgramStart {
-  /** Where what starts it is written, and may be run. */
+  /** Folder for the launcher, which allows execution. */
   readonly folder: string;
   readonly enter?: Launch["enter"];
-  /** Path of what is executed in the place of the program where `enter` fails. */
+  /** Path to execute instead of the program if `enter` fails. */
   readonly otherwise?: string | undefined;
-  /** Variables that it gets beside those that are for it. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** The lowest bits of a status are those of a signal; the exit code comes behind them. */
+/** Layout of a status: signal in the lowest bits, then the exit code. */
 const SIGNAL_BITS = 0x7f;
 const CODE_AT = 8;
 const CODE_BITS = 0xff;
 
 /**
- * Starts a program with what we have inherited, and hands on the signals that end programs. A key of the terminal reaches it
- * without our help.
+ * Starts a program with the state that this process has inherited, and forwards signals that end programs.
+ * Keys of the terminal reach it directly.
  */
 export async function startProgram(
   { file, argv }: ExecutedProgram,
-  how: ProgramStart,
+  options: ProgramStart,
 ): Promise<RunningProgram> {
   assertPlacesForInherited();
   const stdio = inheritedStdio();
   const reportsAt = stdio.length;
-  const { enter, otherwise } = how;
-  const launcher = placeLauncher(how.folder, {
+  const { enter, otherwise } = options;
+  const launcher = placeLauncher(options.folder, {
     program: file,
     argv: argumentBytes(argv),
     enter,
     otherwise,
     reports: reportsAt,
-    environment: environmentBytes({ ...programEnvironment(), ...how.environment }),
+    environment: environmentBytes({ ...programEnvironment(), ...options.environment }),
     inherited: inherited(),
   });
   const send = (signal: NodeJS.Signals): unknown => isFromTerminal(signal) || reports.send(signal);
-  // First of all: the program runs before `spawn` returns, and a signal that ended us would leave it alone.
+  // Handlers come first: the program runs before `spawn` returns, and a signal that ended this process would
+  // leave it alone.
   const stop = onSignals({ SIGINT: send, SIGQUIT: send, SIGTERM: send, SIGHUP: send });
   const reports = new LauncherReports(
     spawn(launcher, [], { argv0: argv[0], stdio: [...stdio, "pipe"], env: {} }),
@@ -91,7 +89,6 @@ export async function startProgram(
   return { pid: await Promise.race([reports.started, end.then(() => 0)]), end };
 }
 
-/** What a launcher tells of the program that it has started. */
 class LauncherReports {
   readonly started: Promise<number>;
   readonly end: Promise<ProgramEnd>;
@@ -101,7 +98,7 @@ class LauncherReports {
   #startedOtherwise: StartFailure | undefined;
   #unread: Buffer = Buffer.alloc(0);
 
-  /** @param hasOther where entering fails, the program is started in another way */
+  /** @param hasOther the program is started in another way if `enter` fails */
   constructor(launcher: ChildProcess, reportsAt: number, hasOther: boolean) {
     this.#hasOther = hasOther;
     this.started = new Promise((started) => {
@@ -116,12 +113,12 @@ class LauncherReports {
 
   send(signal: NodeJS.Signals): void {
     void this.started.then((pid) => {
-      // Its number may be another process's when it has ended.
+      // After the program's end, its id may belong to another process.
       if (this.#status !== undefined) return;
       try {
         process.kill(pid, signal);
       } catch {
-        // It has ended, and nobody has said so yet: `timeout` signals it and this process at once.
+        // The program has ended without a report yet: `timeout` signals it and this process at once.
       }
     });
   }
@@ -129,15 +126,15 @@ class LauncherReports {
   #read(bytes: Buffer, started: (pid: number) => void): void {
     this.#unread = Buffer.concat([this.#unread, bytes]);
     for (; this.#unread.length >= REPORT_BYTES; this.#unread = this.#unread.subarray(REPORT_BYTES)) {
-      const [what, value] = [this.#unread.readUint32LE(0), this.#unread.readUint32LE(4)];
-      if (what === REPORT.started) started(value);
-      else if (what === REPORT.ended) this.#status = value;
-      else if (what >= REPORT.enter && this.#hasOther) this.#startedOtherwise = { step: what, error: value };
-      else this.#failure = { step: what, error: value };
+      const [kind, value] = [this.#unread.readUint32LE(0), this.#unread.readUint32LE(4)];
+      if (kind === REPORT.started) started(value);
+      else if (kind === REPORT.ended) this.#status = value;
+      else if (kind >= REPORT.enter && this.#hasOther) this.#startedOtherwise = { step: kind, error: value };
+      else this.#failure = { step: kind, error: value };
     }
   }
 
-  /** Of the program; of the launcher, if somebody has ended that. */
+  /** Returns the end of the program, or of the launcher if that was killed. */
   #endOf(code: number | null, signal: string | null): ProgramEnd {
     const status = this.#status;
     const start = { failure: this.#failure, startedOtherwise: this.#startedOtherwise };
@@ -148,27 +145,23 @@ class LauncherReports {
   }
 }
 
-/** What is started for a command: an ELF file with its arguments. */
 export interface ExecutedProgram {
-  /** Path of the ELF file. */
   file: string;
-  /** What it sees as its own name, and its arguments. */
   argv: string[];
 }
 
-/** As many interpreters the kernel follows, each of which may be a script again. */
+/** Most nested interpreters that the kernel follows. */
 const MOST_INTERPRETERS = 4;
-/** So much of a first line the kernel reads. */
+/** Bytes of a first line that the kernel reads. */
 const LONGEST_LINE = 255;
 
 /**
- * What runs when a command is started: the program itself, or the interpreter that its first line names, with the script as its
- * argument. `#!/usr/bin/env NAME` stands for NAME, because env would replace itself by it, and be what is profiled.
+ * Returns the program that a command executes: the file itself, or the interpreter in its first line with the
+ * script as an argument. `#!/usr/bin/env NAME` is replaced by NAME, because env would be profiled otherwise.
+ * @throws UserError if there is no such program, or a script's interpreter cannot be executed
  *
- * @throws UserError in one line: there is no such program, or a script names no interpreter that can be run
- *
- * A script that begins with `#!/usr/bin/python3 -u`, called as `./serve.py --port 80`, is `/usr/bin/python3` with the arguments
- * `-u ./serve.py --port 80`.
+ * A script that begins with `#!/usr/bin/python3 -u`, called as `./serve.py --port 80`, is `/usr/bin/python3`
+ * with the arguments `-u ./serve.py --port 80`.
  */
 export function executedProgram(name: string, args: readonly string[]): ExecutedProgram {
   let file = findProgram(name);
@@ -191,14 +184,17 @@ function findInterpreter(script: string, interpreter: string): string {
   }
 }
 
-/** What stands behind `#!`; undefined for what is no script. */
+/** Returns the text after `#!`; undefined if the file is no script. */
 function firstLine(file: string): string | undefined {
   const source = fileSource(file);
   const text = new TextDecoder("latin1").decode(source.read(0, LONGEST_LINE));
   return text.startsWith("#!") ? text.slice(2).split("\n", 1)[0].trim() : undefined;
 }
 
-/** The interpreter and what comes before the script; the kernel gives all that follows the interpreter as one argument. */
+/**
+ * Returns the interpreter and its argument before the script. The kernel passes all words after the
+ * interpreter as one argument.
+ */
 function interpreterOf(script: string, line: string): [string, ...string[]] {
   const [interpreter, rest = ""] = line.split(/\s+(.*)/s);
   if (interpreter === "") throw new UserError(`${script}: its first line names no interpreter`);
@@ -212,9 +208,8 @@ function interpreterOf(script: string, line: string): [string, ...string[]] {
 }
 
 /**
- * The file that a shell would run for a name: as it stands if there is a slash in it, else the first of that name in `PATH`.
- *
- * @throws UserError in one line: there is none, or it is a folder, or it may not be run
+ * Returns the file that a shell would execute: a name with a slash is a path, others are searched in `PATH`.
+ * @throws UserError if there is none, it is a folder, or it is not executable
  */
 function findProgram(name: string, searchPath: string | undefined = process.env.PATH): string {
   if (name.includes("/")) {
@@ -225,7 +220,7 @@ function findProgram(name: string, searchPath: string | undefined = process.env.
   const places = (searchPath ?? "").split(delimiter).map((folder) => join(folder || ".", name));
   const found = places.find((place) => problemOf(place) === undefined);
   if (found !== undefined) return found;
-  // A file of that name here is what was meant, most likely.
+  // A file of that name in this folder is probably meant.
   const here = statSync(name, { throwIfNoEntry: false })?.isFile() === true;
   throw new UserError(
     here
@@ -247,7 +242,7 @@ function problemOf(path: string): string | undefined {
   return undefined;
 }
 
-/** Or why it has none: a folder on the way may be somebody else's. */
+/** Returns the status of a file, or why it has none. A folder on the path may not be accessible. */
 function tryStatus(path: string): Stats | string {
   try {
     return statSync(path, { throwIfNoEntry: false }) ?? "no such file";

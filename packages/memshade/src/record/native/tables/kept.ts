@@ -4,14 +4,15 @@ import { type WholeFile, writeWholeFile } from "../../../names/load/whole-file.t
 import { isOwn, KEPT_MODE } from "../../host/run/own-files.ts";
 import { hasSum, SUM_BYTES, sumOf } from "./sum.ts";
 
-/** Sources that run as they are change under one name. */
+/** Matches the name of a built file. Sources have no such name, and change without a new one. */
 const BUILT_FILE = /-([\w-]{8})\.js$/;
 
 /**
- * What `make` makes, or what it has made before: kept in a folder, by a name that tells all that it depends on but the code. For that
- * stands the name of the built file that this is part of, which has a hash of the contents and of all that it imports in it.
+ * Returns the result of `make`, or its cached result of an earlier run. The name must identify all inputs
+ * except the code. The version of the code is the hash in the name of the built file, which covers all its
+ * imports.
  */
-export function kept(folder: string, name: string, make: () => Uint8Array): Uint8Array {
+export function cachedFile(folder: string, name: string, make: () => Uint8Array): Uint8Array {
   const [, version] = BUILT_FILE.exec(import.meta.url) ?? [];
   if (version === undefined) return make();
   const [kind, ...rest] = name.split("-");
@@ -23,7 +24,7 @@ export function kept(folder: string, name: string, make: () => Uint8Array): Uint
   return made;
 }
 
-/** Writes something with its sum in front: files that are kept outlive full disks and lost power. */
+/** Writes bytes with their sum in front, because a full disk or lost power may damage cached files. */
 export function writeKept(path: string, bytes: Uint8Array): void {
   const write = (file: WholeFile): void => {
     file.write(sumOf(bytes));
@@ -32,13 +33,13 @@ export function writeKept(path: string, bytes: Uint8Array): void {
   writeWholeFile(path, write, KEPT_MODE);
 }
 
-/** Undefined where there is none, it is not what was written, or somebody else may have written it. */
+/** Returns undefined if the file is missing or damaged, or if another user may have written it. */
 export function readKept(path: string): Uint8Array | undefined {
   try {
     if (!isOwn(path)) return undefined;
-    const all = readFileSync(path);
-    const bytes = all.subarray(SUM_BYTES);
-    return hasSum(bytes, all.subarray(0, SUM_BYTES)) ? bytes : undefined;
+    const content = readFileSync(path);
+    const bytes = content.subarray(SUM_BYTES);
+    return hasSum(bytes, content.subarray(0, SUM_BYTES)) ? bytes : undefined;
   } catch {
     return undefined;
   }

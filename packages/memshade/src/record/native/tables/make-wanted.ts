@@ -4,7 +4,7 @@ import { Header } from "../layout.ts";
 import { tableKey } from "./table-key.ts";
 import type { TableCache } from "./tables-file.ts";
 
-/** Makes tables of what a process loads while it runs, which waits for them when it meets an object without. */
+/** Makes tables of objects that a process loads while it runs. The process waits for them. */
 export class WantedTables {
   readonly #tables: TableCache;
   #wanted = 0;
@@ -14,14 +14,17 @@ export class WantedTables {
     this.#tables = tables;
   }
 
-  /** To be called often. `program`: the file that the process runs, where its tables are not made yet. */
+  /**
+   * Makes missing tables. Call this often.
+   * @param program the file that the process runs
+   */
   make(memory: MemoryFile, program = ""): void {
     const wanted = memory.header(Header.wanted);
     if (wanted === this.#wanted) return;
     this.#wanted = wanted;
     for (const { isObject, name, tableKey } of memory.modules())
       if (isObject && tableKey !== "") this.#makeOf(name || program, tableKey);
-    // Whether or not there are any: nobody waits any longer.
+    // Ends the wait, even if no table could be made.
     memory.setHeader(Header.tablesTurn, ++this.#turn);
   }
 
@@ -31,7 +34,7 @@ export class WantedTables {
       const { object } = loadObject(path);
       if (tableKey(object) === key) this.#tables.make(object);
     } catch {
-      // It is gone, or it is none, as the kernel's own: stacks end there.
+      // The file is gone or is no object, such as the kernel's own. Stacks end there.
     }
   }
 }

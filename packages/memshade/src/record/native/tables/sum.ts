@@ -3,8 +3,8 @@ import { SUM_WORDS } from "../layout.ts";
 const SUM_FACTOR = 0x9e3779b1;
 
 /**
- * What tells files of one kind from each other, and whole ones from damaged ones: `SUM_WORDS` words, little-endian. Bytes behind the last
- * multiple of four are not looked at. `assembly/sum.ts` adds up the same.
+ * Computes the sum that identifies files of one kind and detects damage: `SUM_WORDS` words, little-endian.
+ * Bytes after the last multiple of four are ignored. `assembly/sum.ts` computes the same sum.
  */
 export function sumOf(bytes: Uint8Array): Uint8Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -19,7 +19,6 @@ export function sumOf(bytes: Uint8Array): Uint8Array {
 
 export const SUM_BYTES = 4 * SUM_WORDS;
 
-/** Whether bytes have this sum. */
 export function hasSum(bytes: Uint8Array, sum: Uint8Array): boolean {
   return Buffer.compare(sumOf(bytes), sum) === 0;
 }

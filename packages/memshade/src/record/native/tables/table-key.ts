@@ -5,14 +5,14 @@ import { sumOf } from "./sum.ts";
 
 const PT_GNU_EH_FRAME = 0x6474e550;
 const PF_W = 2;
-/** 48 bits. */
+/** Hexadecimal digits of the 48 bits. */
 const MARK_DIGITS = 12;
 
 /**
- * What the tables of an object are kept by: its build id; where it has none, a sum of the loaded segment with its call frame
- * information, which is what tables are made of. A process finds the same in its memory, so that it never gets tables of another file
- * that lies at the same path by now. A rewritten file has the build id of its original, and a mark of its own behind it. Undefined where
- * there is neither.
+ * Returns the key of an object's tables: its build id, or a sum of the loaded segment with its call frame
+ * information, from which tables are made. A process computes the same key from its memory, so it never gets
+ * tables of another file at the same path. A rewritten file has the build id of its original and a mark.
+ * Undefined if there is neither.
  */
 export function tableKey(object: ObjectFile): string | undefined {
   const key = object.buildId ?? keyOfFrames(object);
@@ -20,7 +20,7 @@ export function tableKey(object: ObjectFile): string | undefined {
   return key && withMark(key, mark ?? 0);
 }
 
-/** The name of the tables of a rewritten file. `mark`: 0 for any other. */
+/** Returns the name of a rewritten file's tables. `mark`: 0 for other files. */
 export function withMark(key: string, mark: number): string {
   if (mark === 0) return key;
   return `${key}${String.fromCharCode(MARK_SEPARATOR)}${mark.toString(16).padStart(MARK_DIGITS, "0")}`;
@@ -37,7 +37,7 @@ function keyOfFrames(object: ObjectFile): string | undefined {
   return keyOfSum(Buffer.from(sumOf(object.bytesAt(segment.address, segment.fileSize))).toString("hex"));
 }
 
-/** The name of tables that are kept by a sum, of which these are the bytes in hexadecimal. */
+/** Returns the name of tables with a sum as key. `sum`: hexadecimal. */
 export function keyOfSum(sum: string): string {
   return String.fromCharCode(SUM_LETTER) + sum;
 }

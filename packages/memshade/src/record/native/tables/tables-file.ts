@@ -23,15 +23,15 @@ const RSP = 7;
 const RBP = 6;
 const RETURN_ADDRESS = 16;
 const WORD = 8;
-/** `DW_OP_breg6`, behind which a signed number in LEB128 stands, and `DW_OP_deref`. */
+/** `DW_OP_breg6`, with a signed LEB128 number after it, and `DW_OP_deref`. */
 const BASE_RBP = 0x76;
 const DEREF = 0x06;
-/** CFA of an entry of a procedure linkage table: breg7 8, breg16 0, lit15, and, lit11, ge, lit3, shl, plus. */
+/** CFA expression of a PLT entry: breg7 8, breg16 0, lit15, and, lit11, ge, lit3, shl, plus. */
 const LINKAGE = [0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22];
 
 const OTHER = RuleKind.other;
 
-/** Rule set number `set` of a table for x86-64, in the 32 bits that `Rule` says. */
+/** Converts rule set `set` of an x86-64 table to the 32 bits of a `Rule`. */
 function processRule(table: UnwindTable, set: number): number {
   const { rules, expressions } = table;
   if (set === 0) return RuleKind.none;
@@ -54,20 +54,19 @@ function processRule(table: UnwindTable, set: number): number {
   return saved === undefined ? OTHER : packed(RuleKind.saved, -saved, savedAtRbp(table, set));
 }
 
-/** The rule of a register, undefined where it has none. */
 function ruleOf({ rules }: UnwindTable, set: number, register: number) {
   const at = rules.find(set, register);
   return at < 0 ? undefined : { rule: rules.words[at] & 0xff, operand: rules.words[at + 1] };
 }
 
-/** Words below the CFA where the frame pointer was saved; 0: it was not; NaN: nobody can say. */
+/** Returns the words below the CFA where the frame pointer was saved; 0: not saved; NaN: unknown. */
 function savedBelow(table: UnwindTable, set: number): number {
   const found = ruleOf(table, set, RBP);
   if (found === undefined || found.rule === RULE.same) return 0;
   return found.rule === RULE.offset && found.operand < 0 ? -found.operand / WORD : Number.NaN;
 }
 
-/** The same where the stack was realigned: words above the frame pointer, and one more. */
+/** Returns the words above rbp where the frame pointer was saved, plus one, for a realigned stack. */
 function savedAtRbp(table: UnwindTable, set: number): number {
   const found = ruleOf(table, set, RBP);
   if (found === undefined || found.rule === RULE.same) return 0;
@@ -76,7 +75,7 @@ function savedAtRbp(table: UnwindTable, set: number): number {
   return offset === undefined || offset < 0 ? Number.NaN : offset / WORD + 1;
 }
 
-/** n of the expression rbp + n, or of the word there; undefined for any other expression. */
+/** Returns n of the expression rbp + n, or of the word there; undefined for other expressions. */
 function offsetFromRbp(program: Uint8Array, isRead: boolean): number | undefined {
   const end = program.length - (isRead ? 1 : 0);
   if (program[0] !== BASE_RBP || (isRead && program[end] !== DEREF) || end < 2 || end > 4) return undefined;
@@ -99,13 +98,12 @@ function packed(kind: number, cfaBytes: number, savedWords: number): number {
 const IN_BLOCK = 2 ** TABLE_BLOCK_BITS - 1;
 
 /**
- * The tables of an object as processes map them: where which rule holds, 4 bytes per entry. An object without call frame information
- * has tables without blocks. `layout.ts` has the format.
- *
- *     head     magic, version, sum, base, 2 blocks, 3 entries, 2 rules
- *     firsts   0, 2, 3
- *     entries  0 << 12 | 0x000, 1 << 12 | 0x040, 1 << 12 | 0x000
- *     rules    none, CFA = rsp + 8
+ * Makes the table file of an object, which processes map: the rule for each address, 4 bytes per entry. An
+ * object without call frame information has no blocks. `layout.ts` describes the format.
+ *   head magic, version, sum, base, 2 blocks, 3 entries, 2 rules
+ *   firsts 0, 2, 3
+ *   entries 0 << 12 | 0x000, 1 << 12 | 0x040, 1 << 12 | 0x000
+ *   rules none, CFA = rsp + 8
  */
 export function tablesFile(table: UnwindTable): Uint8Array {
   const { rules, indexOf } = ruleDictionary(table);
@@ -119,20 +117,18 @@ export function tablesFile(table: UnwindTable): Uint8Array {
   view.setUint32(TablesHead.blocks, firsts.length - 1, true);
   view.setUint32(TablesHead.entries, entries.length, true);
   view.setUint32(TablesHead.rules, rules.length, true);
-  const all = new Uint32Array(bytes.buffer, TABLES_HEAD_BYTES);
-  all.set(firsts);
-  all.set(entries, firsts.length);
-  all.set(rules, firsts.length + entries.length);
+  const content = new Uint32Array(bytes.buffer, TABLES_HEAD_BYTES);
+  content.set(firsts);
+  content.set(entries, firsts.length);
+  content.set(rules, firsts.length + entries.length);
   setTablesSum(bytes);
   return bytes;
 }
 
-/** Gives tables the sum of what is in them. */
 export function setTablesSum(bytes: Uint8Array): void {
   bytes.set(sumOf(bytes.subarray(TablesHead.base)), TablesHead.sum);
 }
 
-/** Whether a file has tables as they were made, and of this version. */
 function isTablesFile(bytes: Uint8Array): boolean {
   if (bytes.length < TABLES_HEAD_BYTES) return false;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -142,18 +138,18 @@ function isTablesFile(bytes: Uint8Array): boolean {
   return hasSum(bytes.subarray(TablesHead.base), sum);
 }
 
-/** Rules as they are met, each once. `none` is the first. */
+/** Returns the distinct rules in the order of their first use. `none` is the first. */
 function ruleDictionary(table: UnwindTable) {
   const rules = [0];
-  const known = new Map([[0, 0]]);
+  const indices = new Map([[0, 0]]);
   const indexes = new Int32Array(table.rules.count).fill(-1);
   const indexOf = (set: number): number => {
     if (indexes[set] < 0) {
       const rule = processRule(table, set);
-      let index = known.get(rule);
+      let index = indices.get(rule);
       if (index === undefined) {
         index = rules.length;
-        known.set(rule, index);
+        indices.set(rule, index);
         rules.push(rule);
       }
       indexes[set] = index;
@@ -163,7 +159,9 @@ function ruleDictionary(table: UnwindTable) {
   return { rules, indexOf };
 }
 
-/** Entries by address; neighbours with one rule are one, but for the first of each block. */
+/**
+ * Returns entries by address. Neighbours with the same rule are merged, except for the first of each block.
+ */
 function entriesOf(table: UnwindTable, indexOf: (set: number) => number) {
   const arrays = table.compact?.arrays;
   const blocks = arrays?.firsts.length ?? 0;
@@ -190,27 +188,26 @@ function entriesOf(table: UnwindTable, indexOf: (set: number) => number) {
   return { firsts, entries: entries.subarray(0, count) };
 }
 
-/** Tables of objects, a file by `tableKey` each, which processes map. They are made once. */
+/** Cache of table files, one per object, named by `tableKey`. Processes map them. */
 export class TableCache {
   readonly folder: string;
 
-  /** @param instead where they are kept if nothing can be written to the cache, or others can: for this run alone */
+  /** @param instead folder for this run, if the cache cannot be written or others can write it */
   constructor(instead: string, caches = cacheFolder()) {
     this.folder = keepingFolder(`tables-${HEADER_VERSION}.${TABLES_VERSION}`, instead, caches);
   }
 
-  /** What the key of an object is appended to, for the path of its tables. */
   get prefix(): string {
     return join(this.folder, "/");
   }
 
-  /** Whether the tables of an object are there as they were made, or nothing could find them. */
+  /** Returns true if the tables of an object exist undamaged, or if it has no key. */
   has(object: ObjectFile): boolean {
     const key = tableKey(object);
     return key === undefined || this.#isWhole(join(this.folder, key));
   }
 
-  /** Kept files outlive full disks and lost power, and processes map them. */
+  /** A full disk or lost power may damage files, and processes map them. */
   #isWhole(path: string): boolean {
     try {
       return isOwn(path) && isTablesFile(readFileSync(path));
@@ -219,7 +216,7 @@ export class TableCache {
     }
   }
 
-  /** Makes the tables of an object, unless they are there, or nothing could find them. */
+  /** Makes the tables of an object, unless `has` returns true. */
   make(object: ObjectFile): void {
     const key = tableKey(object);
     if (key === undefined || this.has(object)) return;

@@ -35,7 +35,7 @@ import {
 } from "../rewrite/insertion/string-instructions.ts";
 import { type BlockView, type Insertion, inOrder, type PlanBlock } from "../rewrite/plan.ts";
 
-/** What the heap profiler inserts into native programs. */
+/** Returns the tool that counts accesses for the heap profiler. */
 export function nativeHeap({ includeStack = false }: NativeToolOptions = {}): NativeTool {
   const groups = new AccessGroups({ includeStack });
   const plan: PlanBlock = Object.assign((block: BlockView) => groups.plan(block), { isWalked: true });
@@ -49,35 +49,31 @@ export function nativeHeap({ includeStack = false }: NativeToolOptions = {}): Na
   };
 }
 
-/** Accesses that one addition counts: at the place of the first of them. */
+/** Accesses counted by one addition, to the counter of the first access's address. */
 interface Counted {
   place: Place;
-  /** The place's address has 32 bits. */
   shortAddress: boolean;
-  /** mask of the registers of its place */
+  /** Mask of the registers in the address. */
   uses: number;
   accesses: number;
-  /** Whether one of them reads. */
   reads: boolean;
 }
 
-/** Registers in the order in which dead ones are taken: those that calls overwrite stand first, and rax, which flags go through, behind these. */
+/** Preference order for scratch registers: caller-saved ones first. rax, which saving the flags needs, follows them. */
 const SCRATCH = [RCX, RDX, RSI, RDI, ...GENERAL.slice(8, 12), RAX, RBX, RBP, ...GENERAL.slice(12)].map(
   ({ number }) => number,
 );
-/** Mask of all of them. */
 const REGISTERS = SCRATCH.reduce((mask, register) => mask | (1 << register), 0);
 const RAX_BIT = 1 << RAX.number;
 
-/** The registers that an addition has to itself. */
 interface Taken {
   address: number;
-  /** Where rax is kept while the flags are in it; undefined: it is dead itself, or no flag is live. */
+  /** Register that holds rax while rax holds the flags. Undefined if rax is dead or no flag is live. */
   rax: number | undefined;
 }
 
 /**
- * Adds accesses to the counter of a place. Registers and flags that are live keep what they hold.
+ * Returns code that adds accesses to a counter. Live registers and flags keep their values.
  *
  * @param live mask of registers and flags
  */
@@ -109,7 +105,7 @@ function additionBytes(counted: Counted, live: number): number[] {
   ];
 }
 
-/** `moved`: so far the stack pointer is below where the program has it. */
+/** `moved`: bytes by which the stack pointer is lowered. */
 function addition(
   { place, shortAddress, accesses, reads }: Counted,
   { address, rax }: Taken,
@@ -165,24 +161,26 @@ function addTo(index: number, accesses: number, displacement: number): number[] 
 const [PUSH_RAX, PUSH_RCX, PUSH_RDI, POP_RAX, POP_RCX, POP_RDI] = [0x50, 0x51, 0x57, 0x58, 0x59, 0x5f];
 const SAVE = [PUSH_RAX, ...TAKE_FLAGS, PUSH_RAX, PUSH_RCX, PUSH_RDI];
 const RESTORE = [POP_RDI, POP_RCX, POP_RAX, ...GIVE_FLAGS, POP_RAX];
-/** What `SAVE` takes, and where rdi is in it, bytes. */
+/** Size of the area that `SAVE` pushes, and offset of rdi in it, bytes. */
 const SAVED_BYTES = 32;
 const SAVED_RDI = 0;
 const WORD_BYTES = 8;
 const [EQUAL, BELOW] = [0x74, 0x72];
 
-/** Code that runs unless a condition holds. */
+/** Skips code if a condition holds. */
 function unless(condition: number, code: readonly number[]): number[] {
   return [condition, code.length, ...code];
 }
 
-/** Adds an access for every 8 bytes of what begins at rdi: rcx bytes. Overwrites rax, rcx, rdi and flags. */
+/**
+ * Adds one access to each 8-byte granule of the range at rdi, rcx bytes long. Overwrites rax, rcx, rdi and the flags.
+ */
 function countRange(isWritten: boolean): number[] {
   const counter = [0xbd, ...int32(isWritten ? WRITES : COUNTERS)];
-  const two = [0x48, 0x01, 0x04, ...counter];
-  const one = [0x01, 0x04, ...counter];
-  const body = [...two, 0x48, 0x83, 0xc7, 2];
-  // sub $2, rcx; jb; two counters at once; jmp back
+  const addTwo = [0x48, 0x01, 0x04, ...counter];
+  const addOne = [0x01, 0x04, ...counter];
+  const body = [...addTwo, 0x48, 0x83, 0xc7, 2];
+  // sub $2, rcx; jb; add to two counters at once; jmp back
   const turn = 4 + 2 + body.length + 2;
   return [
     // add $7, rcx; shr $3, rcx; shr $3, rdi
@@ -210,22 +208,25 @@ function countRange(isWritten: boolean): number[] {
     0xe9,
     2,
     ...unless(BELOW, [...body, 0xeb, -turn & 0xff]),
-    // test $1, cl; jz: one is left
+    // test $1, cl; jz: a last counter remains
     0xf6,
     0xc1,
     1,
-    ...unless(EQUAL, one),
+    ...unless(EQUAL, addOne),
   ];
 }
 
-/** In front of a string instruction that repeats, and behind it: what it has reached is known there. Meanwhile the stack pointer is lower. */
+/**
+ * Returns the code before and after a repeated string instruction. The range that it reached is known only afterwards.
+ * Between the two parts the stack pointer stays lowered.
+ */
 function stringBytes(instruction: Instruction): { before: number[]; behind: number[] } {
   const operands = stringOperands(instruction);
   const count = ({ register, isWritten }: StringOperand, i: number): number[] => {
     const code: number[] = [];
-    // The first one's count overwrites rdi.
+    // The count of the first operand overwrites rdi.
     putInstruction(code, "mov", 8, [RCX, register === RDI ? place(RSP, SAVED_RDI) : register]);
-    putReached((mnemonic, size, ...all) => putInstruction(code, mnemonic, size, all), {
+    putReached((mnemonic, size, ...values) => putInstruction(code, mnemonic, size, values), {
       elementBytes: elementBytes(instruction),
       shortAddress: instruction.shortAddress,
       before: place(RSP, SAVED_BYTES + WORD_BYTES * (operands.length - 1 - i)),
@@ -241,27 +242,26 @@ function stringBytes(instruction: Instruction): { before: number[]; behind: numb
   return { before, behind: [...behind, 0x48, 0x8d, 0xa4, 0x24, ...int32(moved)] };
 }
 
-/** Accesses of a block that reach near places by the same registers with the same values: one addition counts them. */
+/** Accesses of a block to nearby addresses with the same register values. One addition counts them all. */
 interface Group extends Counted {
-  /** The addition may stand in front of each of these instructions. */
+  /** First instruction before which the addition may be inserted; `to` is the last. */
   from: number;
   to: number;
 }
 
-/** What one addition can add at most: an immediate of 31 bits has room for more, but blocks are not that long. */
+/** Limit of one addition. An immediate could hold more, but no block is that long. */
 const MOST_ADDED = 2 ** 24;
 const EXCHANGE = [0x86, 0x87];
 
 interface HeapCounterOptions {
-  /** Accesses by the stack pointer, and by the frame pointer where one is set up, are counted too. */
+  /** Counts accesses by the stack pointer, and by a frame pointer, too. */
   includeStack: boolean;
 }
 
 /**
- * Counts accesses as the heap profiler of wasm modules does: each in the granule that it begins in;
- * a vector is one access, so is what reads and writes at once for all threads to see, and what string instructions do is one per 8
- * bytes. Not counted are static data (by rip), thread-local data (by a segment), what `push` and `call` write, and places that
- * vectors of indices tell.
+ * Counts accesses like the heap profiler for WebAssembly: each in the granule in which it begins. A vector or an atomic
+ * access counts once; a string instruction counts once per 8 bytes. Not counted: static data (relative to rip),
+ * thread-local data (by segment), stores of `push` and `call`, and vectors of indices.
  */
 class AccessGroups {
   readonly #includeStack: boolean;
@@ -275,7 +275,6 @@ class AccessGroups {
     this.#includeStack = includeStack;
   }
 
-  /** What a block needs, in the order of its instructions. */
   plan(view: BlockView): readonly Insertion[] {
     const { code, first, last } = view;
     const instruction = this.#instruction;
@@ -304,15 +303,15 @@ class AccessGroups {
     return base !== NO_REGISTER || index !== NO_REGISTER;
   }
 
-  #add(one: Group): void {
-    const group = this.#open.find((other) => canShare(other, one));
+  #add(added: Group): void {
+    const group = this.#open.find((other) => canShare(other, added));
     if (group === undefined) {
-      this.#open.push(one);
+      this.#open.push(added);
       return;
     }
-    group.accesses += one.accesses;
-    group.reads ||= one.reads;
-    group.to = one.to;
+    group.accesses += added.accesses;
+    group.reads ||= added.reads;
+    group.to = added.to;
   }
 
   #closeWritten(writes: number): void {
@@ -329,7 +328,6 @@ class AccessGroups {
     this.#insertions.push({ before, bytes: additionBytes(group, live[before - first]) });
   }
 
-  /** String instructions reach what rsi and rdi point to. */
   #string(i: number): void {
     const { repeated, shortAddress } = this.#instruction;
     const operands = stringOperands(this.#instruction);
@@ -341,15 +339,15 @@ class AccessGroups {
     }
     const { before, behind } = stringBytes(this.#instruction);
     this.#insertions.push(
-      { before: i, where: "last", bytes: before },
-      { before: i, where: "behind", bytes: behind },
+      { before: i, position: "last", bytes: before },
+      { before: i, position: "behind", bytes: behind },
     );
   }
 }
 
 /**
- * @param isCLibrary a vector is one access for each 8 bytes: how long the vectors of `memset` are, and whether it has any, is the processor's
- * choice, and with `rep stos` it is one for each 8 bytes, too
+ * @param isCLibrary a vector counts once per 8 bytes, like `rep stos`. The C library picks vectors by processor, and
+ * counts must not depend on that.
  */
 function groupOf(instruction: Instruction, i: number, isCLibrary: boolean): Group {
   const { base, index, scale, displacement, shortAddress, access, locked, opcode } = instruction;
@@ -368,7 +366,7 @@ function groupOf(instruction: Instruction, i: number, isCLibrary: boolean): Grou
   return { place, shortAddress, uses, accesses, reads: (access & READ) !== 0, from: i, to: i };
 }
 
-function groupAt(register: number, i: number, how: Pick<Group, "reads" | "shortAddress">): Group {
+function groupAt(register: number, i: number, access: Pick<Group, "reads" | "shortAddress">): Group {
   const place: Place = {
     kind: "place",
     base: GENERAL[register],
@@ -376,7 +374,7 @@ function groupAt(register: number, i: number, how: Pick<Group, "reads" | "shortA
     scale: 1,
     displacement: 0,
   };
-  return { place, ...how, uses: 1 << register, accesses: 1, from: i, to: i };
+  return { place, ...access, uses: 1 << register, accesses: 1, from: i, to: i };
 }
 
 function canShare(group: Group, { place, shortAddress, accesses }: Group): boolean {
@@ -391,13 +389,13 @@ function canShare(group: Group, { place, shortAddress, accesses }: Group): boole
   );
 }
 
-/** In front of which instruction the addition has to save the least: flags cost more than a register. */
+/** Returns the instruction before which an addition saves the least. Saving flags costs more than saving a register. */
 function cheapestPlace({ from, to, uses }: Group, live: Int32Array, first: number): number {
   let best = from;
   let least = Number.POSITIVE_INFINITY;
   for (let i = from; i <= to && least > 0; i++) {
-    const taken = live[i - first];
-    const cost = ((taken & FLAGS) === 0 ? 0 : 2) + (((taken | uses) & REGISTERS) === REGISTERS ? 1 : 0);
+    const liveMask = live[i - first];
+    const cost = ((liveMask & FLAGS) === 0 ? 0 : 2) + (((liveMask | uses) & REGISTERS) === REGISTERS ? 1 : 0);
     if (cost < least) {
       least = cost;
       best = i;

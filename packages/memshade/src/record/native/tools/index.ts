@@ -9,22 +9,21 @@ const MAKERS: Readonly<Record<NativeToolName, (options: NativeToolOptions) => Na
   "working-set": nativeWorkingSet,
 };
 
-/** A tool by its name. Threads that rewrite make their own. */
+/** Makes a tool by name. Each thread that rewrites needs a tool of its own. */
 export function nativeTool(name: NativeToolName, options: NativeToolOptions = {}): NativeTool {
   return MAKERS[name](options);
 }
 
-/** Whether a tool marks the lines that are touched. */
 export function isMarking(tool: InsertedTool | undefined): boolean {
   return tool !== undefined && nativeTool(tool.name, tool.options).isMarking === true;
 }
 
-/** Addresses that the code of a tool uses, in bytes. */
+/** Returns the size of the address range that a tool's code uses, bytes. */
 export function shadowBytes({ name, options }: InsertedTool): number {
   return nativeTool(name, options).shadows.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** Bytes at the beginning of a file of counts that code goes on needing when nothing is recorded any more. */
+/** Returns the size of the part of a counts file that inserted code still needs after recording has ended, bytes. */
 export function keptCountsBytes({ name, options }: InsertedTool): number {
   return nativeTool(name, options).keptBytes ?? 0;
 }

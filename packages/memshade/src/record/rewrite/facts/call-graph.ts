@@ -2,8 +2,8 @@ import type { WasmModule } from "../../../code/wasm/index.ts";
 import type { ModuleScan } from "./module-scan.ts";
 
 /**
- * Strongly connected components of the direct calls among defined functions (Tarjan 1972, without recursion).
- * Returns a component number per defined function, −1 for one that is not recursive.
+ * Returns the strongly connected components of the direct calls among defined functions (Tarjan 1972, without
+ * recursion): a component number per defined function, −1 for one that is not recursive.
  */
 export function recursiveComponents(module: WasmModule, scan: ModuleScan): Int32Array {
   const count = module.bodies.length;
@@ -56,8 +56,8 @@ export function recursiveComponents(module: WasmModule, scan: ModuleScan): Int32
 }
 
 /**
- * 1 for some defined functions such that every circle of direct calls leads through one of them: those of `initial`, and
- * the functions that a search in depth from the others comes back to.
+ * Returns 1 for defined functions such that every cycle of direct calls contains one of them: `initial`, and targets of
+ * back edges of a depth-first search from the others.
  */
 export function breakCircles(module: WasmModule, scan: ModuleScan, initial: Uint8Array): Uint8Array {
   const count = module.bodies.length;
@@ -83,7 +83,7 @@ export function breakCircles(module: WasmModule, scan: ModuleScan, initial: Uint
         continue;
       }
       const callee = callees[edge[at]++] - imported;
-      // What is chosen already ends every path that leads to it.
+      // A chosen function already ends every path that leads to it.
       if (callee < 0 || chosen[callee] === 1) continue;
       if (state[callee] === onPath) chosen[callee] = 1;
       else if (state[callee] === unseen) path.push(callee);
@@ -99,8 +99,8 @@ function callsItself(index: number, defined: number, scan: ModuleScan): boolean 
 }
 
 /**
- * 1 for every function (imports included) from which one of `targets` can be reached by direct calls. Calls for which
- * `leadsNowhere` holds do not count.
+ * Returns 1 for every function (imports included) that reaches one of `targets` by direct calls. Calls for which
+ * `leadsNowhere` holds are ignored.
  */
 export function functionsReaching(
   module: WasmModule,

@@ -7,14 +7,14 @@ import {
 } from "../../../code/wasm/index.ts";
 import { FunctionFact, type ModuleScan } from "./module-scan.ts";
 
-// Where linkers put what a program's memory begins with. Modules hardly say it: segments have addresses, the rest follows
-// from the globals that linkers make and from what allocators know.
+// Layout of a program's initial memory, as linkers make it. A module states only the addresses of segments. The rest
+// follows from globals made by linkers and from constants in allocators.
 
 const PAGE_BYTES = 65_536;
 const HEAP_ALIGNMENT = 16;
 const HEAP_BASE_NAME = /^(.*[/.])?__heap_base$/;
 
-/** The address that the module says its heap begins at. */
+/** Returns the start of the heap according to the module's symbols. */
 export function heapBase(module: WasmModule): number | undefined {
   for (const entry of module.exports)
     if (entry.kind === "global" && HEAP_BASE_NAME.test(entry.name)) return initialValue(module, entry.index);
@@ -23,7 +23,7 @@ export function heapBase(module: WasmModule): number | undefined {
   return undefined;
 }
 
-/** Functions that grow the memory, and those that call them: allocators. */
+/** Returns the functions that grow the memory and their callers. Allocators are among them. */
 export function functionsThatGrow({ facts, callees, firstCallee }: ModuleScan, imported: number): number[] {
   const grows = new Set<number>();
   facts.forEach((fact, index) => {
@@ -41,8 +41,9 @@ export function functionsThatGrow({ facts, callees, firstCallee }: ModuleScan, i
 }
 
 /**
- * The address that an allocator begins at, which linkers write into its code. They make the memory just large enough for it,
- * so that it is in the last page: the highest address there that allocators know, and a multiple of 16, is taken.
+ * Returns the start of an allocator's heap, an address that linkers write into its code. The initial memory is just
+ * large enough for it, so it lies in the last page. The highest multiple of 16 in that page that allocators contain is
+ * taken.
  */
 export function heapBaseOfAllocator(
   { addresses, firstAddress }: ModuleScan,
@@ -62,7 +63,7 @@ export function heapBaseOfAllocator(
   return base;
 }
 
-/** From the first to the last byte of the active data segments with constant addresses. */
+/** Returns the range from the first to the last byte of active data segments with constant addresses. */
 export function dataRange(module: WasmModule): { from: number; to: number } | undefined {
   let from = Number.POSITIVE_INFINITY;
   let to = 0;

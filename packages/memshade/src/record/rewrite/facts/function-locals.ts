@@ -2,10 +2,10 @@ import { decodeLocals, functionType, type ValType, type WasmModule } from "../..
 import { FormatError } from "../../../ground/bytes/errors.ts";
 import { grown } from "../../../ground/bytes/grown.ts";
 
-/** No engine accepts more locals in one function, parameters included. */
+/** Limit of engines for the locals of a function, parameters included. */
 export const MOST_LOCALS = 50_000;
 
-/** Types of the parameters and locals of one function after the other. */
+/** Decodes the types of a function's parameters and locals into a reused buffer. */
 export class FunctionLocals {
   readonly #module: WasmModule;
   #types: Int32Array = new Int32Array(256);
@@ -14,8 +14,8 @@ export class FunctionLocals {
     this.#module = module;
   }
 
-  /** The types of a defined function; valid until the next call. */
-  of(index: number): ArrayLike<ValType> {
+  /** Returns the types of a defined function; valid until the next call. */
+  typesOf(index: number): ArrayLike<ValType> {
     const { bodies, importedFunctionCount } = this.#module;
     const body = bodies[index - importedFunctionCount];
     const { params } = functionType(this.#module, index);

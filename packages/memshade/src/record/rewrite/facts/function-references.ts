@@ -16,13 +16,11 @@ import { readU32Leb } from "../../../ground/bytes/leb128.ts";
 import type { ModuleScan } from "./module-scan.ts";
 
 export interface FunctionReferences {
-  /** Functions whose references the module makes. */
   functions: Set<number>;
-  /** Whether code outside the module may get hold of a reference, or put one of its own where the module calls it. */
+  /** True if code outside of the module may obtain a reference, or pass one of its own to be called. */
   reachable: boolean;
 }
 
-/** Functions that can be called otherwise than by name. */
 export function findReferences(module: WasmModule, scan: ModuleScan): FunctionReferences {
   const functions = new Set<number>();
   for (const { items } of module.elements)
@@ -36,7 +34,9 @@ export function findReferences(module: WasmModule, scan: ModuleScan): FunctionRe
   return { functions, reachable: leadsOut || typesAtTheBorder(module).some(mayBeFunction) };
 }
 
-/** Types of what references can go through on their way in or out: shared tables and globals, and calls. */
+/**
+ * Returns the types of all ways by which references enter or leave the module: shared tables and globals, and calls.
+ */
 function typesAtTheBorder(module: WasmModule): ValType[] {
   const types: ValType[] = [];
   for (const entry of module.imports) {
@@ -51,7 +51,6 @@ function typesAtTheBorder(module: WasmModule): ValType[] {
   return types;
 }
 
-/** Whether a value may be a function, or something that has one. */
 function mayBeFunction(type: ValType): boolean {
   return isReference(type) && type !== EXTERNREF;
 }

@@ -1,5 +1,5 @@
 /**
- * Functions of the module with more bytes than this are large: nothing is added to them that only saves time, for engines take
- * time and memory for what they compile in proportion to the function, and at each branch to all of its locals besides.
+ * Size above which a function is large. Code that only saves time is not added to large functions: the time and memory
+ * of an engine's compiler grow with the function, and at each branch with all of its locals.
  */
 export const LARGE_FUNCTION_BYTES = 128 * 1024;

@@ -6,27 +6,30 @@ import type { LinearForm } from "../write/linear-form.ts";
 import { loopTemporary, type Temporaries } from "../write/temporaries.ts";
 import { addTrip, clearLocal, copyLocal, tripsFromDistance } from "../write/trip-counts.ts";
 
-/** An address as the locals give it when the loop has ended, and how far one trip moved it. */
+/** An address as a function of the locals after the loop, and its change per trip. */
 export interface Progression {
-  /** The address one stride behind the last trip's. */
+  /** Address one stride after that of the last trip. */
   end: LinearForm;
   stride: LinearForm;
 }
 
-/** Steps of variables that are no addresses: 2^32 / 4 trips of one loop before one of them wraps. */
+/**
+ * Largest step of an induction variable that is no address. Such a variable wraps only after 2^32 / 4 trips of one
+ * loop.
+ */
 const LONGEST_COUNTING_STEP = 4;
-/** Sums of more locals than this are not followed. */
 const MOST_TERMS = 4;
 
 /**
- * Follows the addresses of a loop that is one basic block: what moves by the same distance each trip, or not at all, is
- * known from the locals when the loop has ended. Addresses may be sums of locals times constants. The number of trips
- * comes from how far an induction variable went, so the loop itself may need no extra instruction.
+ * Follows the addresses of a loop that is a single basic block. An address that moves by a constant distance per trip,
+ * or not at all, can be computed from the locals after the loop. An address may be a sum of locals times constants. The
+ * number of trips follows from the distance of an induction variable, so the loop itself often needs no extra
+ * instruction.
  */
 export class LoopProgressions {
   readonly #insertions: Insertions;
   readonly #values: ValueNumbers;
-  /** Types of the function's locals: only those of type i32 are followed. */
+  /** Types of the function's locals. Only locals of type i32 are followed. */
   locals: ArrayLike<ValType> = [];
   #startTime = 0;
   #valuesAtHeader = 0;
@@ -36,19 +39,25 @@ export class LoopProgressions {
     this.#values = values;
   }
 
-  /** The innermost block of `control` is the loop asked about from now on. */
+  /** Selects the innermost block of `control`, a loop. */
   begin(control: ControlStack): void {
     this.#startTime = control.startTime[control.top];
     this.#valuesAtHeader = control.loopValues[control.top];
   }
 
-  /** How the place `base + offset` moves; undefined if it cannot be followed. `holder`: a local that held the base. */
-  of(base: number, offset: number, holder: number): Progression | undefined {
+  /**
+   * Returns the movement of the address `base + offset`; undefined if it cannot be followed. `holder`: a local that
+   * held the base.
+   */
+  progressionOf(base: number, offset: number, holder: number): Progression | undefined {
     const progression: Progression = { end: { terms: [], constant: 0 }, stride: { terms: [], constant: 0 } };
     return this.#add(progression, base, offset, 1, holder) ? progression : undefined;
   }
 
-  /** Has the trips counted; `end` is the offset behind the loop. Returns the local that holds their number there. */
+  /**
+   * Inserts code that counts the trips. `end` is the offset after the loop. Returns the local that holds their number
+   * there.
+   */
   countTrips(control: ControlStack, end: number, progression: Progression, temporaries: Temporaries): number {
     const insertions = this.#insertions;
     const at = control.top;
@@ -64,7 +73,10 @@ export class LoopProgressions {
     return trips;
   }
 
-  /** Adds `(value + offset) × factor`; false if it cannot be followed. `holder`: a local that held the value, or −1. */
+  /**
+   * Adds `(value + offset) × factor`. Returns false if the value cannot be followed. `holder`: a local that held the
+   * value, or −1.
+   */
   #add(sum: Progression, value: number, offset: number, factor: number, holder: number): boolean {
     const values = this.#values;
     return (
@@ -112,7 +124,10 @@ export class LoopProgressions {
     return true;
   }
 
-  /** Adds what one trip adds to a local that held `value` when the trip began; false if that is not one amount. */
+  /**
+   * Adds the change per trip of a local that held `value` at the start of the trip. Returns false if the change is not
+   * constant.
+   */
   #addStride(stride: LinearForm, value: number, factor: number, local: number): boolean {
     const values = this.#values;
     const after = values.localValue[local];
@@ -122,7 +137,7 @@ export class LoopProgressions {
       return true;
     }
     if (after === 0 || values.definition[after] !== Definition.Sum) return false;
-    // local + step, where the step is a local that the loop does not change
+    // local + step; the step is a local that the loop does not change
     const swapped = values.right[after] === value;
     if (!swapped && values.left[after] !== value) return false;
     const step = swapped ? values.left[after] : values.right[after];
@@ -135,7 +150,6 @@ export class LoopProgressions {
     return true;
   }
 
-  /** Whether `value` is what the local held when a trip began. */
   #isHeaderValueOf(value: number, local: number): boolean {
     const values = this.#values;
     return (
@@ -146,9 +160,9 @@ export class LoopProgressions {
   }
 
   /**
-   * An i32 local whose distance tells the number of trips, −1 if there is none. An address cannot go around the whole
-   * address space, nor can what it is made of and moves no faster; any other variable must move by so little that it does
-   * not within the life of a program.
+   * Returns an i32 local whose distance determines the number of trips, −1 if there is none. An address cannot wrap
+   * around the address space, nor can a part of it that moves no faster. Any other variable must move by such small
+   * steps that it does not wrap within the life of a program.
    */
   #findInduction({ end, stride }: Progression): number {
     const values = this.#values;

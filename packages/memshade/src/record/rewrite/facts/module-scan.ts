@@ -24,65 +24,60 @@ export const FunctionFact = {
   HasCall: 4,
   HasIndirectCall: 8,
   HasIndirectTailCall: 16,
-  /** Calls through tables alone, without those through references. */
+  /** Calls through tables, without calls by reference. */
   HasTableCall: 32,
-  /** `memory.grow` */
   Grows: 64,
   /** `memory.copy` or `memory.fill` */
   Copies: 128,
-  /** Code that exceptions may go on in. */
+  /** Code to which exceptions may branch. */
   Catches: 256,
-  /** Instructions of garbage-collected objects. */
   HasObjects: 512,
 } as const;
 
 /**
- * What one pass over the code section tells of every defined function. Lists of lists are columns: what belongs to
- * function `i` is `column[first[i] … first[i + 1]]`.
+ * Facts about every defined function, collected in one pass over the code section. Lists of lists are columns: the
+ * entries of function `i` are `column[first[i] … first[i + 1]]`.
  */
 export interface ModuleScan {
-  /** `FunctionFact` bits per defined function. */
   facts: Uint16Array;
-  /** Number of instructions per defined function. */
   instructions: Uint32Array;
   /** Direct calls, repeats included. */
   callees: Int32Array;
   firstCallee: Int32Array;
-  /** What may be addresses of static data: constants and displacements of accesses, repeats included. */
+  /** Possible addresses of static data: constants and displacements of accesses, repeats included. */
   addresses: Int32Array;
   firstAddress: Int32Array;
-  /** Beside each of them: the argument that it is, a number for each of a function; 0: of no direct call, as far as that is seen. */
+  /** Argument of a direct call that the address is, as a unique number per argument; 0 if none was recognized. */
   argumentOf: Int32Array;
-  /** The blocks of all functions. */
   control: ControlFlow;
-  /** Locals assigned inside of loops, in program order; loop `l` assigns those from `assignedFirst[l]` to `assignedEnd[l]`. */
+  /**
+   * Locals assigned inside loops, in program order. Loop `l` assigns those from `assignedFirst[l]` to `assignedEnd[l]`.
+   */
   assigned: Int32Array;
   assignedFirst: Int32Array;
   assignedEnd: Int32Array;
-  /** Per global: functions that begin by moving it down, as a prologue moves the stack pointer. */
+  /** Per global: number of functions that begin by subtracting from it, as a prologue does with the stack pointer. */
   prologues: Map<number, number>;
-  /** Functions of which instructions make references. */
   references: Set<number>;
-  /** Functions that are called directly inside of loops, and whether others are called there. */
+  /** Functions called directly inside loops. `hasIndirectCallInLoop`: indirect calls occur there, too. */
   calledInLoops: Set<number>;
   hasIndirectCallInLoop: boolean;
-  /** Whether there are direct tail calls. */
   hasTailCalls: boolean;
 }
 
-/** Where an argument goes: the function that is called, and how many arguments come behind it. */
+/** Returns the unique number of an argument: its callee, and how many arguments follow it. */
 function argument(callee: number, behind: number): number {
   return callee * (MOST_BEHIND + 1) + behind + 1;
 }
-/** Calls rarely have more. */
+/** Limit of arguments that may follow; calls rarely have more. */
 const MOST_BEHIND = 7;
 
-/** Below this there is no static data in any toolchain's layout, but plenty of small numbers. */
+/** Lowest address of static data in any toolchain's layout. Smaller constants are mostly plain numbers. */
 export const LOWEST_ADDRESS = 1024;
 /** Block type without parameters and results. */
 const EMPTY = 0x40;
 
-// What the scan does with a first byte. Nine of ten instructions are of the first five kinds.
+// Action of the scan for a first byte. Nine of ten instructions are of the first five kinds.
 const Step = {
   Plain: 0,
   Index: 1,
@@ -136,15 +131,20 @@ fact(FunctionFact.HasLoop, "loop");
 fact(FunctionFact.Catches, "try", "try_table");
 for (let id: number = Op.STRUCT_NEW; id <= Op.ARRAY_INIT_ELEM; id++) FACT_OF[id] |= FunctionFact.HasObjects;
 
-/** Whether a function ends by calling another one, by name or by reference. */
+/** True if a function makes a tail call, by name or by reference. */
 export function usesTailCalls({ facts, hasTailCalls }: ModuleScan): boolean {
   return hasTailCalls || facts.some((bits) => (bits & FunctionFact.HasIndirectTailCall) !== 0);
 }
 
-/** Reads the code section once. Throws `FormatError` where it cannot be read. */
+/**
+ * Scans the code section once.
+ *
+ * @throws FormatError if it cannot be read
+ */
 export function scanModule(module: WasmModule): ModuleScan {
   const scanner = new Scanner(module);
-  // One call per body: engines optimise functions that are called often sooner and better than loops that run long.
+  // Scans each body in a call of its own: engines optimize a frequently called function sooner and better than a
+  // long-running loop.
   for (let i = 0; i < module.bodies.length; i++) scanner.scanBody(i);
   return scanner.finish();
 }
@@ -227,7 +227,7 @@ class Scanner {
           while (bytes[pos++] >= 0x80);
           continue;
         case 3: // Constant
-          // Constants of one byte are below 64.
+          // One-byte constants are below 64.
           if (bytes[pos] >= 0x80) {
             const value = readS32Leb(bytes, pos);
             while (bytes[pos++] >= 0x80);
@@ -286,7 +286,7 @@ class Scanner {
     }
     if (pos !== end)
       throw new FormatError("truncated", end, "function body", "its last instruction goes on behind its end");
-    // Only code that is not valid leaves blocks open.
+    // Only invalid code leaves blocks open.
     while (this.#control.innermost >= 0) this.#closeBlock(end);
     this.#facts[defined] = bits;
     this.#instructions[defined] = seen;
@@ -310,7 +310,7 @@ class Scanner {
     this.#addresses[this.#addressCount++] = value;
   }
 
-  /** Which argument was pushed before `pos`, where nothing but pushes follow until the call. */
+  /** Returns the number of the argument pushed before `pos`, if only pushes follow until the call. */
   #argumentAt(pos: number): number {
     const bytes = this.#bytes;
     for (let behind = 0; behind <= MOST_BEHIND; behind++) {
@@ -344,7 +344,7 @@ class Scanner {
     return loop;
   }
 
-  /** The innermost block ends; the last `end` is the body's own. */
+  /** Closes the innermost block. The last `end` closes the body itself. */
   #closeBlock(end: number): void {
     const loop = this.#control.close(end);
     if (loop < 0) return;
@@ -352,7 +352,7 @@ class Scanner {
     this.#openLoops--;
   }
 
-  /** Notes the global of `global.get g; const n; sub` at the start of a body. */
+  /** Records the global of `global.get g; const n; sub` at the start of a body. */
   #readPrologue(codeStart: number, end: number): void {
     const bytes = this.#bytes;
     if (bytes[codeStart] !== Op.GLOBAL_GET) return;
@@ -365,16 +365,15 @@ class Scanner {
   }
 }
 
-/** Offsets of a memory64 access may take ten bytes; addresses above 4 GiB are not static data. */
+/** True if an offset fits in 32 bits. Offsets of memory64 may take ten bytes, but static data lies below 4 GiB. */
 function fitsU32(bytes: Uint8Array, position: number): boolean {
   for (let i = 0; i < 5; i++) if (bytes[position + i] < 0x80) return i < 4 || bytes[position + i] <= 0x0f;
   return false;
 }
 
 /**
- * The structured blocks of a module's functions, by the instructions that open them and in the order of the code, in
- * columns. A defined function `i` has those from `first[i]` to `first[i + 1]`. Its body is no block of its own: a block's
- * parent is −1 there.
+ * Structured blocks of a module's functions in code order, as columns. A defined function `i` has the blocks from
+ * `first[i]` to `first[i + 1]`. The body itself is no block; the parent of its outermost blocks is −1.
  */
 interface ControlFlow {
   first: Int32Array;
@@ -384,16 +383,19 @@ interface ControlFlow {
   /** Offset of the `end` or `delegate` that closes it. */
   end: Int32Array;
   parent: Int32Array;
-  /** Number of the loop, as `ModuleScan.assignedFirst` counts them; −1 for other blocks. */
+  /** Number of the loop, an index of `ModuleScan.assignedFirst`; −1 for other blocks. */
   loop: Int32Array;
-  /** The block's first further arm, −1 if it has one arm alone: an index of the two columns below. */
+  /** Index of the block's second arm in the two columns below; −1 if it has only one arm. */
   arm: Int32Array;
-  /** Offsets of `else`, `catch` and `catch_all`, and the arm of the same block that follows, −1 for its last. */
+  /** Offsets of `else`, `catch` and `catch_all`, and the next arm of the same block, −1 for its last. */
   armStart: Int32Array;
   nextArm: Int32Array;
 }
 
-/** Offset of the instruction that ends the arm of `block` in which `position` is: the start of another arm, or its end. */
+/**
+ * Returns the offset of the instruction that ends the arm of `block` at `position`: the start of the next arm, or the
+ * end of the block.
+ */
 export function armEnd(
   { arm, armStart, nextArm, end }: ControlFlow,
   block: number,
@@ -403,7 +405,6 @@ export function armEnd(
   return end[block];
 }
 
-/** Collects the blocks of one function after another. */
 class ControlFlowBuilder {
   readonly #first: Int32Array;
   #opcode = new Int32Array(1024);
@@ -412,20 +413,19 @@ class ControlFlowBuilder {
   #parent = new Int32Array(1024);
   #loop = new Int32Array(1024);
   #arm = new Int32Array(1024);
-  /** The arm found last, as long as a block is open. */
+  /** Last arm of an open block. */
   #lastArm = new Int32Array(1024);
   #armStart = new Int32Array(256);
   #nextArm = new Int32Array(256);
   #count = 0;
   #arms = 0;
-  /** The innermost open block, −1: the function's body. */
+  /** The innermost open block; −1 for the function's body. */
   innermost = -1;
 
   constructor(functions: number) {
     this.#first = new Int32Array(functions + 1);
   }
 
-  /** `loop`: its number, −1 for other blocks. */
   open(opcode: number, start: number, loop: number): void {
     const block = this.#count++;
     if (block === this.#opcode.length) this.#grow();
@@ -437,10 +437,9 @@ class ControlFlowBuilder {
     this.innermost = block;
   }
 
-  /** Another arm of the innermost block begins. */
   arm(start: number): void {
     const block = this.innermost;
-    // Only code that is not valid has an arm outside of blocks.
+    // Only invalid code has an arm outside of a block.
     if (block < 0) return;
     const arm = this.#arms++;
     if (arm === this.#armStart.length) {
@@ -454,7 +453,6 @@ class ControlFlowBuilder {
     this.#lastArm[block] = arm;
   }
 
-  /** The innermost block ends at an offset. Returns its loop's number, −1 if it is none, or the function's body. */
   close(end: number): number {
     const block = this.innermost;
     if (block < 0) return -1;

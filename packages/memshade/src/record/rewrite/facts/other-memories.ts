@@ -1,22 +1,22 @@
 import { importsOf, type WasmModule } from "../../../code/wasm/index.ts";
 
-/** A sentence on the memories of a module that no tool follows; none: it has at most one. */
+/** Returns a note on the module's memories that no tool follows. The list is empty if there is at most one memory. */
 export function otherMemoriesNote(module: WasmModule): string[] {
-  const others = otherMemories(module);
-  return others.length === 0
+  const unfollowed = otherMemories(module);
+  return unfollowed.length === 0
     ? []
     : [
-        `Only memory 0 of the module's ${others.length + 1} memories is followed: what happens in ${others.join(", ")} is not counted.`,
+        `Only memory 0 of the module's ${unfollowed.length + 1} memories is followed: what happens in ${unfollowed.join(", ")} is not counted.`,
       ];
 }
 
-/** Memories other than the first by their numbers, with the names that they are imported or exported by. */
+/** Describes the memories except the first by number, and by name if they are imported or exported. */
 function otherMemories(module: WasmModule): string[] {
   const imported = importsOf(module, "memory");
   const names: string[] = [];
   for (let index = 1; index < imported.length + module.memories.length; index++) {
     const from = imported[index];
-    const exported = module.exports.find((one) => one.kind === "memory" && one.index === index)?.name;
+    const exported = module.exports.find((entry) => entry.kind === "memory" && entry.index === index)?.name;
     const name = exported ?? (from === undefined ? undefined : `${from.module}.${from.field}`);
     names.push(name === undefined ? `memory ${index}` : `memory ${index} (${name})`);
   }

@@ -3,7 +3,9 @@ import type { ModuleScan } from "./module-scan.ts";
 
 const STACK_POINTER_NAME = /^(.*[/.])?__stack_pointer$/;
 
-/** Index of the global that holds the program's stack pointer, −1 if there is none to be seen. */
+/**
+ * Returns the index of the stack pointer's global, found by name or by the prologues of functions; −1 if none is found.
+ */
 export function findStackPointer(module: WasmModule, names: ModuleNames, scan: ModuleScan): number {
   for (const [index, name] of names.globals) if (STACK_POINTER_NAME.test(name)) return index;
   for (const entry of module.exports)

@@ -13,28 +13,27 @@ import { readS32Leb, readU32Leb } from "../../../ground/bytes/leb128.ts";
 import { functionsThatGrow, heapBase, heapBaseOfAllocator } from "./data-layout.ts";
 import { LOWEST_ADDRESS, type ModuleScan } from "./module-scan.ts";
 
-/** Bytes of memory 0, `end` exclusive. `segment`: the passive one that they come from. */
+/** Range of memory 0, `end` exclusive. `segment`: index of the passive segment that is copied there. */
 export interface WrittenRange {
   readonly start: number;
   readonly end: number;
   readonly segment?: number | undefined;
 }
 
-/** Where the variables and tables of a program lie that are there before it starts. */
 export interface StaticData {
-  /** The first byte of the first segment. */
+  /** First byte of the first segment. */
   readonly start: number;
-  /** Behind the last byte that has an initial value, or is known to begin as zero. */
+  /** End of the bytes with an initial value, including known zeros. */
   readonly dataEnd: number;
-  /** Where the heap begins, else the end of the memory that the module begins with. */
+  /** Start of the heap, else end of the initial memory. */
   readonly end: number;
-  /** What the module itself writes once before it begins: passive segments, and zeros behind them. */
+  /** Ranges that the module's start code writes once: passive segments, and zeros after them. */
   readonly written: readonly WrittenRange[];
 }
 
 /**
- * Undefined for modules whose data has no fixed addresses, and those that have none. A program with a stack has zeroed data even where
- * it brings no segments.
+ * Returns undefined for modules without data or without fixed addresses of data. A program with a stack may have zeroed
+ * data without any segment.
  */
 export function staticData(
   module: WasmModule,
@@ -47,7 +46,7 @@ export function staticData(
   if (ranges.length === 0 && (module.data.length > 0 || top === undefined)) return undefined;
   const start = ranges.length === 0 ? LOWEST_ADDRESS : Math.min(...ranges.map((range) => range.start));
   const dataEnd = Math.max(start, ...ranges.map(({ end }) => end));
-  // Below a stack that is behind the data; without data it may be before or behind what is zero.
+  // The stack follows the data here. Without data, the stack may lie before or after the zeroed data.
   if (top !== undefined && top >= dataEnd && ranges.length > 0)
     return { start, dataEnd, end: Math.max(heapBase(module) ?? top, dataEnd), written };
   const memory = memoryType(module, 0);
@@ -59,7 +58,7 @@ export function staticData(
   return { start, dataEnd, end: Math.max(end, dataEnd), written };
 }
 
-/** The active segments of memory 0 with constant addresses, but for empty ones. */
+/** Returns the nonempty active segments of memory 0 with constant addresses. */
 function segmentRanges(module: WasmModule): WrittenRange[] {
   return module.data.flatMap((segment) => {
     const start = segmentAddress(module, segment);
@@ -69,8 +68,8 @@ function segmentRanges(module: WasmModule): WrittenRange[] {
 }
 
 /**
- * What linkers have the start of a module do where its segments are passive, as threads share its memory: copy each to
- * its address, and clear what lies behind them. All operands are constants.
+ * Returns the ranges written by start code that linkers generate for passive segments, which modules with shared memory
+ * have. It copies each segment to its address and clears what follows. All operands are constants.
  */
 function writtenByStart(module: WasmModule): WrittenRange[] {
   if (!module.data.some(({ mode }) => mode === "passive")) return [];
@@ -100,8 +99,9 @@ function writtenByStart(module: WasmModule): WrittenRange[] {
 }
 
 /**
- * Addresses of static data that functions name, each once, ascending. `functions`: indices in the module. Powers of two and masks of
- * bits are left out: to an allocator they are sizes, such as that of a page, and of a variable it knows other addresses, too.
+ * Returns the addresses of static data that functions contain, each once, ascending. `functions`: indices in the
+ * module. Powers of two and bit masks are left out: an allocator uses them as sizes. Of a variable at such an address
+ * it contains other addresses, too.
  */
 export function addressesIn(
   { addresses, firstAddress }: ModuleScan,

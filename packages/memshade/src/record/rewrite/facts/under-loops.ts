@@ -2,7 +2,10 @@ import type { WasmModule } from "../../../code/wasm/index.ts";
 import { findReferences } from "./function-references.ts";
 import { FunctionFact, type ModuleScan } from "./module-scan.ts";
 
-/** 1 for every function (imports included) that a loop of another one may call, directly or through others. */
+/**
+ * Returns 1 for every function (imports included) that may be called in a loop of another function, directly or
+ * indirectly.
+ */
 export function functionsUnderLoops(module: WasmModule, scan: ModuleScan): Uint8Array {
   const imported = module.importedFunctionCount;
   const under = new Uint8Array(imported + module.bodies.length);

@@ -12,7 +12,7 @@ for (const [, name, , signature] of OPCODES) {
     );
 }
 
-/** Types of an access instruction's operands above its address, lowest first. */
+/** Returns the types of an access instruction's operands above its address, lowest first. */
 export function operandsAbove(access: number): readonly ValType[] {
   return ABOVE.get(access) ?? [];
 }

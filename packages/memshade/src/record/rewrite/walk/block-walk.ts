@@ -15,9 +15,11 @@ import type { ControlStack } from "./control-stack.ts";
 import type { OperandStack, ValueNumbers } from "./value-numbers.ts";
 
 /**
- * The walk's way through structured blocks: follows what opens, ends and leaves them, and tells the listeners.
+ * Follows the structured blocks of a function: which open, end and are left. Calls the passes that listen to these
+ * events.
  *
- * Methods for instructions take the offset of the opcode and the one behind it, and return the offset behind the instruction.
+ * Methods for instructions take the offset of the opcode and the offset after the opcode. They return the offset after
+ * the instruction.
  */
 export class BlockWalk {
   readonly #state: WalkState;
@@ -32,10 +34,9 @@ export class BlockWalk {
   readonly #memory64: boolean;
   #listeners!: Listeners;
   #end = 0;
-  /** Number of the block that opens next, and of the first one of the next function. */
+  /** Number of the next block that opens. `#lastBlock`: number of the next function's first block. */
   #nextBlock = 0;
   #lastBlock = 0;
-  /** Nothing reaches the place of the walk. */
   unreachable = false;
 
   constructor(state: WalkState, scan: ModuleScan, arities: Arities, memory64: boolean) {
@@ -50,7 +51,7 @@ export class BlockWalk {
     this.#memory64 = memory64;
   }
 
-  /** The walk of a function whose instructions are at `[codeStart, end)` begins. */
+  /** Begins the walk of a function whose instructions are at `[codeStart, end)`. */
   begin(listeners: Listeners, codeStart: number, end: number): void {
     const { module, control, function: index } = this.#state;
     const { first } = this.#scan.control;
@@ -65,8 +66,8 @@ export class BlockWalk {
   }
 
   /**
-   * Where the instruction is that ends code which nothing reaches. Its operand stack is polymorphic: only the nesting
-   * matters.
+   * Returns the offset of the instruction that ends unreachable code. The operand stack of such code is polymorphic;
+   * only the nesting of blocks matters.
    */
   skipUnreachable(from: number): number {
     const { control: flow } = this.#scan;
@@ -118,7 +119,7 @@ export class BlockWalk {
     control.loopValues[top] = values.last;
   }
 
-  /** `else` or `catch`: the block's arm ends, and another one begins. */
+  /** Handles `else` or `catch`: ends an arm of the block, and begins another one. */
   otherArm(op: number, start: number, pos: number): number {
     const bytes = this.#bytes;
     const stack = this.#stack;
@@ -135,7 +136,10 @@ export class BlockWalk {
     return end;
   }
 
-  /** A block ends at `position`; what follows may be reached past everything since the innermost one began. */
+  /**
+   * Ends a basic block at `position`. The following code may be reached without any event since the start of the
+   * innermost block.
+   */
   #joinPaths(position: number): void {
     const control = this.#control;
     const { top } = control;
@@ -173,7 +177,6 @@ export class BlockWalk {
     return control.top < 0 ? this.#end : end;
   }
 
-  /** `unreachable`, `return` or a throw. */
   leave(op: number, start: number, pos: number): number {
     for (const pass of this.#listeners.leave) pass.leave(start, op);
     this.#control.notOneBlock();
@@ -182,7 +185,7 @@ export class BlockWalk {
     return skipImmediates(this.#bytes, pos, IMMEDIATE_KIND[op]);
   }
 
-  /** A call ends at `end`; a tail call does not come back. */
+  /** Ends a basic block after a call. A tail call does not return. */
   called(tail: boolean, end: number): void {
     this.endBlock(end);
     this.unreachable = tail;
@@ -190,7 +193,7 @@ export class BlockWalk {
     this.#control.notOneBlock();
   }
 
-  /** A branch with one label, always or sometimes taken. */
+  /** Handles a branch with one label, conditional or not. */
   branch(op: number, start: number, pos: number): number {
     const bytes = this.#bytes;
     const stack = this.#stack;
@@ -207,7 +210,7 @@ export class BlockWalk {
     stack.depth--;
     if (isCast || op === Op.BR_ON_NULL) stack.pushUnknown(1, end);
     this.endBlock(end);
-    // A loop of one block has one branch: its last instruction, back to the header.
+    // A loop of one basic block has a single branch: its last instruction, back to the header.
     if (op !== Op.BR_IF || label !== 0 || bytes[end] !== Op.END) this.#control.notOneBlock();
     return end;
   }
@@ -229,12 +232,11 @@ export class BlockWalk {
     return at;
   }
 
-  /** A branch `label` levels out at `start`. */
   #mayLeave(label: number, start: number, op: number): void {
     if (label === this.#control.top) for (const pass of this.#listeners.leave) pass.leave(start, op);
   }
 
-  /** Catch clauses branch out of the block: block type, count, then (kind, [tag], label) each. */
+  /** Records branches of catch clauses. Encoding: block type, count, then (kind, [tag], label) each. */
   #targetCatches(pos: number): void {
     const bytes = this.#bytes;
     let at = skipImmediates(bytes, pos, ImmediateKind.BlockType);
@@ -249,33 +251,31 @@ export class BlockWalk {
   }
 }
 
-/** Opcodes of blocks, or of their last arms, into which no exception leads. */
+/** Opcodes of blocks, or of their last arms, to which no exception leads. */
 const WITHOUT_CATCH: ReadonlySet<number> = new Set([Op.BLOCK, Op.IF, Op.ELSE]);
 
 const EMPTY = -64;
 
-/** How many operands functions and tags of a module take, and how many results functions leave. */
 export class Arities {
   readonly #module: WasmModule;
-  /** One more than `ofFunction`; 0: not looked up yet. */
-  readonly #known: Uint32Array;
+  /** Result of `ofFunction` plus one; 0 if not computed yet. */
+  readonly #arities: Uint32Array;
 
   constructor(module: WasmModule) {
     this.#module = module;
-    this.#known = new Uint32Array(functionCount(module));
+    this.#arities = new Uint32Array(functionCount(module));
   }
 
-  /** Parameter count × 65,536 + result count of a function. */
+  /** Returns parameter count × 65,536 + result count of a function. */
   ofFunction(index: number): number {
-    const known = this.#known[index];
-    if (known !== 0) return known - 1;
+    const cached = this.#arities[index];
+    if (cached !== 0) return cached - 1;
     const { params, results } = functionType(this.#module, index);
     const arity = params.length * 0x10000 + results.length;
-    this.#known[index] = arity + 1;
+    this.#arities[index] = arity + 1;
     return arity;
   }
 
-  /** How many values an exception with a tag carries. */
   ofTag(tag: number): number {
     const module = this.#module;
     let imported = -1;
@@ -287,11 +287,11 @@ export class Arities {
   }
 }
 
-/** Parameter count × 65,536 + result count of the block type at `pos`. */
+/** Returns parameter count × 65,536 + result count of the block type at `pos`. */
 function blockArity(module: WasmModule, pos: number): number {
   const byte = module.bytes[pos];
   if (byte === 0x40) return 0;
-  // Every other single byte with bit 6 set, and the two-byte reference types, is one result.
+  // Every other single byte with bit 6 set is one result, as are two-byte reference types.
   const index = byte < 0x40 ? byte : readS33Leb(module.bytes, pos);
   if (index < 0) return index === EMPTY ? 0 : 1;
   const type = module.types[index];
@@ -303,10 +303,9 @@ function paramCount(module: WasmModule, typeIndex: number): number {
   return type?.kind === "func" ? type.params.length : 0;
 }
 
-/** A pass that has a method for an event. */
 type Listening<Event extends keyof ToolPass> = ToolPass & Required<Pick<ToolPass, Event>>;
 
-/** The passes that follow a part of the code, by the events they listen to: nobody else is asked when one happens. */
+/** Passes that follow a part of the code, by the events for which they have a method. */
 export class Listeners {
   readonly access: readonly Listening<"access">[];
   readonly bulk: readonly Listening<"bulk">[];
@@ -323,7 +322,6 @@ export class Listeners {
   readonly object: readonly Listening<"object">[];
   readonly call: readonly Listening<"call">[];
   readonly end: readonly Listening<"end">[];
-  /** All of them. */
   readonly passes: readonly ToolPass[];
 
   constructor(passes: readonly ToolPass[]) {

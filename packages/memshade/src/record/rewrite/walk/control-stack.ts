@@ -1,32 +1,32 @@
 import * as Op from "../../../code/wasm/op.generated.ts";
 import { grown } from "../../../ground/bytes/grown.ts";
 
-/** The enclosing blocks of the place the walk has reached, in columns. Entry 0 is the function body. */
+/** Enclosing blocks of the current position, as columns. Entry 0 is the function body. */
 export class ControlStack {
-  /** Index of the innermost block. */
   top = -1;
   /** Opcode that opened the block or its current arm. */
   opcode: Int32Array = new Int32Array(256);
-  /** The block's number among all of the module, see `ControlFlow`; −1 for the function body. */
+  /** Number of the block in the module, see `ControlFlow`; −1 for the function body. */
   block: Int32Array = new Int32Array(256);
   /** Operand height below the block's parameters. */
   height: Int32Array = new Int32Array(256);
   params: Int32Array = new Int32Array(256);
   results: Int32Array = new Int32Array(256);
-  /** Offset of the instruction that opened the block. */
   start: Int32Array = new Int32Array(256);
-  /** Count of assignments when the block was entered. */
+  /** Number of assignments before the block. */
   startTime: Int32Array = new Int32Array(256);
-  /** Smallest index of a block that a branch inside leads to, this one's own if none leaves it; −1: calls and returns too. */
+  /**
+   * Smallest index of a block to which a branch inside leads; the block's own index if none leaves it. −1 if a call or
+   * return may leave the function.
+   */
   outermost: Int32Array = new Int32Array(256);
-  /** 1 if a branch leads to the block's label. */
   targeted: Int32Array = new Int32Array(256);
-  /** 1 for a loop that may be one basic block; 0 once it is not. */
+  /** 1 for a loop that may be a single basic block. */
   oneBlock: Int32Array = new Int32Array(256);
-  /** For loops: offset of the opcode and of the first instruction inside. */
+  /** Loops: offsets of the opcode and of the first instruction inside. */
   loopStart: Int32Array = new Int32Array(256);
   loopBody: Int32Array = new Int32Array(256);
-  /** For loops: the last value number that was in use before the header. */
+  /** Loops: last value number in use before the header. */
   loopValues: Int32Array = new Int32Array(256);
 
   enter(
@@ -51,7 +51,6 @@ export class ControlStack {
     this.oneBlock[at] = 0;
   }
 
-  /** A branch to the block `label` levels out. */
   branch(label: number): void {
     const target = this.top - label;
     if (target < 0) return;
@@ -59,24 +58,26 @@ export class ControlStack {
     if (target < this.outermost[this.top]) this.outermost[this.top] = target;
   }
 
-  /** An instruction may leave the function, or end the program. */
+  /** Records an instruction that may leave the function, or end the program. */
   mayLeave(): void {
     this.outermost[this.top] = -1;
   }
 
-  /** The innermost block ends. Whether what follows runs exactly as often as what came before, unless something traps. */
+  /**
+   * Call it when the innermost block ends. Returns true if the following code runs exactly as often as the code before
+   * the block, unless an instruction traps.
+   */
   isPassed(): boolean {
     const { outermost, top } = this;
     if (top > 0 && outermost[top] < outermost[top - 1]) outermost[top - 1] = outermost[top];
     return outermost[top] === top;
   }
 
-  /** Whether a branch to the block at index `at` goes back to its start. */
+  /** True if a branch to the block at index `at` leads to its start. */
   isLoop(at: number): boolean {
     return this.opcode[at] === Op.LOOP;
   }
 
-  /** The innermost block has control flow or a call inside it. */
   notOneBlock(): void {
     this.oneBlock[this.top] = 0;
   }

@@ -3,7 +3,10 @@ import { readU64Leb, skipLeb32 } from "../../../ground/bytes/leb128.ts";
 
 const HAS_MEMORY_INDEX = 0x40;
 
-/** Displacements of 64-bit memories may exceed 32 bits; only their low bits matter for grouping and counting. */
+/**
+ * Reads the low 32 bits of a displacement. 64-bit memories may have larger ones, but only these bits matter for
+ * grouping and counting.
+ */
 export function readDisplacement(bytes: Uint8Array, pos: number): number {
   let result = 0;
   for (let shift = 0; shift < 70; shift += 7) {
@@ -14,7 +17,7 @@ export function readDisplacement(bytes: Uint8Array, pos: number): number {
   return result;
 }
 
-/** Whether the displacement of the access instruction at `start` has more than 32 bits. */
+/** True if the displacement of the access instruction at `start` exceeds 32 bits. */
 export function hasLongDisplacement(bytes: Uint8Array, start: number): boolean {
   let pos = skipOpcode(bytes, start);
   const flags = bytes[pos++];
@@ -22,13 +25,12 @@ export function hasLongDisplacement(bytes: Uint8Array, start: number): boolean {
   return BigInt.asUintN(32, readU64Leb(bytes, pos)) !== readU64Leb(bytes, pos);
 }
 
-/** The offset behind the displacement at `pos`. */
 export function skipDisplacement(bytes: Uint8Array, pos: number): number {
   while (bytes[pos] > 127) pos++;
   return pos + 1;
 }
 
-/** The most bytes that a memory can have as it is declared; infinite where only the engine has a limit. */
+/** Returns the largest size of a memory by its declaration, bytes; infinite if only the engine limits it. */
 export function declaredBytes({ maximum, pageSizeLog2, index64 }: MemoryType): number {
   if (maximum !== undefined) return maximum * 2 ** pageSizeLog2;
   return index64 ? Number.POSITIVE_INFINITY : 2 ** 32;

@@ -30,35 +30,34 @@ import { readDisplacement, skipDisplacement } from "./displacements.ts";
 import { CONSTANT, NO_LOCAL, OperandStack, ValueClass, ValueNumbers } from "./value-numbers.ts";
 
 export interface WalkOptions {
-  /** The memory that is followed, and whether its addresses are i64. */
+  /** The followed memory. `memory64`: its addresses are i64. */
   memory: number;
   memory64: boolean;
-  /** Global that holds the stack pointer, −1 if none is known. */
+  /** Global that holds the stack pointer, −1 if unknown. */
   stackPointer: number;
-  /** The passes of the tools. */
   passes: readonly ToolPass[];
-  /** Functions may get other types: code that nothing reaches, which is not looked at, would not fit them. */
+  /** Drops unreachable code, which is not walked. If functions may get other types, it would not fit them. */
   dropsUnreachable: boolean;
-  /** Function to call instead of a bulk memory instruction, −1 to leave it alone; `part`: whose code it is. */
+  /**
+   * Returns the function to call instead of a bulk memory instruction, −1 to leave the instruction. `part`: part of the
+   * code in which it is.
+   */
   bulkFunction(instruction: OpcodeName, first: number, second: number, part: CodePart): number;
 }
 
-/** A function body to walk. */
 export interface WalkedFunction {
   index: number;
-  /** Its instructions are at `[codeStart, end)`. */
   codeStart: number;
   end: number;
-  /** Types of its parameters and locals. */
   locals: ArrayLike<ValType>;
   hasLoops: boolean;
-  /** Says which tools follow it. */
+  /** Selects the tools that follow it. */
   part: CodePart;
 }
 
 /**
- * Walks function bodies once each, simulates the operand stack and value numbers, and tells the tools' passes what
- * happens; they ask for insertions. What no tool decides, it asks for itself: calls of functions that were moved.
+ * Walks each function body once. Simulates the operand stack and value numbers, and calls the tools' passes for events;
+ * these add insertions. The walker itself redirects calls of functions that were moved.
  */
 export class FunctionWalker {
   readonly #module: WasmModule;
@@ -71,15 +70,11 @@ export class FunctionWalker {
   readonly #control = new ControlStack();
   readonly #arities: Arities;
   readonly #blocks: BlockWalk;
-  /** Whether some tool follows the allocator's own code. */
   readonly followsAllocator: boolean;
-  /** Globals that some tool follows. */
   readonly followedGlobals: ReadonlySet<number>;
-  /** Those that follow a part of the code. */
   readonly #listenersOf: Readonly<Record<CodePart, Listeners>>;
   readonly #state: WalkState;
 
-  // The function being walked, and where the walk is in it.
   #index = 0;
   #part: CodePart = "program";
   #listeners: Listeners;
@@ -124,7 +119,7 @@ export class FunctionWalker {
     this.#blocks = new BlockWalk(this.#state, scan, this.#arities, options.memory64);
   }
 
-  /** Walks a function. Returns what the writer must add to its locals. */
+  /** Walks a function. Returns the locals that the writer must add. */
   walk(walked: WalkedFunction): Temporaries {
     this.#begin(walked);
     this.#walk(walked.codeStart, walked.end);
@@ -148,7 +143,7 @@ export class FunctionWalker {
     for (const pass of this.#listeners.passes) pass.begin(state, codeStart);
   }
 
-  /** The instructions that are most of all code; the others are for `#step`, so that this loop stays small. */
+  /** Handles the most frequent instructions. All others are left to `#step`, so that this loop stays small. */
   #walk(codeStart: number, end: number): void {
     const bytes = this.#bytes;
     const values = this.#values;
@@ -250,7 +245,7 @@ export class FunctionWalker {
           continue;
         }
         case 7: {
-          // Plain: whatever only moves operands
+          // Plain: instructions that only move operands
           pos = skipImmediates(bytes, pos, IMMEDIATE_KIND[op]);
           stack.depth -= POP_COUNT[op];
           stack.pushUnknown(PUSH_COUNT[op], pos);
@@ -267,7 +262,10 @@ export class FunctionWalker {
     }
   }
 
-  /** An instruction with control flow or an effect of its own; `pos` is behind its opcode. Returns the offset behind it. */
+  /**
+   * Handles an instruction with control flow or another effect. `pos` is the offset after its opcode. Returns the
+   * offset after the instruction.
+   */
   #step(op: number, start: number, pos: number): number {
     const bytes = this.#bytes;
     const stack = this.#stack;
@@ -333,7 +331,6 @@ export class FunctionWalker {
     }
   }
 
-  /** An instruction of garbage-collected objects. */
   #object(op: number, start: number, pos: number): number {
     const bytes = this.#bytes;
     const stack = this.#stack;
@@ -364,7 +361,6 @@ export class FunctionWalker {
     return end;
   }
 
-  /** A call through a table or a reference. */
   #callUnknown(op: number, start: number, pos: number): number {
     const type = this.#module.types[readU32Leb(this.#bytes, pos)];
     if (type?.kind !== "func") throw new FormatError("malformed", start, "call", "no such function type");
@@ -375,7 +371,6 @@ export class FunctionWalker {
     return end;
   }
 
-  /** A call that ends at `end` takes so many operands and leaves so many results. */
   #called(operands: number, results: number, tail: boolean, end: number): void {
     this.#blocks.called(tail, end);
     this.#stack.depth -= operands;
@@ -397,7 +392,7 @@ export class FunctionWalker {
     return end;
   }
 
-  /** A tool may want a function to set the global; only the first one can have it. */
+  /** Lets a pass replace `global.set` by a call. The first pass that returns a function wins. */
   #setGlobal(global: number, start: number, end: number): void {
     for (const pass of this.#listeners.setGlobal) {
       const target = pass.setGlobal(global, start, end);
@@ -408,7 +403,7 @@ export class FunctionWalker {
   }
 }
 
-/** What the walk does with an instruction; everything not named here only moves operands. */
+/** Action of the walk for an instruction. All instructions not named here only move operands. */
 const Action = {
   Compute: 0,
   Access: 1,
@@ -421,7 +416,6 @@ const Action = {
   Other: 8,
 } as const;
 
-/** The action of each opcode, by its id. */
 const ACTION = new Uint8Array(IMMEDIATE_KIND.length);
 for (let id = 0; id < ACTION.length; id++) {
   const access = ACCESS_KIND[id];
@@ -446,8 +440,8 @@ act(Action.Other, "br_on_cast", "br_on_cast_fail");
 for (let id: number = Op.STRUCT_NEW; id <= Op.ARRAY_INIT_ELEM; id++) ACTION[id] = Action.Other;
 
 /**
- * Takes the operands of an addition, subtraction, product, shift or conjunction off the stack and pushes what is known of its
- * result: base and offset, a sum or product to follow, a stack address. `pos` is the offset behind the instruction `op`.
+ * Pops the operands of an addition, subtraction, multiplication, shift or conjunction, and pushes the known facts of
+ * its result: base and offset, a sum or product, or a stack address. `pos` is the offset after the instruction.
  */
 function followArithmetic(op: number, pos: number, stack: OperandStack, values: ValueNumbers): void {
   const right = stack.depth - 1;
@@ -455,7 +449,7 @@ function followArithmetic(op: number, pos: number, stack: OperandStack, values: 
   stack.depth = left;
   const rightIsConstant = stack.value[right] === CONSTANT;
   if (op === Op.I32_AND) {
-    // Aligning the stack pointer keeps it a stack address.
+    // An aligned stack pointer is still a stack address.
     const aligned = rightIsConstant && values.classes[stack.value[left]] === ValueClass.Stack;
     stack.push(aligned ? values.fresh(ValueClass.Stack, NO_LOCAL) : 0, 0, pos, NO_LOCAL, 0);
     return;

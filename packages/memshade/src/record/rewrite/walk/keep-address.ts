@@ -5,18 +5,20 @@ import { addressTemporary, spillLocal } from "../write/temporaries.ts";
 import { operandsAbove } from "./access-operands.ts";
 import { BURIED, NO_LOCAL } from "./value-numbers.ts";
 
-/** A local that holds the address at stack index `at` of the instruction `access` at `start`; a temporary if need be. */
+/**
+ * Returns a local that holds the address at stack index `at` of the access at `start`. Makes a temporary if necessary.
+ */
 export function keepAddress(state: WalkState, at: number, access: number, start: number): number {
   const { stack, values, insertions, temporaries } = state;
   const holder = stack.holder(at, values);
   if (holder !== NO_LOCAL) return holder;
-  if (stack.kept[at] === 0) {
+  if (stack.hasTemporary[at] === 0) {
     if (stack.produced[at] !== BURIED) insertions.add(stack.produced[at], keepOnTop(at));
     else {
       insertions.add(start, keepBelow(at, access));
       for (const type of operandsAbove(access)) temporaries.spills.add(type);
     }
-    stack.kept[at] = 1;
+    stack.hasTemporary[at] = 1;
   }
   if (at >= temporaries.addresses) temporaries.addresses = at + 1;
   return addressTemporary(at);
@@ -24,13 +26,11 @@ export function keepAddress(state: WalkState, at: number, access: number, start:
 
 const KEEP_ON_TOP: Insertion[] = [];
 
-/** Keeps the value on top of the stack in the temporary for addresses at a height. */
 function keepOnTop(height: number): Insertion {
   KEEP_ON_TOP[height] ??= { write: (sink) => sink.local(Op.LOCAL_TEE, addressTemporary(height)) };
   return KEEP_ON_TOP[height];
 }
 
-/** Before an access: keeps the address that lies below its other operands. */
 function keepBelow(height: number, access: number): Insertion {
   return {
     write(sink) {

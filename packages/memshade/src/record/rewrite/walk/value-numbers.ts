@@ -1,53 +1,47 @@
 import { grown } from "../../../ground/bytes/grown.ts";
 
-/** What is known of the address a value stands for. */
+/** Known facts about the address that a value is. */
 export const ValueClass = {
   Unknown: 0,
   /** Derived from the stack pointer by constants alone. */
   Stack: 1,
 } as const;
 
-/** Computations that loops are followed through. */
 export const Definition = {
   None: 0,
-  /** left + right */
   Sum: 1,
   /** left × the constant in `right` */
   Product: 2,
 } as const;
 
-/** The value number of every constant: its value is the offset. */
+/** Value number of every constant; the offset is its value. */
 export const CONSTANT = 1;
 
 /**
  * Value numbers of one function. A value is a number (its base) plus a constant offset; equal bases mean equal values.
- * Locals lose their number where control flow may bring another value; they get a fresh one when read next.
+ * A local loses its number where control flow may bring another value. The next read gives it a new number.
  */
 export class ValueNumbers {
-  /** Numbers in use are `1 … last`. */
   last = CONSTANT;
   classes = new Uint8Array(4096);
-  /** The local a number was first read from, −1 if it has another origin. */
   origin = new Int32Array(4096);
-  /** Assignment count of that local at that moment. */
+  /** Number of assignments before the local's value was set. */
   originTime = new Int32Array(4096);
-  /** How a number was computed, where that is followed: `Definition`, and the operands with their offsets. */
+  /** Computation of a number, if followed: `Definition`, and the operands with their offsets. */
   definition = new Uint8Array(4096);
   left = new Int32Array(4096);
   leftOffset = new Int32Array(4096);
-  /** Second operand; the factor of a product. */
+  /** Second operand, or the factor of a product. */
   right = new Int32Array(4096);
   rightOffset = new Int32Array(4096);
-  /** Locals the operands were read from, −1 if none. */
+  /** Locals from which the operands were read, −1 if none. */
   leftLocal = new Int32Array(4096);
   rightLocal = new Int32Array(4096);
   localValue: Int32Array = new Int32Array(256);
   localOffset: Int32Array = new Int32Array(256);
-  /** Count of all assignments, in program order, at the local's last one. */
+  /** Number of all assignments, in program order, up to the local's last one. */
   localTime: Int32Array = new Int32Array(256);
-  /** Locals in the order of their assignments. */
   log: Int32Array = new Int32Array(1024);
-  /** Number of assignments so far. */
   time = 0;
 
   reset(localCount: number): void {
@@ -73,7 +67,7 @@ export class ValueNumbers {
     return number;
   }
 
-  /** The number of the sum of the operands at `left` and `left + 1` of the stack. */
+  /** Returns the number of the sum of the operands at `left` and `left + 1` of the stack. */
   sum(stack: OperandStack, left: number): number {
     const number = this.fresh(ValueClass.Unknown, -1);
     this.definition[number] = Definition.Sum;
@@ -84,7 +78,7 @@ export class ValueNumbers {
     return number;
   }
 
-  /** The number of the operand at `left` of the stack times a constant. */
+  /** Returns the number of the operand at `left` of the stack times a constant. */
   product(stack: OperandStack, left: number, factor: number): number {
     const number = this.fresh(ValueClass.Unknown, -1);
     this.definition[number] = Definition.Product;
@@ -99,10 +93,10 @@ export class ValueNumbers {
     this.leftLocal[number] = stack.holder(left, this);
   }
 
-  /** The number of a local, made fresh if it has none. */
+  /** Returns the number of a local. Makes a new one if it has none. */
   read(local: number): number {
-    const known = this.localValue[local];
-    if (known !== 0) return known;
+    const existing = this.localValue[local];
+    if (existing !== 0) return existing;
     const number = this.fresh(ValueClass.Unknown, local);
     this.localValue[local] = number;
     this.localOffset[local] = 0;
@@ -117,7 +111,6 @@ export class ValueNumbers {
     this.localTime[local] = ++this.time;
   }
 
-  /** Forgets every local assigned since `time`. */
   forgetSince(time: number): void {
     for (let i = time; i < this.time; i++) this.localValue[this.log[i]] = 0;
   }
@@ -141,29 +134,28 @@ export class ValueNumbers {
   }
 }
 
-/** Operand `local` of a value that no local holds. */
+/** `local` of a value that no local holds. */
 export const NO_LOCAL = -1;
 /** `produced` of a value that was never on top of the stack. */
 export const BURIED = -1;
 
-/** The simulated operand stack of one function, in columns. Heights grow from 0 at the function's outermost block. */
+/** Simulated operand stack of one function, as columns. Heights start at 0 in the function's outermost block. */
 export class OperandStack {
   depth = 0;
-  /** Value number of the base, 0 for a value nobody asked about yet. */
+  /** Value number of the base; 0 if none was assigned yet. */
   value = new Int32Array(1024);
-  /** Constant added to the base. */
   offset = new Int32Array(1024);
   /**
-   * End of the instruction that produced the value: the place to keep it in a temporary. `BURIED` for a value that had
-   * others on top of it from the start.
+   * End of the instruction that produced the value: the position at which it can be copied to a temporary. `BURIED` for
+   * a value that was covered by others from the start.
    */
   produced = new Int32Array(1024);
-  /** The local that holds the whole value, if it was just read from or written to one. */
+  /** Local that holds the whole value, if it was just read from or written to one. */
   local = new Int32Array(1024);
-  /** Assignment count of that local when it held the value. */
+  /** Number of assignments when that local held the value. */
   localTime = new Int32Array(1024);
   /** 1 if a temporary of this height holds the value. */
-  kept = new Uint8Array(1024);
+  hasTemporary = new Uint8Array(1024);
 
   push(value: number, offset: number, produced: number, local: number, localTime: number): void {
     const at = this.depth++;
@@ -173,10 +165,10 @@ export class OperandStack {
     this.produced[at] = produced;
     this.local[at] = local;
     this.localTime[at] = localTime;
-    this.kept[at] = 0;
+    this.hasTemporary[at] = 0;
   }
 
-  /** A value of which nothing is known. */
+  /** Pushes a value without known facts. */
   pushResult(produced: number): void {
     const at = this.depth++;
     if (at === this.value.length) this.#grow();
@@ -184,14 +176,14 @@ export class OperandStack {
     this.offset[at] = 0;
     this.produced[at] = produced;
     this.local[at] = NO_LOCAL;
-    this.kept[at] = 0;
+    this.hasTemporary[at] = 0;
   }
 
   pushUnknown(count: number, produced: number): void {
     for (let i = 1; i <= count; i++) this.push(0, 0, i === count ? produced : BURIED, NO_LOCAL, 0);
   }
 
-  /** The local that still holds the value at `at`, or `NO_LOCAL`. */
+  /** Returns the local that still holds the value at `at`, or `NO_LOCAL`. */
   holder(at: number, values: ValueNumbers): number {
     const local = this.local[at];
     return local >= 0 && values.localTime[local] === this.localTime[at] ? local : NO_LOCAL;
@@ -204,8 +196,8 @@ export class OperandStack {
     this.produced = grown(this.produced, size);
     this.local = grown(this.local, size);
     this.localTime = grown(this.localTime, size);
-    const kept = new Uint8Array(size);
-    kept.set(this.kept);
-    this.kept = kept;
+    const hasTemporary = new Uint8Array(size);
+    hasTemporary.set(this.hasTemporary);
+    this.hasTemporary = hasTemporary;
   }
 }

@@ -10,10 +10,9 @@ import type { FunctionWriter, LatePiece } from "./function-writer.ts";
 
 const FUNC = 0x60;
 
-/** Writes one body, its size included. */
 type BodyWrite = (writer: FunctionWriter) => void;
 
-/** Function types and functions that instrumentation puts behind the module's own. Nothing of the module moves. */
+/** Function types and functions that instrumentation appends to the module. Existing indices do not change. */
 export class AppendedFunctions {
   readonly #module: WasmModule;
   readonly #types: Uint8Array[] = [];
@@ -24,11 +23,11 @@ export class AppendedFunctions {
     this.#module = module;
   }
 
-  /** Index of a plain function type, made when first asked for. */
+  /** Returns the index of a plain function type, appending it on first use. */
   typeIndex(params: readonly ValType[], results: readonly ValType[]): number {
     const key = `${params.join()}:${results.join()}`;
-    const known = this.#typeIndices.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#typeIndices.get(key);
+    if (existing !== undefined) return existing;
     const writer = new ByteWriter(16).u8(FUNC).u32Leb(params.length);
     for (const type of params) writeType(writer, type);
     writer.u32Leb(results.length);
@@ -44,20 +43,20 @@ export class AppendedFunctions {
   }
 
   /**
-   * Gives out the next function index. `body` (locals and code, without its size) is asked for when the code section
-   * is written, so bodies may refer to functions that are appended later. `namesake` is the function of the module
-   * whose name it has in stack traces, −1 for none.
+   * Appends a function and returns its index. `body` (locals and code, without its size) is called when the code
+   * section is written, so it may refer to functions appended later. `namesake`: function of the module whose name
+   * appears in stack traces, −1 for none.
    */
   add(type: number, body: () => Uint8Array, namesake = -1): number {
     return this.addWritten(type, (writer) => writer.writeBody(body()), namesake);
   }
 
-  /** As `add`, for a body that goes straight to the code section. */
+  /** Like `add`, but the body is written directly to the code section. */
   addWritten(type: number, write: BodyWrite, namesake = -1): number {
     return this.#push({ type, write, namesake, late: false });
   }
 
-  /** As `add`, for a body that is asked for when all others, those added later too, have been written. */
+  /** Like `add`, but `body` is called after all other bodies were written, including later ones. */
   addLate(type: number, body: () => Uint8Array): number {
     return this.#push({ type, write: (writer) => writer.writeBody(body()), namesake: -1, late: true });
   }
@@ -75,14 +74,13 @@ export class AppendedFunctions {
     return this.#types;
   }
 
-  /** Entries of the function section. */
   functionEntries(): Uint8Array {
     const writer = new ByteWriter(this.#functions.length * 2);
     for (const { type } of this.#functions) writer.u32Leb(type);
     return writer.finish();
   }
 
-  /** Indices and names of those that have a name, given those of the module's own functions. */
+  /** Returns indices and names of appended functions, given the names of the module's own functions. */
   *names(own: ReadonlyMap<number, string>): Generator<[index: number, name: string]> {
     let index = functionCount(this.#module);
     for (const { namesake } of this.#functions) {

@@ -2,24 +2,22 @@ import { type OpcodeName, opcodeId, type ValType, writeOpcode, writeType } from 
 import * as Op from "../../../code/wasm/op.generated.ts";
 import { ByteWriter } from "../../../ground/bytes/writer.ts";
 
-/** Writes small function bodies instruction by instruction. */
 export class BodyBuilder {
   readonly #code = new ByteWriter(128);
   readonly #locals: ValType[];
 
-  /** `locals`: types of the locals behind the parameters. */
+  /** `locals`: types of the locals after the parameters. */
   constructor(locals: readonly ValType[] = []) {
     this.#locals = [...locals];
   }
 
-  /** An instruction whose immediates are all unsigned indices. */
+  /** Appends an instruction whose immediates are all unsigned indices. */
   op(name: OpcodeName, ...immediates: number[]): this {
     writeOpcode(this.#code, opcodeId(name));
     for (const immediate of immediates) this.#code.u32Leb(immediate);
     return this;
   }
 
-  /** Instructions as they stand in another module. */
   range(bytes: Uint8Array, start: number, end: number): this {
     this.#code.range(bytes, start, end);
     return this;
@@ -35,19 +33,18 @@ export class BodyBuilder {
     return this;
   }
 
-  /** Instructions as they are. */
   instructions(bytes: Uint8Array): this {
     this.#code.bytes(bytes);
     return this;
   }
 
-  /** As `open` with a function type for its parameters and results. */
+  /** Like `open`, with a function type for parameters and results. */
   openTyped(name: OpcodeName, typeIndex: number): this {
     this.#code.u8(opcodeId(name)).s33Leb(typeIndex);
     return this;
   }
 
-  /** `block`, `if`, `try` … without parameters; `result` is a value type, or nothing. */
+  /** Opens `block`, `if`, `try` … without parameters; `result` is a value type, or absent. */
   open(name: OpcodeName, result?: ValType): this {
     this.#code.u8(opcodeId(name));
     if (result === undefined) this.#code.u8(0x40);
@@ -60,12 +57,11 @@ export class BodyBuilder {
     return this;
   }
 
-  /** The finished body: locals, code, final `end`. */
   finish(): Uint8Array {
     return this.end().unfinished();
   }
 
-  /** The body as far as it goes: locals and code. */
+  /** Returns locals and code without a final `end`. */
   unfinished(): Uint8Array {
     const writer = new ByteWriter(this.#code.length + 16).u32Leb(this.#locals.length);
     for (const type of this.#locals) {
@@ -75,7 +71,6 @@ export class BodyBuilder {
     return writer.bytes(this.#code.view()).finish();
   }
 
-  /** The code alone. */
   code(): Uint8Array {
     return this.#code.finish();
   }

@@ -1,14 +1,14 @@
 import { readU32Leb, skipLeb32 } from "../../../ground/bytes/leb128.ts";
 import { ByteWriter } from "../../../ground/bytes/writer.ts";
 
-/** Custom section in which engines look for what a branch will most likely do. It stands before the code section. */
+/** Custom section with branch hints for engines. It precedes the code section. */
 export const BRANCH_HINT_SECTION = "metadata.code.branch_hint";
 
 const UNLIKELY = 0;
 const HINT_BYTES = 1;
 
 /**
- * The content of the section that says of branches that they are hardly ever taken.
+ * Returns the content of the section that marks branches as unlikely.
  *
  * @param code payload of the code section
  * @param branches their offsets in it, in any order

@@ -4,8 +4,9 @@ import type { AppendedFunctions } from "./appended-functions.ts";
 import { BodyBuilder } from "./body-builder.ts";
 
 /**
- * Functions that stand for bulk memory instructions on the followed memory: they do the work, which may trap, and tell the
- * tools of the ranges. Tools hear of copies and fills before they happen, but not of those that trap. Made when first asked for.
+ * Functions that replace bulk memory instructions on the followed memory. Each executes the instruction, which may
+ * trap, and calls the tools' listeners with the ranges. Listeners of copies and fills are called before, but not if the
+ * instruction would trap. A function is made on first use.
  */
 export class BulkFunctions {
   readonly #module: WasmModule;
@@ -27,8 +28,8 @@ export class BulkFunctions {
   }
 
   /**
-   * The function for `memory.copy destination source`, `memory.fill memory` or `memory.init segment memory`; −1 if
-   * none of its memories is the followed one, or nobody listens.
+   * Returns the function for `memory.copy destination source`, `memory.fill memory` or `memory.init segment memory`.
+   * Returns −1 if none of its memories is the followed one, or if there are no listeners.
    */
   get(instruction: OpcodeName, first: number, second: number): number {
     const writes = instruction === "memory.init" ? second : first;
@@ -36,12 +37,12 @@ export class BulkFunctions {
     if (writes !== this.#memory && reads !== this.#memory) return -1;
     if (this.#listeners.length === 0) return -1;
     const key = `${instruction} ${first} ${second}`;
-    const known = this.#made.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#made.get(key);
+    if (existing !== undefined) return existing;
     const destination = this.#addressType(writes);
     const source = reads < 0 ? I32 : this.#addressType(reads);
     const fillsOwn = instruction === "memory.fill";
-    // A copy between memories of different address types takes the narrower one as its length.
+    // The length of a copy between memories of different address types has the narrower type.
     const length =
       instruction === "memory.init"
         ? I32
@@ -56,17 +57,18 @@ export class BulkFunctions {
       const arrives = writes === this.#memory && reads !== this.#memory && !fillsOwn;
       const body = new BodyBuilder(arrives || length === I64 ? [I32, I32] : []);
       const within = this.#followsBoth(writes, reads);
-      if (within && instruction !== "memory.init") this.#tellBefore(body, fillsOwn, destination);
+      if (within && instruction !== "memory.init") this.#callBefore(body, fillsOwn, destination);
       if (arrives) this.#showPieces(body, reads < 0 ? { segment: first } : { memory: reads }, types);
       for (let i = 0; i < 3; i++) body.op("local.get", i);
       if (fillsOwn) body.op(instruction, first);
       else body.op(instruction, first, second);
       if (within && instruction === "memory.init")
-        for (const { init } of this.#listeners) this.#tell(body, init, [destination, undefined, length]);
+        for (const { init } of this.#listeners)
+          this.#callBelow4G(body, init, [destination, undefined, length]);
       if (!within)
         for (const { arrived = -1, left = -1 } of this.#listeners)
-          if (writes === this.#memory) this.#tell(body, arrived, [destination, undefined, length]);
-          else this.#tell(body, left, [undefined, source, length]);
+          if (writes === this.#memory) this.#callBelow4G(body, arrived, [destination, undefined, length]);
+          else this.#callBelow4G(body, left, [undefined, source, length]);
       for (const listener of this.#listeners) {
         const touched = listener.touched?.();
         if (touched === undefined) continue;
@@ -79,13 +81,13 @@ export class BulkFunctions {
     return index;
   }
 
-  /** Otherwise a copy is between two memories, of which tools are told the half that is in theirs. */
+  /** False for a copy between two memories. Tools then receive only the half in the followed memory. */
   #followsBoth(writes: number, reads: number): boolean {
     return writes === this.#memory && (reads < 0 || reads === this.#memory);
   }
 
-  /** Tells of a fill, or of a copy inside the followed memory, unless it is about to trap. */
-  #tellBefore(body: BodyBuilder, fills: boolean, type: number): void {
+  /** Calls listeners of a fill, or of a copy inside the followed memory, unless it would trap. */
+  #callBefore(body: BodyBuilder, fills: boolean, type: number): void {
     if (this.#listeners.every(({ copy, fill }) => (fills ? fill : copy) < 0)) return;
     this.#pushFits(body, 0, type);
     if (!fills) {
@@ -93,10 +95,10 @@ export class BulkFunctions {
       body.op("i32.and");
     }
     body.open("if");
-    if (fills) for (const { fill } of this.#listeners) this.#tell(body, fill, [type, I32, type]);
+    if (fills) for (const { fill } of this.#listeners) this.#callBelow4G(body, fill, [type, I32, type]);
     else if (type === I32) for (const { copy } of this.#listeners) this.#call(body, copy, [type, type, type]);
     else {
-      // One half may lie where nothing is followed.
+      // Half of the copy may lie beyond the followed 4 GiB.
       pushBelow4G(body, 0, type, type);
       pushBelow4G(body, 1, type, type);
       body.op("i32.and").open("if");
@@ -104,8 +106,8 @@ export class BulkFunctions {
       body.op("else");
       this.#showPieces(body, { memory: this.#memory }, { destination: type, source: type, length: type });
       for (const { arrived = -1, left = -1 } of this.#listeners) {
-        this.#tell(body, arrived, [type, undefined, type]);
-        this.#tell(body, left, [undefined, type, type]);
+        this.#callBelow4G(body, arrived, [type, undefined, type]);
+        this.#callBelow4G(body, left, [undefined, type, type]);
       }
       body.end();
     }
@@ -116,7 +118,10 @@ export class BulkFunctions {
     for (const listener of this.#listeners) showPieces(body, from, types, listener);
   }
 
-  /** Pushes whether as many bytes of the followed memory as the third operand says begin at the operand `address`. */
+  /**
+   * Pushes 1 if the range at the operand `address` lies inside the followed memory, else 0. The third operand is its
+   * length.
+   */
   #pushFits(body: BodyBuilder, address: number, type: number): void {
     const wide = (local: number): BodyBuilder => pushWide(body, local, type);
     const size = (): void => {
@@ -132,8 +137,8 @@ export class BulkFunctions {
     wide(2).op("i64.sub").op("i64.le_u").op("i32.and");
   }
 
-  /** Calls a listener with the operands that have a type. It is not told of ranges beyond 4 GiB. */
-  #tell(body: BodyBuilder, listener: number, types: readonly (number | undefined)[]): void {
+  /** Calls a listener with the operands that have a type. Skips ranges beyond 4 GiB. */
+  #callBelow4G(body: BodyBuilder, listener: number, types: readonly (number | undefined)[]): void {
     if (listener < 0) return;
     const address = types[0] === undefined ? 1 : 0;
     const [type, length] = [types[address] as number, types[2] as number];
@@ -156,11 +161,12 @@ export class BulkFunctions {
     body.op("call", listener);
   }
 
-  /** Tells of the range at the operand `address`: 0 for the destination, 1 for the source, which was read. */
+  /**
+   * Calls a listener with the range at the operand `address`: 0 for the destination, 1 for the source, which was read.
+   */
   #touch(body: BodyBuilder, listener: number, address: 0 | 1, type: number, length: number): void {
     const wide = type === I64 || length === I64;
     if (wide) {
-      // Ranges that reach beyond 4 GiB are not followed.
       pushBelow4G(body, address, type, length);
       body.open("if");
     }
@@ -177,22 +183,19 @@ export class BulkFunctions {
   }
 }
 
-/** Pushes an operand as an i64. */
 function pushWide(body: BodyBuilder, local: number, type: number): BodyBuilder {
   body.op("local.get", local);
   return type === I32 ? body.op("i64.extend_i32_u") : body;
 }
 
-/** Pushes whether a range that is inside its memory ends below 4 GiB; its length is the third operand. */
+/** Pushes 1 if a range inside its memory ends below 4 GiB, else 0. The third operand is its length. */
 function pushBelow4G(body: BodyBuilder, address: number, type: number, length: number): void {
   pushWide(body, address, type);
   pushWide(body, 2, length).op("i64.add").i64(32).op("i64.shr_u").op("i64.eqz");
 }
 
-/** What comes into the followed memory: bytes of a segment, or of a memory. */
 type PieceSource = { segment: number } | { memory: number };
 
-/** Value types of the three operands. */
 interface OperandTypes {
   destination: number;
   source: number;
@@ -200,7 +203,7 @@ interface OperandTypes {
 }
 
 /**
- * Shows a listener what is about to come into the followed memory: piece by piece, each of them put into the listener's memory
+ * Passes bytes that are about to enter the followed memory to a listener. Each piece is copied to the listener's memory
  * first. Parameters are destination, source and length; two locals follow. Traps where the instruction would.
  */
 function showPieces(

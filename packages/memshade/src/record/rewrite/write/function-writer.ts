@@ -21,14 +21,14 @@ import {
   temporaryCount,
 } from "./temporaries.ts";
 
-/** Places of instrumented code, by their offsets in the file, and the offsets in the original code section that they stand for. */
+/** Map of instrumented code: offsets in the file, and the corresponding offsets in the original code section. */
 export interface CodePlaces {
   offsets: readonly number[];
-  /** −1: code from here on is nobody's of the original. */
+  /** −1 if the code from here on has no original. */
   originals: readonly number[];
 }
 
-/** Something that was written behind what it belongs in front of. */
+/** A piece that was written at `[start, end)` and must be moved to `at`. */
 export interface LatePiece {
   start: number;
   end: number;
@@ -37,32 +37,28 @@ export interface LatePiece {
 
 const I32 = 0x7f;
 const I64 = 0x7e;
-/** No insertion takes more bytes than this. */
+/** Limit of an insertion's size, bytes. */
 export const LONGEST_SNIPPET = 384;
 const HAS_MEMORY_INDEX = 0x40;
-/** From here on, a view and a block copy take less time than copying byte by byte. */
+/** Size from which a view and a block copy are faster than copying byte by byte. */
 const LONG_COPY = 80;
-/** Engines accept no larger function, in bytes. */
+/** Limit of engines for a function's size, bytes. */
 export const LARGEST_BODY = 7_654_321;
-/** Longest encoding of a number of bodies. */
 const COUNT_BYTES = 5;
 
 export interface WriterOptions {
-  /** Addresses of the followed memory are i64. */
   memory64: boolean;
-  /** Bytes to make room for at first. */
   capacity: number;
 }
 
-/** Writes function bodies with their insertions merged in, one after another, into a growing buffer. */
+/** Writes function bodies, merged with their insertions, into a growing buffer. */
 export class FunctionWriter implements SnippetSink {
   bytes: Uint8Array;
-  /** The number of bodies is put in front in the end. */
+  /** Room for the number of bodies is left at the start. */
   length = COUNT_BYTES;
-  /** Marked places: offsets in `bytes`, and their positions in the module; −1 where no marked body goes on. */
+  /** Marks: offsets in `bytes`. `markPositions`: their positions in the module, −1 after the end of a marked body. */
   marks: number[] = [];
   readonly markPositions: number[] = [];
-  /** Offsets in `bytes` of branches that are hardly ever taken. */
   rare: number[] = [];
   readonly #source: Uint8Array;
   readonly #insertions: Insertions;
@@ -77,20 +73,19 @@ export class FunctionWriter implements SnippetSink {
     this.bytes = new Uint8Array(capacity);
   }
 
-  /** Tells that the code written next stands for the instruction at a position of the module; −1: for none. */
+  /** Marks the code written next as belonging to a position of the module; −1 for none. */
   mark(position: number): void {
     this.marks.push(this.length);
     this.markPositions.push(position);
   }
 
-  /** Copies a body, size included, as it is. */
   copyBody(body: FunctionBody): void {
     this.#reserve(body.end - body.sizeStart);
     this.bytes.set(this.#source.subarray(body.sizeStart, body.end), this.length);
     this.length += body.end - body.sizeStart;
   }
 
-  /** Writes bytes that are a complete body without its size. */
+  /** Writes a complete body, given without its size. */
   writeBody(content: Uint8Array): void {
     this.#reserve(content.length + 5);
     this.length = writeU32Leb(this.bytes, this.length, content.length);
@@ -99,15 +94,15 @@ export class FunctionWriter implements SnippetSink {
   }
 
   /**
-   * Moves what was written last, piece behind piece, each to its place among what was written before: in front of what
-   * stands there. Places ascend; the pieces have no marks or rare branches.
+   * Moves the pieces written last to their positions among the earlier bytes. Positions ascend; the pieces have no
+   * marks or unlikely branches.
    */
   moveBack(pieces: readonly LatePiece[]): void {
     if (pieces.length === 0) return;
     const begin = pieces[0].start;
     const late = this.bytes.slice(begin, this.length);
     const places = pieces.map(({ at }) => at);
-    // By number of pieces before: how far what stands behind them moves.
+    // Distances by which bytes move, by number of preceding pieces.
     const shifts = [0];
     for (const { start, end } of pieces) shifts.push(shifts.at(-1)! + end - start);
     let to = begin;
@@ -117,19 +112,22 @@ export class FunctionWriter implements SnippetSink {
       this.bytes.set(late.subarray(start - begin, end - begin), at + shifts[index]);
       to = at;
     }
-    // A mark at a place is the end of the body before it.
+    // A mark at a piece's position belongs to the end of the preceding body.
     const moved = (offset: number): number =>
       offset + shifts[partitionPoint(0, places.length, (index) => places[index] < offset)];
     this.marks = this.marks.map(moved);
     this.rare = this.rare.map(moved);
   }
 
-  /** All bodies written so far, each behind its length; a view of `bytes`. */
+  /** All bodies written so far, each after its length; a view of `bytes`. */
   get bodies(): Uint8Array {
     return this.bytes.subarray(COUNT_BYTES, this.length);
   }
 
-  /** Everything written as the payload of a code section with `count` bodies, a view of `bytes`; marks and rare branches become its offsets. */
+  /**
+   * Returns the payload of a code section with `count` bodies, a view of `bytes`. Marks and unlikely branches become
+   * offsets in it.
+   */
   finish(count: number): Uint8Array {
     const start = COUNT_BYTES - sizeOfU32Leb(count);
     writeU32Leb(this.bytes, start, count);
@@ -141,7 +139,7 @@ export class FunctionWriter implements SnippetSink {
   /**
    * Writes a body with the current insertions. `ownLocals` counts its parameters and locals.
    *
-   * @returns false where engines would not accept the result: the body is copied as it is then
+   * @returns false if engines would reject the result; the body is then copied unchanged
    */
   writeRewritten(body: FunctionBody, ownLocals: number, temporaries: Temporaries): boolean {
     if (ownLocals + temporaryCount(temporaries) > MOST_LOCALS) {
@@ -154,7 +152,8 @@ export class FunctionWriter implements SnippetSink {
     const noLocals = body.codeStart === body.start + 1;
     this.#ownLocals = ownLocals + (temporaries.moreParameter && noLocals ? 1 : 0);
     this.#temporaries = temporaries;
-    // The size comes first and is known last: leave room for a likely one, and move the body if it was not.
+    // The size precedes the body but is known last. Leave room for a likely size, and move the body if the guess was
+    // wrong.
     const sizeAt = this.length;
     const contentAt = sizeAt + sizeOfU32Leb((body.end - body.start) * 2);
     const firstMark = this.marks.length;
@@ -300,7 +299,6 @@ export class FunctionWriter implements SnippetSink {
     this.#index(index);
   }
 
-  /** An unsigned number: most take one byte. */
   #index(value: number): void {
     if (value >>> 7 === 0) this.bytes[this.length++] = value;
     else this.length = writeU32Leb(this.bytes, this.length, value);

@@ -2,15 +2,15 @@ import { grown } from "../../../ground/bytes/grown.ts";
 import type { SnippetSink } from "./snippet-sink.ts";
 
 /**
- * What a pass puts into a function at one place: it writes its own instructions, when the function's walk is over. Until
- * then a pass may change it. One that needs nothing of its place may stand at many.
+ * Code that a pass inserts at a position. It writes its instructions after the walk of the function; until then a pass
+ * may change it. An insertion without state of its own may be used at many positions.
  */
 export interface Insertion {
-  /** At most `LONGEST_SNIPPET` bytes. */
+  /** Writes at most `LONGEST_SNIPPET` bytes. */
   write(sink: SnippetSink): void;
 }
 
-/** One that may turn out not to be needed. */
+/** An insertion that a pass may cancel later. */
 export class OptionalInsertion implements Insertion {
   isLeftOut = false;
   readonly #write: (sink: SnippetSink) => void;
@@ -28,13 +28,13 @@ const EARLY = 0;
 const USUAL = 1;
 const LATE = 3;
 
-/** Insertions of one function. Passes add them nearly in order of position; `order()` gives the writer the final order. */
+/** Insertions of one function. Passes add them nearly in order of position; `order()` returns the final order. */
 export class Insertions {
   length = 0;
   readonly insertion: Insertion[] = [];
-  /** Bytes of the original that each of them replaces. */
+  /** Number of original bytes that each insertion replaces. */
   replaces = new Int32Array(1024);
-  /** Four times the position, plus what comes first there. */
+  /** Four times the position, plus the rank at that position. */
   #key = new Int32Array(1024);
   #order = new Int32Array(1024);
 
@@ -47,35 +47,33 @@ export class Insertions {
   }
 
   /**
-   * As `add`, but before everything else at that place. For what is added late behind an access and uses its address: the
-   * access's result may be an address too, which is then kept there, in the same temporary.
+   * Like `add`, but before everything else at that position. Use it for an insertion added later that uses the address
+   * of the access before: the access's result may be an address, too, which is then kept there in the same temporary.
    */
   addEarly(position: number, insertion: Insertion): void {
     this.#add(position * 4 + EARLY, insertion, 0);
   }
 
   /**
-   * As `add`, but behind everything else at that place except for a replacement. For what pushes operands of the function
-   * that is called instead of the instruction, and for what opens a block around it: other passes may still ask to keep
-   * the value that is on top of the stack there.
+   * Like `add`, but after everything else at that position except a replacement. Use it to push operands for a
+   * replacement call, or to open a block around the instruction. Other passes may still copy the value on top of the
+   * stack at that position.
    */
   addLate(position: number, insertion: Insertion): void {
     this.#add(position * 4 + LATE, insertion, 0);
   }
 
-  /** Puts it in the place of the original's code at `[start, end)`. */
   replace(start: number, end: number, insertion: Insertion): void {
     this.#add(start * 4 + LATE, insertion, end - start);
   }
 
-  /** Position of an insertion by its index. */
   positionOf(index: number): number {
     return this.#key[index] >>> 2;
   }
 
   /**
-   * Indices of all insertions by position. Those at one position keep the order in which they were added, except that
-   * early ones come first, and late ones and the replacement of the instruction that starts there come last.
+   * Returns the indices of all insertions by position. At one position the order of adding is kept, except that early
+   * ones come first, and late ones and a replacement come last.
    */
   order(): Int32Array {
     const { length } = this;

@@ -1,13 +1,11 @@
 import * as Op from "../../../code/wasm/op.generated.ts";
 import type { SnippetSink } from "./snippet-sink.ts";
 
-/** A sum of locals times constants, plus a constant. */
 export interface LinearForm {
   terms: { local: number; factor: number }[];
   constant: number;
 }
 
-/** Pushes the value of a linear form plus a constant. */
 export function pushForm(sink: SnippetSink, { terms, constant }: LinearForm, more = 0): void {
   let pushed = false;
   for (const { local, factor } of terms) {

@@ -8,10 +8,9 @@ import { ByteWriter } from "../../../ground/bytes/writer.ts";
 
 type Id = number;
 
-/** Payloads of the sections that rewriting changes. */
 export class ModuleSections {
   readonly #module: WasmModule;
-  /** By section id, as `encodeModule` takes them. */
+  /** Payloads by section id, as `encodeModule` takes them. */
   readonly payloads = new Map<number, Uint8Array | null>();
 
   constructor(module: WasmModule) {
@@ -22,17 +21,15 @@ export class ModuleSections {
     this.payloads.set(id, payload);
   }
 
-  /** Replaces a section that is one number. */
+  /** Replaces a section that consists of one number. */
   setNumber(id: Id, value: number): void {
     this.set(id, new ByteWriter(5).u32Leb(value).finish());
   }
 
-  /** Replaces all entries of a section. */
   setEntries(id: Id, entries: readonly Uint8Array[]): void {
     this.set(id, encodeVectorPayload([...entries]));
   }
 
-  /** Puts entries behind the module's own. */
   append(id: Id, entries: readonly Uint8Array[]): void {
     if (entries.length === 0) return;
     const writer = new ByteWriter(256);

@@ -24,9 +24,8 @@ export interface BodySurroundings {
   insertions: Insertions;
   walker: FunctionWalker;
   writer: FunctionWriter;
-  /** Whose code a function is. */
   partOf(index: number): CodePart;
-  /** All code is followed as the program's, the allocator's too. */
+  /** True if all code is followed like the program's, including the allocator's. */
   isAllProgram: boolean;
 }
 
@@ -34,39 +33,37 @@ const INTERESTING =
   FunctionFact.HasAccess | FunctionFact.HasCall | FunctionFact.Grows | FunctionFact.HasObjects;
 
 /**
- * The code section's bodies: rewritten in place, or moved behind the module's own functions where something else has
- * to stand at the old index, so that every way to reach a function leads through it:
+ * Bodies of the code section. A body is rewritten in place. If other code must take its index, it is moved after the
+ * module's own functions, so that every call still passes the new code:
  *
  *   entered from outside   old index: entry wrapper → moved body
  *   allocation function    old index: hook → original body, which the allocator's own calls reach directly
  *   both                   old index: entry wrapper → hook → original body
  */
 export class RewrittenBodies {
-  readonly #around: BodySurroundings;
+  readonly #surroundings: BodySurroundings;
   readonly #locals: FunctionLocals;
-  /** What stands at the old index of a function that was moved. */
+  /** Bodies at the old indices of moved functions. */
   readonly #replacements = new Map<number, () => Uint8Array>();
-  /** Functions that stay as they are, for engines would not accept them with what belongs into them. */
+  /** Functions that stay unchanged because engines would reject them with their insertions. */
   readonly leftAlone = new Set<number>();
 
-  constructor(around: BodySurroundings) {
-    this.#around = around;
-    this.#locals = new FunctionLocals(around.module);
+  constructor(surroundings: BodySurroundings) {
+    this.#surroundings = surroundings;
+    this.#locals = new FunctionLocals(surroundings.module);
   }
 
-  /** What will stand in place of a function's body, if anything. */
   replacementOf(index: number): (() => Uint8Array) | undefined {
     return this.#replacements.get(index);
   }
 
-  /** Has another body stand in place of a function's. It is asked for when the bodies are written. */
+  /** Replaces the body of a function. `body` is called when the bodies are written. */
   replace(index: number, body: () => Uint8Array): void {
     this.#replacements.set(index, body);
   }
 
-  /** Writes the module's own bodies, in their order. */
   write(): void {
-    const { module, scan, writer } = this.#around;
+    const { module, scan, writer } = this.#surroundings;
     module.bodies.forEach((body, defined) => {
       const index = module.importedFunctionCount + defined;
       const replacement = this.#replacements.get(index);
@@ -77,12 +74,11 @@ export class RewrittenBodies {
     });
   }
 
-  /** Writes a function's body with what the tools insert. `part`: whose code it is at that place. */
-  rewrite(index: number, writer: FunctionWriter, part: CodePart = this.#around.partOf(index)): void {
-    const { module, scan, insertions, walker, isAllProgram } = this.#around;
+  rewrite(index: number, writer: FunctionWriter, part: CodePart = this.#surroundings.partOf(index)): void {
+    const { module, scan, insertions, walker, isAllProgram } = this.#surroundings;
     const defined = index - module.importedFunctionCount;
     const body = module.bodies[defined];
-    const locals = this.#locals.of(index);
+    const locals = this.#locals.typesOf(index);
     insertions.clear();
     let temporaries = noTemporaries();
     if (part === "allocator" && !isAllProgram && !walker.followsAllocator)
@@ -100,11 +96,13 @@ export class RewrittenBodies {
     else if (!writer.writeRewritten(body, locals.length, temporaries)) this.leftAlone.add(index);
   }
 
-  /** Hosts move the stack pointer by functions that do nothing else. */
+  /**
+   * True if a function sets a followed global. A host may move the stack pointer by a function that does nothing else.
+   */
   #setsFollowedGlobal(body: FunctionBody): boolean {
-    const { module, walker } = this.#around;
+    const { module, walker } = this.#surroundings;
     if (walker.followedGlobals.size === 0) return false;
-    // Most functions have no such byte at all.
+    // Most functions do not contain this byte.
     if (!module.bytes.subarray(body.codeStart, body.end).includes(Op.GLOBAL_SET)) return false;
     const { bytes } = module;
     for (let at = body.codeStart; at < body.end; ) {
@@ -117,7 +115,7 @@ export class RewrittenBodies {
   }
 }
 
-/** Sends the calls of a function that is not walked to where they lead now, as those of the allocator. */
+/** Redirects the calls of a function that is not walked, such as the allocator's. */
 export function redirectCalls(
   bytes: Uint8Array,
   body: FunctionBody,

@@ -3,17 +3,16 @@ import { readU32Leb, skipLeb32 } from "../../../ground/bytes/leb128.ts";
 import type { AppendedFunctions } from "./appended-functions.ts";
 import type { FunctionWriter } from "./function-writer.ts";
 
-/** Bodies of fewer bytes are small: `kSmallFunctionThreshold` in V8's module decoder. */
+/** Size below which V8 counts a body as small: `kSmallFunctionThreshold` in its module decoder. */
 const SMALL_BYTES = 50;
-/** Engines accept no more functions in a module. */
 const MOST_FUNCTIONS = 1_000_000;
-/** No locals, `end`. */
 const EMPTY_BODY = Uint8Array.of(0, Op.END);
 
 /**
- * Appends empty functions, behind all others, until half of the module's are small. V8 then inlines up to 7,000
- * bytes of what a hot function calls; where a quarter and less are small, 700, for the compiler seems to have inlined already
- * (`BudgetScaleFactor` in its `InliningTree`). Rewriting makes small functions large, and has them call small ones.
+ * Appends empty functions until half of the module's functions are small. V8 then inlines up to 7,000 bytes of a hot
+ * function's callees. If at most a quarter are small, the limit is 700 bytes, since the compiler seems to have inlined
+ * already (`BudgetScaleFactor` in its `InliningTree`). Rewriting makes small functions large, and adds calls of small
+ * ones.
  */
 export function addSmallFunctions(
   appended: AppendedFunctions,

@@ -1,12 +1,12 @@
 import type { ValType } from "../../../code/wasm/index.ts";
 
-// Locals that instrumentation adds to a function. How many there are is known only after the walk, so insertions name
-// them symbolically; the writer resolves the names. Layout behind the function's own locals:
+// Locals that instrumentation adds to a function. Their number is known only after the walk, so insertions use symbols,
+// which the writer resolves. Layout after the function's own locals:
 //
 //   two scratch locals, loop temporaries …        i32
 //   address temporaries, one per operand height   i32, or i64 for a 64-bit memory
 //   spills, two per type                          the types that need them, in the order of their bytes
-//   extra locals, in the order of their making    the types tools asked for
+//   extra locals, in the order of their making    the types that tools requested
 
 const ADDRESS = 1 << 24;
 const SCRATCH = 1 << 25;
@@ -15,11 +15,14 @@ const LOOP = SCRATCH + SCRATCH_LOCALS;
 const EXTRA = 1 << 26;
 const SPILL = 1 << 27;
 
-/** The i32 locals of functions with `Temporaries.scratch`: the first holds a value throughout, the second within a snippet. */
+/**
+ * Scratch locals, i32, of functions with `Temporaries.scratch`. The first keeps its value across snippets; the second
+ * only within one.
+ */
 export const LASTING_SCRATCH = SCRATCH;
 export const SHORT_SCRATCH = SCRATCH + 1;
 
-/** The temporary for an address at an operand height: values alive at the same time have different heights. */
+/** Returns the temporary for an address at an operand height. Values alive at the same time have different heights. */
 export function addressTemporary(height: number): number {
   return ADDRESS + height;
 }
@@ -28,17 +31,15 @@ export function loopTemporary(number: number): number {
   return LOOP + number;
 }
 
-/** Temporaries one function needs. */
 export interface Temporaries {
   addresses: number;
   loops: number;
-  /** The two scratch locals are used. */
   scratch: boolean;
-  /** Types of operands that have to be put aside for a moment. */
+  /** Types of operands that are saved temporarily. */
   spills: Set<ValType>;
-  /** Types of locals that tools asked for with `extraLocal`. */
+  /** Types of locals requested with `extraLocal`. */
   extra: ValType[] | undefined;
-  /** The function has one parameter more, an i32: it takes the place of the first local, an i32 too if there is one. */
+  /** True if the function gets another parameter, an i32. It replaces the first local, also an i32, if there is one. */
   moreParameter: boolean;
 }
 
@@ -53,7 +54,7 @@ export function noTemporaries(): Temporaries {
   };
 }
 
-/** One more local of a type, for a tool. It is zero when the function begins. */
+/** Adds a local of a type for a tool. It is zero when the function begins. */
 export function extraLocal(temporaries: Temporaries, type: ValType): number {
   temporaries.extra ??= [];
   return EXTRA + temporaries.extra.push(type) - 1;
@@ -65,24 +66,23 @@ export function extraLocals(temporaries: Temporaries): readonly ValType[] {
 
 const NO_TYPES: readonly ValType[] = [];
 
-/** How many locals a function gets for its temporaries. */
 export function temporaryCount(temporaries: Temporaries): number {
   const { addresses, loops, scratch, spills } = temporaries;
   const behind = addresses + 2 * spills.size + extraLocals(temporaries).length;
   return scratch || loops + behind > 0 ? SCRATCH_LOCALS + loops + behind : 0;
 }
 
-/** Types of the spills in the order of their locals: two of each. */
+/** Returns the types of the spills in the order of their locals. Each type has two. */
 export function spillTypes(temporaries: Temporaries): ValType[] {
   return [...temporaries.spills].sort((a, b) => a - b);
 }
 
-/** The `which`th (0 or 1) spill of a type, which is among the temporaries' `spills`. */
+/** Returns the first or second spill (`which`: 0 or 1) of a type in `spills`. */
 export function spillLocal(type: ValType, which: number): number {
   return SPILL + type * 2 + which;
 }
 
-/** Index of a local, symbolic or not, in the rewritten function. */
+/** Returns the index of a local, symbolic or not, in the rewritten function. */
 export function resolveLocal(local: number, ownLocals: number, temporaries: Temporaries): number {
   if (local < ADDRESS) return local;
   const { loops, addresses, spills } = temporaries;

@@ -1,7 +1,6 @@
 import * as Op from "../../../code/wasm/op.generated.ts";
 import type { Insertion } from "./insertions.ts";
 
-/** Sets a local to 0: before a loop. */
 export function clearLocal(local: number): Insertion {
   return {
     write(sink) {
@@ -11,7 +10,6 @@ export function clearLocal(local: number): Insertion {
   };
 }
 
-/** Adds 1 to a local: one more trip. */
 export function addTrip(trips: number): Insertion {
   return {
     write(sink) {
@@ -33,8 +31,8 @@ export function copyLocal(to: number, from: number): Insertion {
 }
 
 /**
- * Behind a loop: `trips`, which holds what `local` was before it, becomes the number of trips. The local moved by `stride`
- * per trip.
+ * Computes the number of trips after a loop. `trips` holds the value of `local` before the loop, and then becomes the
+ * result. The local moved by `stride` per trip.
  */
 export function tripsFromDistance(trips: number, local: number, stride: number): Insertion {
   return {

@@ -19,20 +19,23 @@ const PAGE_BYTES = 64 * KIB;
 const LARGEST_MEMORY_BYTES = 4096 * MIB;
 const REGION_BYTES = 2 ** REGION_BITS;
 const DIRECTORY_ENTRY_BYTES = 4;
-/** Bytes of tables per byte of program memory. */
 const COUNTERS_PER_BYTE = 1 / 2;
 const SLOTS_PER_BYTE = 1 / 2;
 const MARKS_PER_BYTE = 1 / 64;
-/** Room for slots: enough for all regions up to 2 GiB of program memory, for half of them at 4 GiB. */
+/** Most bytes of slots: enough for all regions up to 2 GiB of program memory, for half of them at 4 GiB. */
 const MOST_SLOT_BYTES = 1024 * MIB;
 /** Eight bytes per frame: more frames than any engine's own stack holds. */
 const STACK_BYTES = 64 * MIB;
-/** Of each instance, where several share the memory: as many frames as the largest stacks of threads hold by default. */
+/**
+ * Bytes of each instance's stack if several share the memory: as many frames as the largest default stacks of
+ * threads hold.
+ */
 const THREAD_STACK_BYTES = 4 * MIB;
 const THREAD_STACKS = 64;
 /**
- * Below the stack: at the start of these bytes the host word, at their end the root's frame. The host word tells whoever
- * enters the module where to go on: bytes on the stack at the last call that left it and has not come back.
+ * Bytes below the stack: the host word at their start, the root's frame at their end. The host word is the
+ * height of the stack at the last call from the module to the host that has not returned. An entry of the
+ * host continues from there.
  */
 const STACK_BASE_BYTES = 64;
 const STACK_TAKES_BYTES = STACK_TAKES_HEAD_BYTES + MOST_STACK_TAKES * STACK_TAKE_BYTES;
@@ -43,14 +46,12 @@ const MOST_CONTEXTS = 512 * KIB;
 const MOST_BLOCKS = 16 * MIB;
 
 export interface LayoutWishes {
-  /** Largest size the program's memory can reach, bytes. */
+  /** Largest size that the program's memory can reach, bytes. */
   memoryBytes: number;
   maxContexts: number | undefined;
   maxBlocks: number | undefined;
   histograms: boolean;
-  /** Several instances share the tables. */
   shared?: boolean;
-  /** The host is asked for its stacks. */
   asksHost?: boolean;
   /** The program's stack, if the host can take bytes of it. */
   movableStack?: { readonly start: number; readonly end: number } | undefined;
@@ -60,14 +61,14 @@ function roundUp(value: number, to: number): number {
   return Math.ceil(value / to) * to;
 }
 
-function checkedCapacity(what: string, value: number, most: number): number {
+function checkedCapacity(entries: string, value: number, most: number): number {
   if (Number.isInteger(value) && value >= 1 && value <= most) return value;
-  throw new UserError(`the number of ${what} to keep must be between 1 and ${groupDigits(most)}`);
+  throw new UserError(`the number of ${entries} to keep must be between 1 and ${groupDigits(most)}`);
 }
 
 /**
- * Places the tables: counters take half of the covered memory and slots at most a GiB, so that even a program that may
- * use all of its 4 GiB leaves room for the rest. Pages that are never touched cost address space only.
+ * Places the tables. Counters take half of the covered memory, and slots at most a GiB. So even a program
+ * with 4 GiB leaves room for the other tables. Pages that are never touched cost address space only.
  */
 export function planLayout(wishes: LayoutWishes): ShadowLayout {
   const coveredBytes = Math.min(LARGEST_MEMORY_BYTES, roundUp(wishes.memoryBytes, PAGE_BYTES));
@@ -119,27 +120,25 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
   };
 }
 
-/** Bytes of tables per byte of program memory: they are touched where blocks are, counters where accesses are counted. */
+/**
+ * Returns the bytes of tables per byte of program memory in use. Counters are touched only if accesses are
+ * counted.
+ */
 export function heapBytesPerByte(counted: boolean): number {
   return (counted ? COUNTERS_PER_BYTE : 0) + SLOTS_PER_BYTE + MARKS_PER_BYTE;
 }
 
-/** What a runtime can be asked for. */
 export interface RuntimeKind {
   wallClock: boolean;
   exact: boolean;
-  /** Accesses are counted. */
   counted: boolean;
   hostStacks: HostStacks;
-  /** Where static data lies. */
   statics: { readonly start: number; readonly dataEnd: number; readonly end: number } | undefined;
   memory64: boolean;
 }
 
-/** As the runtime knows them. */
 const HOST_STACKS: Readonly<Record<HostStacks, number>> = { off: 0, sampled: 1, exact: 2 };
 
-/** Values of the shadow runtime's imported constants. */
 export function runtimeConstants(
   layout: ShadowLayout,
   { wallClock, exact, counted, hostStacks, statics, memory64 }: RuntimeKind,

@@ -15,7 +15,7 @@ import {
   SHAPE_COUNT,
 } from "./layout.ts";
 
-/** Calls of a path that no other path has, on the average. */
+/** Average number of calls of a path that no other path shares. */
 const NODES_PER_CONTEXT = 8;
 
 function roundUp(value: number, to: number): number {
@@ -27,8 +27,9 @@ function powerOfTwoAbove(value: number): number {
 }
 
 /**
- * Places the tables that know nothing of the program's memory, one behind the other from `shapes` on. `contexts`: entries of the block
- * table, overflow included. `tablesEnd` lies behind the last of them.
+ * Places the tables that do not depend on the program's memory, in a row from `shapes` on.
+ * `contexts`: entries of the block table, overflow included.
+ * `tablesEnd`: offset after the last table.
  */
 export function placeTables(shapes: number, contexts: number) {
   const nodeCapacity = contexts * NODES_PER_CONTEXT;

@@ -9,20 +9,19 @@ import * as Op from "../../../code/wasm/op.generated.ts";
 import { readS32Leb, readU32Leb, skipLeb32 } from "../../../ground/bytes/leb128.ts";
 import { allocates, hasLength } from "./instructions.ts";
 
-/** An object that a constant expression makes with each instance. */
 export interface ConstantObject {
   readonly type: number;
-  /** Elements, or the code that pushes their number where that is more than a constant. */
+  /** Number of elements, or the code that pushes it if it is not one constant. */
   readonly elements: number | Uint8Array;
 }
 
-/** A value of an expression: where its instructions begin, and what it is if it is one constant. */
+/** A value of an expression: the start of its instructions, and its value if it is one constant. */
 interface Value {
   readonly start: number;
   readonly constant: number | undefined;
 }
 
-/** Globals, tables and elements begin with objects that their expressions make. */
+/** Returns the objects that the expressions of globals, tables and elements make. */
 export function constantObjects(module: WasmModule): ConstantObject[] {
   const expressions = [
     ...module.globals.map(({ initial }) => initial),

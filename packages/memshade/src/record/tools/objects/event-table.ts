@@ -1,15 +1,15 @@
 import { base64Of, bytesOfBase64 } from "../../../ground/bytes/base64.ts";
 import { writeU32Leb } from "../../../ground/bytes/leb128.ts";
 
-/** Bytes of three numbers. */
 const LONGEST_EVENT = 15;
 
 /**
- * Where a counter is: twice its number in the table of counters, or, in frames of its function, twice its number there and one. 0: nowhere.
+ * Position of a counter: twice its number in the table of counters, or twice its number in frames of its
+ * function, plus one. 0: none.
  */
 export type CounterPlace = number;
 
-/** The first number in the table of counters. Those of lengths in constant expressions come first. */
+/** First number in the table of counters. Counters of lengths in constant expressions come first. */
 export const FIRST_COUNTER = 1;
 
 export function placeInTable(number: number): CounterPlace {
@@ -20,15 +20,20 @@ export function placeInFrame(number: number): CounterPlace {
   return number * 2 + 1;
 }
 
-/** An instruction that is counted, by its offset in the original code section, and the counter of the stretch of code that it is in. */
+/**
+ * A counted instruction, by its offset in the original code section, and the counter of its stretch of code.
+ */
 export interface CountedEvent {
   readonly offset: number;
   readonly counter: CounterPlace;
-  /** The counter of elements, for instructions whose length is known only when they run; 0: there is none. */
+  /** Counter of elements, for instructions whose length is known at run time only; 0 if there is none. */
   readonly elements: CounterPlace;
 }
 
-/** The events of a module as text for its description: differences to the one before, as LEB128 numbers in base 64. */
+/**
+ * Encodes the events of a module for its description: differences to the previous event, as LEB128 numbers in
+ * base 64.
+ */
 export function encodeEvents(events: readonly CountedEvent[]): string {
   const bytes = new Uint8Array(events.length * LONGEST_EVENT);
   let end = 0;

@@ -1,14 +1,13 @@
 import type { CompositeType } from "../../../code/wasm/index.ts";
 import * as Op from "../../../code/wasm/op.generated.ts";
 
-/** Whether an instruction makes an object. */
 export function allocates(op: number): boolean {
   return (
     (op >= Op.STRUCT_NEW && op <= Op.STRUCT_NEW_DEFAULT) || (op >= Op.ARRAY_NEW && op <= Op.ARRAY_NEW_ELEM)
   );
 }
 
-/** Whether the number of elements that an instruction works on lies on top of the stack. */
+/** True if the number of elements of an instruction is on top of the stack. */
 export function hasLength(op: number): boolean {
   return (
     op === Op.ARRAY_NEW ||
@@ -19,7 +18,7 @@ export function hasLength(op: number): boolean {
   );
 }
 
-/** What an instruction does to fields or elements, besides making objects. */
+/** Returns the accesses of an instruction to fields or elements, besides those of making objects. */
 export function accesses(op: number): { reads: boolean; writes: boolean } {
   const reads =
     (op >= Op.STRUCT_GET && op <= Op.STRUCT_GET_U) || (op >= Op.ARRAY_GET && op <= Op.ARRAY_GET_U);
@@ -28,12 +27,11 @@ export function accesses(op: number): { reads: boolean; writes: boolean } {
   return { reads: reads || op === Op.ARRAY_COPY, writes };
 }
 
-/** Elements of what an instruction makes where that is a part of it, 0 otherwise. */
+/** Returns the number of elements of a new object if the instruction contains it, else 0. */
 export function fixedLength(op: number, second: number): number {
   return op === Op.ARRAY_NEW_FIXED ? second : 0;
 }
 
-/** Whether a module makes objects: it has types of them. */
 export function hasObjectTypes({ types }: { readonly types: readonly CompositeType[] }): boolean {
   return types.some(({ kind }) => kind !== "func");
 }

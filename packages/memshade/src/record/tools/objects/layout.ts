@@ -1,46 +1,51 @@
-// Where things are in the objects tool's memory, for the code that fills it and for the one that reads it. README.md has a drawing.
+// Layout of the memory of the tool objects, for the code that fills it and the code that reads it. README.md
+// has a drawing.
 import { FRAME_WORDS_BYTES } from "../../contexts/frames/frame-memory.ts";
 
-/** What the module and the host tell each other about samples. */
+/** Data of samples that the module and the host exchange. */
 export const Control = {
   /** f64: bytes allocated up to the last sample. */
   allocated: 0,
-  /** i32: what the countdown was set to then, and what it had come to when the sample at hand was taken. */
+  /** i32: value that the countdown was set to at the last sample, and its value at the current sample. */
   loaded: 8,
   rest: 12,
-  /** The sample at hand: number of its site, and size of the object, bytes. */
+  /** Current sample: number of its site, and size of the object in bytes. */
   site: 16,
   size: 20,
-  /** i32: one more than what the countdown is set to next; 0: nobody has answered. */
+  /** i32: next value of the countdown plus one; 0 if there is no host. */
   next: 24,
   /** Samples in the table. */
   samples: 28,
-  /** Stack noted for the sample at hand, plus one, and bytes used in STACKS. */
+  /** Stack noted for the current sample, plus one, and bytes used in STACKS. */
   stack: 32,
   stackNext: 36,
   /** f64: mean distance between samples, bytes. It doubles when the table is full. */
   mean: 40,
-  /** f64: bytes allocated when the host last collected and looked; −1: never. */
+  /** f64: bytes allocated at the host's last check after a garbage collection; −1: never. */
   settled: 48,
-  /** Frame of the function that made the object at hand; 0: none. */
+  /** Frame of the function that made the current object; 0: none. */
   frame: 56,
   /** Bytes used in INTERVALS. */
   intervals: 60,
-  /** f64: bytes allocated in an interval, about. It doubles when the table is full. */
+  /** f64: approximate bytes allocated in an interval. It doubles when the table is full. */
   period: 64,
-  /** `FrameWord`s. */
   frames: 72,
 } as const;
 export const CONTROL_BYTES = Control.frames + FRAME_WORDS_BYTES;
 
-/** A u64 per counted stretch of code, and one per instruction whose length is known only when it runs. */
+/**
+ * Bytes of a counter, a u64. There is one per counted stretch of code, and one per instruction whose length
+ * is known at run time only.
+ */
 export const COUNTER_BYTES = 8;
 
-/** One object that was chosen. */
 export const Sample = {
   site: 0,
   state: 4,
-  /** f64: bytes; number of objects that it stands for; bytes allocated before and up to when it was found dead. */
+  /**
+   * f64: size in bytes; number of objects that it stands for; bytes allocated before it; bytes allocated when
+   * it was found dead.
+   */
   size: 8,
   weight: 16,
   birth: 24,
@@ -50,10 +55,10 @@ export const Sample = {
 } as const;
 export const SAMPLE_BYTES = 48;
 
-/** What is known of a sample: nothing since it was taken; the engine took it away; it was there after a collection; it cannot be told. */
+/** States of a sample: not checked yet; collected by the engine; live after a collection; undecidable. */
 export const SampleState = { taken: 0, dead: 1, live: 2, unknown: 3 } as const;
 
-/** An interval that has ended: how many counters went up in it, and behind that a `Change` for each. */
+/** An ended interval: the number of counters that changed in it, followed by a `Change` for each. */
 export const Interval = {
   /** f64 */
   changes: 0,
@@ -61,7 +66,7 @@ export const Interval = {
 export const INTERVAL_BYTES = 8;
 
 export const Change = {
-  /** f64: address of the counter; by how much it went up. */
+  /** f64: address of the counter, and its increase. */
   counter: 0,
   amount: 8,
 } as const;

@@ -3,44 +3,40 @@ import type { InstrumentedInfo, ObjectsOptions } from "../options.ts";
 import { CONTROL_BYTES, COUNTER_BYTES, SAMPLE_BYTES } from "./layout.ts";
 import type { ReferenceBytes } from "./size-model.ts";
 
-/** Samples kept; when there are more, half of them are given up. */
+/** Most samples in the table. Beyond that, half of them are dropped. */
 export const MOST_SAMPLES = 32_768;
-/** Room for the call stacks of samples. */
 const STACKS_BYTES = 1 << 20;
-/** Room for what changed in each interval. */
 const INTERVALS_BYTES = 1 << 24;
 const PAGE_BYTES = 65_536;
-/** Mean distance between samples unless the user says otherwise. */
+/** Default of the mean distance between samples. */
 export const DEFAULT_SAMPLE_BYTES = 512 * 1024;
 
-/** Where the tables lie in the tool's memory, bytes, and what the host must know besides to read them. */
+/** Offsets of the tables in the tool's memory, in bytes, and the options that their reader needs. */
 export interface ObjectTablesLayout extends FrameMemory {
   readonly control: number;
   readonly counters: number;
-  /** Both 0 where nothing is sampled. */
+  /** Both 0 if nothing is sampled. */
   readonly samples: number;
   readonly sampleCapacity: number;
   readonly stacks: number;
   readonly stacksEnd: number;
   readonly intervals: number;
   readonly intervalsEnd: number;
-  /** Mean distance between samples at the start; 0: none are taken. */
+  /** Mean distance between samples at the start; 0 if none are taken. */
   readonly meanBytes: number;
   readonly references: ReferenceBytes;
   readonly fields: boolean;
-  /** Allocations are counted by calling context, in frames. */
+  /** True if allocations are counted by calling context, in frames. */
   readonly contexts: boolean;
 }
 
-/** All that a module tells of its tables. */
 export interface ObjectsLayout extends ObjectTablesLayout {
   readonly [key: string]: number | string | boolean;
   readonly counterCount: number;
   readonly endBytes: number;
-  /** The counted instructions, as `encodeEvents` has written them, and the calls with slots, as `encodeSlots` has. */
+  /** Counted instructions, written by `encodeEvents`, and calls with slots, written by `encodeSlots`. */
   readonly events: string;
   readonly slots: string;
-  /** The host knows which of its stacks enter the module. */
   readonly asksHost: boolean;
 }
 
@@ -48,11 +44,14 @@ export interface ObjectsPlan {
   readonly meanBytes: number;
   readonly references: ReferenceBytes;
   readonly fields: boolean;
-  /** Functions of the module and bytes of a frame of each of them; undefined: contexts are not told apart. */
+  /**
+   * Number of functions, and bytes of a frame of each of them together; undefined if contexts are not
+   * distinguished.
+   */
   readonly frames: { readonly functions: number; readonly frameBytes: number } | undefined;
 }
 
-/** The options that a module was woven with, undefined for one without the tool. */
+/** Returns the options with which a module was instrumented, undefined for a module without the tool. */
 export function objectsOptionsOf({
   toolLayouts,
 }: Pick<InstrumentedInfo, "toolLayouts">): ObjectsOptions | undefined {
@@ -71,7 +70,9 @@ const NO_FRAMES = {
   indexEntries: 0,
 };
 
-/** Places the tables. Counters come last: how many there are is known when all functions are written. */
+/**
+ * Places the tables. Counters come last, because their number is known only when all functions are written.
+ */
 export function planObjectsLayout({ frames, ...options }: ObjectsPlan): ObjectTablesLayout {
   const sampleCapacity = options.meanBytes === 0 ? 0 : MOST_SAMPLES;
   const samples = CONTROL_BYTES;
@@ -95,7 +96,7 @@ export function planObjectsLayout({ frames, ...options }: ObjectsPlan): ObjectTa
   };
 }
 
-/** Where so many counters end, and with them the tool's memory. */
+/** Returns the end of the counters, which is the end of the tool's memory. */
 export function endOfCounters({ counters }: ObjectTablesLayout, count: number): number {
   return Math.ceil((counters + count * COUNTER_BYTES) / PAGE_BYTES) * PAGE_BYTES;
 }

@@ -57,43 +57,43 @@ import { SizeModel } from "./size-model.ts";
 
 const NO_LENGTH = -1;
 const NO_LOCAL = -1;
-/** Alignment of a u64, as a power of two. */
 const ALIGNED_U64 = 3;
 
-/** What a pass of the tool refers to in the instrumented module. */
 interface ObjectsTargets {
-  /** Index of the tool's memory, and where its counters begin. */
+  /** Index of the tool's memory, and offset of its counters. */
   readonly memory: number;
   readonly counters: number;
   readonly model: SizeModel;
-  /** Reads and writes of fields and elements are counted too. */
+  /** True if reads and writes of fields and elements are counted too. */
   readonly fields: boolean;
-  /** Frames in which allocations are counted by calling context; undefined: they are counted in the table. */
+  /**
+   * Frames in which allocations are counted by calling context; undefined if they are counted in the table.
+   */
   readonly frames: Frames | undefined;
-  /** How objects are chosen; undefined: none are. */
+  /** Code that chooses objects; undefined if nothing is sampled. */
   readonly sampling: SamplingTargets | undefined;
 }
 
-/** An instruction that makes an object. */
 interface Allocation {
-  /** Number of its event. */
   readonly number: number;
   readonly type: number;
-  /** Elements, NO_LENGTH where only the local knows. */
+  /** Elements, or NO_LENGTH if only the local has their number. */
   readonly length: number;
   readonly end: number;
 }
 
 interface SamplingTargets {
-  /** Global with the bytes that are left until the next sample. */
+  /** Global with the bytes until the next sample. */
   readonly countdown: number;
-  /** A function (object, frame, site, size) → object for objects of a type, and the function type (object) → object. */
+  /**
+   * Returns the function (object, frame, site, size) → object for objects of a type, and the index of the
+   * function type (object) → object.
+   */
   readonly chosen: (type: number) => { readonly call: number; readonly pass: number };
 }
 
-/** A counter of the function that is walked. Where it is is decided when the walk has ended. */
+/** A counter of the current function. Its position is decided when the walk of the function has ended. */
 interface Counter {
-  /** It counts allocations. */
   ofAllocations: boolean;
   place: CounterPlace;
 }
@@ -104,9 +104,9 @@ interface PendingEvent extends Omit<CountedEvent, "counter" | "elements"> {
 }
 
 /**
- * Counts how often stretches of code run in which objects are made or used: one counter for all instructions between two places where
- * control may come or go. What an instruction does is told by its immediates, so the reader knows the rest. Lengths are added up for each
- * instruction by itself.
+ * Counts runs of stretches of code in which objects are made or used. All instructions between two points
+ * where control may enter or leave share a counter. The reader derives the work of an instruction from its
+ * immediates. Lengths have a counter for each instruction.
  */
 class ObjectsPass implements ToolPass {
   readonly everywhere = true;
@@ -114,25 +114,23 @@ class ObjectsPass implements ToolPass {
   readonly #frames: CallFrames | undefined;
   readonly #events: PendingEvent[] = [];
   #state!: WalkState;
-  /** Counter of the stretch of code that is walked; undefined: it needs none so far. */
+  /** Counter of the current stretch of code; undefined if it has none yet. */
   #current: Counter | undefined;
-  /** Those of the stretches in front of open blocks, by control index. */
+  /** Counters of the stretches before open blocks, by control index. */
   readonly #before: (Counter | undefined)[] = [];
-  /** Those of the function. */
   #counters: Counter[] = [];
   #length = NO_LOCAL;
-  #left = NO_LOCAL;
-  /** Numbers of counters in the table so far. */
+  #remaining = NO_LOCAL;
+  /** Counters in the table so far. */
   counterCount: number;
 
-  /** `taken`: counters in the table that are somebody else's. */
+  /** `taken`: counters in the table that are used otherwise. */
   constructor(targets: ObjectsTargets, taken: number) {
     this.counterCount = FIRST_COUNTER + taken;
     this.#targets = targets;
     if (targets.frames !== undefined) this.#frames = new CallFrames(targets.frames);
   }
 
-  /** What is counted, and where. */
   get events(): CountedEvent[] {
     return this.#events.map(({ offset, counter, elements }) => ({
       offset,
@@ -146,7 +144,7 @@ class ObjectsPass implements ToolPass {
     this.#current = undefined;
     this.#counters = [];
     this.#length = NO_LOCAL;
-    this.#left = NO_LOCAL;
+    this.#remaining = NO_LOCAL;
     this.#frames?.begin(state, codeStart, true);
   }
 
@@ -204,7 +202,7 @@ class ObjectsPass implements ToolPass {
     this.#frames?.call(callee, isTail, start, end);
   }
 
-  /** Decides where the function's counters are. */
+  /** Decides the positions of the function's counters. */
   end(): void {
     let inFrame = 0;
     for (const counter of this.#counters)
@@ -246,26 +244,26 @@ class ObjectsPass implements ToolPass {
     });
   }
 
-  /** Behind an allocation, whose object is on top of the stack. */
+  /** Inserts the countdown after an allocation. The object is on top of the stack. */
   #countDown(sampling: SamplingTargets, { number, type, length, end }: Allocation): void {
     const { countdown } = sampling;
     const { insertions, module, temporaries } = this.#state;
-    if (this.#left === NO_LOCAL) this.#left = extraLocal(temporaries, I32);
+    if (this.#remaining === NO_LOCAL) this.#remaining = extraLocal(temporaries, I32);
     const definition = module.types[type];
     const { model } = this.#targets;
     const fixed = model.fixedBytes(definition);
-    const each = model.elementBytes(definition);
+    const elementBytes = model.elementBytes(definition);
     const { call, pass } = sampling.chosen(type);
     insertions.add(
       end,
       this.#insertion((sink) => {
         const pushSize = (): void => {
           if (length !== NO_LENGTH) {
-            sink.i32(fixed + each * length);
+            sink.i32(fixed + elementBytes * length);
             return;
           }
           sink.local(Op.LOCAL_GET, this.#length);
-          sink.i32(each);
+          sink.i32(elementBytes);
           sink.plain(Op.I32_MUL);
           sink.i32(fixed);
           sink.plain(Op.I32_ADD);
@@ -273,9 +271,9 @@ class ObjectsPass implements ToolPass {
         sink.indexed(Op.GLOBAL_GET, countdown);
         pushSize();
         sink.plain(Op.I32_SUB);
-        sink.local(Op.LOCAL_TEE, this.#left);
+        sink.local(Op.LOCAL_TEE, this.#remaining);
         sink.indexed(Op.GLOBAL_SET, countdown);
-        sink.local(Op.LOCAL_GET, this.#left);
+        sink.local(Op.LOCAL_GET, this.#remaining);
         sink.i32(0);
         sink.plain(Op.I32_LT_S);
         sink.rarely();
@@ -298,9 +296,9 @@ const ALIGNED_I32 = 2;
 const ALIGNED_I64 = 3;
 const HAS_MEMORY_INDEX = 0x40;
 
-/** Weaves the counters of the objects tool into a module, and what chooses objects whose survival is followed. */
-export function weaveObjects(around: ToolSurroundings): WovenTool | string {
-  const { module, options, shadowMemory } = around;
+/** Inserts the counters of the tool objects into a module, and the code that samples objects. */
+export function weaveObjects(surroundings: ToolSurroundings): WovenTool | string {
+  const { module, options, shadowMemory } = surroundings;
   if (!hasObjectTypes(module))
     return "The module has no types of garbage-collected objects: the tool objects finds nothing in it.";
   const {
@@ -309,8 +307,8 @@ export function weaveObjects(around: ToolSurroundings): WovenTool | string {
     sampleBytes = DEFAULT_SAMPLE_BYTES,
     references = 4,
   } = options.objects ?? {};
-  const sampling = sampleBytes === 0 ? undefined : new Sampling(around, sampleBytes);
-  const planned = contexts ? planFrames(around) : undefined;
+  const sampling = sampleBytes === 0 ? undefined : new Sampling(surroundings, sampleBytes);
+  const planned = contexts ? planFrames(surroundings) : undefined;
   const layout = planObjectsLayout({
     meanBytes: sampleBytes,
     references,
@@ -318,7 +316,8 @@ export function weaveObjects(around: ToolSurroundings): WovenTool | string {
     frames: planned && frameSizes(planned),
   });
   const samplingGlobals = sampling?.globals ?? [];
-  const framed = planned && weaveFrames(around, planned, layout, around.firstGlobal + samplingGlobals.length);
+  const framed =
+    planned && weaveFrames(surroundings, planned, layout, surroundings.firstGlobal + samplingGlobals.length);
   const lengths = constantObjects(module).flatMap(({ elements }) =>
     typeof elements === "number" ? [] : elements,
   );
@@ -352,14 +351,17 @@ export function weaveObjects(around: ToolSurroundings): WovenTool | string {
     }),
     globals: [...samplingGlobals, ...(framed?.globals ?? [])],
     ...(sampling === undefined ? {} : { globalExports: sampling.exported }),
-    start: lengths.length === 0 ? -1 : noteLengths(around, layout.counters, lengths),
+    start: lengths.length === 0 ? -1 : noteLengths(surroundings, layout.counters, lengths),
     entered: asksHost && sampling !== undefined ? sampling.entered() : -1,
     followedCalls: framed?.followedCalls,
     notTracked: [],
   };
 }
 
-/** A function that puts the lengths of arrays that constant expressions have made into their counters, by the code that pushes them. */
+/**
+ * Adds a function that stores the lengths of arrays made by constant expressions in their counters. The code
+ * of the expressions computes the lengths.
+ */
 function noteLengths(
   { appended, shadowMemory }: ToolSurroundings,
   counters: number,
@@ -377,24 +379,23 @@ function noteLengths(
   });
 }
 
-/** What a module needs to hand single objects to its host. */
+/** Code by which a module passes single objects to its host. */
 class Sampling implements SamplingTargets {
-  readonly #around: ToolSurroundings;
+  readonly #surroundings: ToolSurroundings;
   readonly #mean: number;
   readonly countdown: number;
-  /** The object that the host is asked to look at. */
   readonly #object: number;
   readonly #entries: number;
   readonly #callHost: number;
   readonly #chosen = new Map<number, { call: number; pass: number }>();
 
-  constructor(around: ToolSurroundings, mean: number) {
-    this.#around = around;
+  constructor(surroundings: ToolSurroundings, mean: number) {
+    this.#surroundings = surroundings;
     this.#mean = mean;
-    this.countdown = around.firstGlobal;
-    this.#object = around.firstGlobal + 1;
-    this.#entries = around.firstGlobal + 2;
-    this.#callHost = around.callHost(HostSlot.Object, false);
+    this.countdown = surroundings.firstGlobal;
+    this.#object = surroundings.firstGlobal + 1;
+    this.#entries = surroundings.firstGlobal + 2;
+    this.#callHost = surroundings.callHost(HostSlot.Object, false);
   }
 
   get globals(): NonNullable<WovenTool["globals"]> {
@@ -413,9 +414,12 @@ class Sampling implements SamplingTargets {
     ];
   }
 
-  /** Function () → () that counts how often the host has come in: in between, who has called stays the same. */
+  /**
+   * Returns the function () → () that counts entries of the host. Between two entries the caller stays the
+   * same.
+   */
   entered(): number {
-    const { appended } = this.#around;
+    const { appended } = this.#surroundings;
     return appended.add(appended.typeIndex([], []), () =>
       new BodyBuilder()
         .op("global.get", this.#entries)
@@ -427,9 +431,9 @@ class Sampling implements SamplingTargets {
   }
 
   chosen(type: number): { call: number; pass: number } {
-    const known = this.#chosen.get(type);
-    if (known !== undefined) return known;
-    const { appended } = this.#around;
+    const existing = this.#chosen.get(type);
+    if (existing !== undefined) return existing;
+    const { appended } = this.#surroundings;
     const object = referenceType(type, false);
     const made = {
       pass: appended.typeIndex([object], [object]),
@@ -439,9 +443,12 @@ class Sampling implements SamplingTargets {
     return made;
   }
 
-  /** Tells the host of the object, and starts the countdown again as it answers; without a host with the mean. */
+  /**
+   * Passes the object to the host and restarts the countdown with the host's answer; without a host, with the
+   * mean.
+   */
   #body(): Uint8Array {
-    const { shadowMemory } = this.#around;
+    const { shadowMemory } = this.#surroundings;
     const body = new BodyBuilder();
     const access = (name: "i32.load" | "i32.store", field: number) =>
       shadowMemory === 0
@@ -454,7 +461,7 @@ class Sampling implements SamplingTargets {
     body.i32(0).op("global.get", this.countdown);
     access("i32.store", Control.rest);
     body.op("local.get", 0).op("global.set", this.#object).op("call", this.#callHost);
-    // Nothing keeps the object alive.
+    // Clears the global, so that it does not keep the object alive.
     body.op("ref.null", 0x71).op("global.set", this.#object);
     // The answer is one more, so that 0 means that there is no host.
     body.i32(0);
@@ -466,18 +473,18 @@ class Sampling implements SamplingTargets {
   }
 }
 
-/** What is known of frames before the layout is. */
+/** Frames before the layout is planned. */
 type PlannedFrames = Omit<Frames, "snippets">;
 
 interface WovenFrames {
   readonly frames: Frames;
   readonly globals: NonNullable<WovenTool["globals"]>;
   readonly followedCalls: NonNullable<WovenTool["followedCalls"]>;
-  /** The calls that have a slot in their functions' frames, as `encodeSlots` has written them. */
+  /** Calls with a slot in their functions' frames, written by `encodeSlots`. */
   readonly slots: string;
 }
 
-/** Frames of the functions that make objects, with room for the counters of these. */
+/** Plans the frames of functions that make objects, with room for their counters. */
 function planFrames({ module, scan, allocator }: ToolSurroundings): PlannedFrames {
   const calls = findCallSites(module);
   const counters = mostCounters(module);
@@ -496,7 +503,7 @@ function frameSizes({ shapes }: PlannedFrames): ObjectsPlan["frames"] {
   return { functions: shapes.recordBytes.length, frameBytes: allFrameBytes(shapes) };
 }
 
-/** Puts the code of frames into the module. The tool's globals from `firstGlobal` on are theirs. */
+/** Inserts the code of frames into the module. It uses the tool's globals from `firstGlobal` on. */
 function weaveFrames(
   { appended, shadowMemory }: ToolSurroundings,
   planned: PlannedFrames,
@@ -530,7 +537,10 @@ function weaveFrames(
   };
 }
 
-/** The most counters of allocations that each function of the module can have: one per instruction, and one per length. */
+/**
+ * Returns the most allocation counters that each function of the module can have: one per instruction, and
+ * one per length.
+ */
 function mostCounters({ bodies, bytes }: WasmModule): number[] {
   return bodies.map(({ codeStart, end }) => {
     let counters = 0;

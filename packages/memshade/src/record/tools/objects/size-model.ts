@@ -11,7 +11,9 @@ import {
 } from "../../../code/wasm/index.ts";
 import { placeFields } from "../../../profile/model/objects.ts";
 
-/** Size of a reference, bytes: 4 where the engine compresses pointers, as Chromium does, 8 where it does not, as Node. */
+/**
+ * Size of a reference, bytes: 4 if the engine compresses pointers, as Chromium does; 8 if not, as in Node.
+ */
 export type ReferenceBytes = 4 | 8;
 
 const NUMERIC_BYTES: Readonly<Record<number, number>> = {
@@ -24,12 +26,12 @@ const NUMERIC_BYTES: Readonly<Record<number, number>> = {
   [PACKED_I16]: 2,
 };
 
-/** How large objects are in V8, as far as their types tell. Engines give no such number: this is a model. */
+/** Sizes of objects in V8, by their types. Engines do not report sizes, so this is a model. */
 export class SizeModel {
   readonly references: ReferenceBytes;
-  /** Before the fields of a struct: its map and its hash. */
+  /** Bytes before the fields of a struct: its map and its hash. */
   readonly structHeader: number;
-  /** Before the elements of an array: the same, and its length. */
+  /** Bytes before the elements of an array: map, hash and length. */
   readonly arrayHeader: number;
 
   constructor(references: ReferenceBytes) {
@@ -38,12 +40,14 @@ export class SizeModel {
     this.arrayHeader = 3 * references;
   }
 
-  /** Size of a field or element, bytes. */
   fieldBytes(type: StorageType): number {
     return NUMERIC_BYTES[type] ?? this.references;
   }
 
-  /** Size of a struct, and of an array without elements, bytes. The padding behind elements is left out. */
+  /**
+   * Returns the size of a struct, or of an array without elements, in bytes. The padding after elements is
+   * not included.
+   */
   fixedBytes(type: CompositeType): number {
     if (type.kind === "array") return this.arrayHeader;
     if (type.kind !== "struct") return 0;
@@ -51,7 +55,7 @@ export class SizeModel {
     return this.structHeader + placeFields(sizes, this.references).end;
   }
 
-  /** Size of each element of an array, 0 for structs. */
+  /** Returns the size of each element of an array in bytes, 0 for structs. */
   elementBytes(type: CompositeType): number {
     return type.kind === "array" ? this.fieldBytes(type.field.type) : 0;
   }

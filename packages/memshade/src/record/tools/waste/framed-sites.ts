@@ -1,26 +1,24 @@
 import { STORE_IDS_BYTES } from "./layout.ts";
 import type { SiteTable } from "./site-table.ts";
 
-/**
- * Bytes of records in frames: what plain accesses count, and what is counted where they differ in size too. See the offsets in
- * `tools/waste/layout.ts`.
- */
+/** Bytes of records in frames: of plain accesses, and of those with varying sizes. The fields are in `layout.ts`. */
 const STORE_BYTES = { plain: 40, ranges: 56 } as const;
 const LOAD_BYTES = { plain: 16, ranges: 32 } as const;
 
-/** Where in the frames of their functions sites have their records, bytes behind the header; −1: they have none. */
+/**
+ * Offsets of the records of sites in the frames of their functions, bytes from the end of the header; −1: no record.
+ */
 export interface FramedSites {
   store: Int32Array;
   load: Int32Array;
-  /** Index among the defined functions of the one that a site belongs to. */
+  /** Index of each site's function among the defined functions. */
   functionOf: Int32Array;
-  /** What the records of each defined function take. */
   recordBytes: Uint32Array;
 }
 
 /**
- * Frames of functions that hand out zeroed blocks have the sites which stand behind those of all functions behind their own.
- * Stores have their ids in front of their records.
+ * Lays out the records of sites in frames. The extra site of a function that hands out zeroed blocks is in that
+ * function's frame, after its other sites. The ids of a store precede its record.
  */
 export function framedSites(sites: SiteTable): FramedSites {
   const functions = sites.firstOfFunction.length - 1;

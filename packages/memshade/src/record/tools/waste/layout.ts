@@ -1,14 +1,13 @@
-// Where things are in the waste tool's memory, for the code that fills it and for the one that reads it. README.md has a drawing.
-// Where the tables themselves begin depends on the profiled module: `memory-plan.ts`.
+// Layout of the waste tool's memory, for the code that writes it and the code that reads it. README.md has a drawing.
+// The addresses of the tables depend on the profiled module: see `memory-plan.ts`.
 
-/** The control block, bytes from its address. */
 export const Control = {
-  /** Sites of the bulk instruction or host call at hand. */
+  /** Sites of the current bulk instruction or host call. */
   storeSite: 0,
   loadSite: 4,
-  /** Largest size of the program's memory seen, in pages. */
+  /** Largest size of the program's memory so far, pages. */
   pages: 8,
-  /** Events above COVERED. */
+  /** Accesses above COVERED. */
   outside: 12,
   nodeNext: 20,
   storeKeys: 24,
@@ -18,52 +17,48 @@ export const Control = {
   keysLost: 40,
   blockNext: 44,
   blockFree: 48,
-  /** Code offset of the call of the allocator at hand, 0: unknown. */
+  /** Code offset of the current call of the allocator, 0: unknown. */
   allocationSite: 52,
   sitesNext: 56,
-  /** Keys of places that allocate, free or return. */
+  /** Number of keys of sites that allocate, free or return. */
   places: 60,
   /** 16 bytes: the operand's bytes before a store. */
   scratch: 64,
-  /** Store site of the call of calloc at hand, 0: unknown. */
+  /** Store site of the current call of calloc, 0: unknown. */
   zeroedSite: 80,
-  /** Code offset of the place that moves the stack pointer. */
+  /** Code offset of the instruction that moves the stack pointer. */
   returnSite: 84,
-  /** u64: accesses so far, where objects are asked for. */
+  /** u64: number of accesses so far, counted only with objects. */
   clock: 88,
-  /** Context of the place at `allocationSite`. */
   allocationNode: 96,
-  /** Requests for more memory than is followed, which were refused. */
+  /** Refused requests for more memory than is covered. */
   refused: 116,
-  /** The most pages that they asked for. */
+  /** Largest size that they requested, pages. */
   asked: 100,
-  /** Lines in the list of memory.ts. */
+  /** Length of the list of dirty lines in memory.ts. */
   dirtyLines: 112,
-  /** Two words of `contexts/layout.ts`: where the host is, where frames are told apart. */
+  /** Two words of `contexts/layout.ts`, used with frames. */
   hostWord: 120,
-  /** A `Slot` of frames: that of whoever calls from outside. */
+  /** `Slot` of frames for calls from outside. */
   rootSlot: 128,
   frameNext: 144,
-  /** How large the memory was when an opaque host was last in control, bytes. */
+  /** Size of the memory when an opaque host was last in control, bytes. */
   hostEnd: 160,
-  /** Where the next fates of granules go. */
   fatesNext: 164,
-  /** Places of the path at hand. */
   path: 192,
-  /** 12 records of loops.ts. */
   streams: 512,
-  /** Bytes of a data segment that memory.init is about to put into memory. */
+  /** Bytes of a data segment that memory.init is about to copy. */
   initBytes: 1024,
-  /** 12 pairs of words: loops.ts. */
+  /** 12 pairs of words for loops.ts: where each stream ended, and its stride. */
   ends: 4352,
 } as const;
 export const CONTROL_BYTES = 8192;
-/** Bytes of a data segment, or of what the host writes, that are compared at a time. */
+/** Bytes of a data segment, or of a write by the host, that are compared at a time. */
 export const INIT_BUFFER_BYTES = 2048;
 
 /**
- * What is counted of a store: a u64 each, but for `node` and `site`. Summary mode has those up to `same`, and sizes are known of plain
- * stores: `written` of one counts how often the loop around it has begun.
+ * Fields of a store's record: a u64 each, except `node` and `site`. Summary mode has those up to `same`. Plain stores
+ * have a constant size; their `written` counts how often the loop around them began.
  */
 export const Store = {
   stores: 0,
@@ -77,17 +72,19 @@ export const Store = {
   overwritten: 64,
   overZero: 72,
   approximate: 80,
-  /** How often the loop around it has begun. */
   begun: 88,
   node: 96,
   site: 100,
   lanes: 104,
   overSegment: 112,
-  /** Memo of a pair with what it overwrites: state.ts. */
+  /** Memo of the pair with an overwritten store: see state.ts. */
   pair: 120,
 } as const;
 
-/** The same of a load. Summary mode has those up to `silent`; `bytes` is as `written` of a store. */
+/**
+ * Fields of a load's record. Summary mode has those up to `silent`. Plain loads use `bytes` as plain stores use
+ * `written`.
+ */
 export const Load = {
   loads: 0,
   fresh: 8,
@@ -99,45 +96,41 @@ export const Load = {
   approximate: 56,
   node: 96,
   site: 100,
-  /** Memo of a redundant pair: state.ts. */
   pair: 104,
-  /** How often the loop around it has begun. */
+  /** Number of times that the loop around it began. */
   begun: 112,
 } as const;
-/** Bytes of a record in precise mode. */
 export const RECORD_BYTES = 128;
 
-/** Bytes per id of what counts reads; of the words with an id four times. */
+/** Bytes per id of the counts of reads; bytes per store of the words that hold its id four times. */
 export const READS_BYTES = 8;
 export const STORE_IDS_BYTES = 8;
-/** Bytes of program memory that are dirty or clean together, as a shift. */
+/** Bytes of program memory in a dirty line, as a shift. */
 export const DIRTY_LINE_SHIFT = 8;
 
-/** Streams of one loop, and bytes in which it says where each ended. */
 export const MOST_STREAMS = 12;
 
 /**
- * A loop in the table of those that are followed as a whole: how many accesses it has; where the runs of its block are counted, from
- * the base of counters; runs that have begun and not ended; its first site, the others are those behind it. Two words per access
- * follow: what it is, and its stride.
+ * Header of a loop in the table. `streams`: its number of accesses. `runs`: offset of the count of its block's runs
+ * from the base of counters. `open`: runs that have begun and not ended. `site`: its first site; the others follow it.
+ * Two words per access come next: flags with the key, and the stride.
  */
 export const Loop = { streams: 0, runs: 4, open: 8, site: 12 } as const;
 export const LOOP_BYTES = 16;
 export const LOOP_STREAM_BYTES = 8;
 export const STREAM_END_BYTES = 8;
 
-/** Kinds of pairs, each (first, second, kind, unused, u64 bytes, u64 operations). */
+/** Kinds of pairs. An entry has first, second, kind, unused, u64 bytes, u64 operations. */
 export const Pair = {
   overwritten: 1,
   deallocated: 2,
   returned: 3,
   silent: 4,
   redundant: 5,
-  /** A writer of dead bytes and the allocation site of their block. */
   into: 6,
-  /** A place that reallocates, and `grew` or `moved`. */
+  /** Site that reallocates, and `GREW` or `MOVED`. */
   reallocated: 7,
-  /** A store, or a load, and the allocation site of the block that it goes to. */
+  /** Store, or load, and the allocation site of the block that it accesses. */
   writesInto: 8,
   readsFrom: 9,
 } as const;
@@ -145,12 +138,10 @@ export const PAIR_BYTES = 32;
 export const GREW = 1;
 export const MOVED = 2;
 
-/** A block of the heap. */
 export const Block = {
   address: 0,
   size: 4,
   site: 8,
-  /** Of a free block. */
   next: 12,
   flags: 16,
   /** Store key of the zeros that the block was handed out with. */
@@ -162,10 +153,13 @@ export const Block = {
   high: 52,
 } as const;
 export const BLOCK_BYTES = 64;
-/** Flags of a block: read, written, not ended yet, read by what it was moved to, written before it was moved here. */
+/**
+ * Flags of a block: read, written, live, read because a reallocation moved it, written before a reallocation moved it
+ * here.
+ */
 export const BlockFlag = { read: 1, written: 2, live: 4, carriedOn: 8, carriedIn: 16 } as const;
 
-/** A place that allocates: sums over its blocks, then counts per offset. */
+/** Header of an allocation site: sums over its blocks. Counts per offset follow. */
 export const ObjectSite = {
   site: 0,
   size: 4,
@@ -177,55 +171,52 @@ export const ObjectSite = {
   live: 40,
   peak: 48,
   ended: 56,
-  /** f64: sum over ended blocks. */
   usefulLifetime: 64,
   /** Bytes touched in ended blocks that were both read and written. */
   touched: 72,
   span: 80,
-  /** Sum of lifetimes of ended blocks, accesses. */
   lifetime: 88,
 } as const;
 export const OBJECT_SITE_HEADER_BYTES = 128;
 /** Counts of one offset, a u32 each. */
 export const OffsetCount = { reads: 0, writes: 4, overwritten: 8, deallocated: 12, silent: 16 } as const;
 export const OFFSET_BYTES = 20;
-/** Offsets that are told apart; one more entry has what lies behind. */
+/** Offsets with counts of their own. One more entry counts all offsets after them. */
 export const OFFSETS = 4096;
 export const OBJECT_SITE_BYTES = OBJECT_SITE_HEADER_BYTES + (OFFSETS + 1) * OFFSET_BYTES;
 
-/** A value that a load found again: its bytes, how often, and how often nearly so. */
+/** Value that a load found again: its bytes, its count, and the possible error of the count. */
 export const Value = { lower: 0, upper: 8, count: 16, error: 24 } as const;
 export const VALUE_BYTES = 32;
-/** Values that are counted of one load. */
 export const VALUES_OF_LOAD = 8;
 export const VALUES_BYTES = VALUES_OF_LOAD * VALUE_BYTES;
 
-/** Calls of the allocator that are told apart by this many callers, the innermost first. */
+/** Callers in a call path of an allocation, the innermost first. */
 export const PATH_FRAMES = 14;
-/** A path of calls below which blocks are asked for: a hash of its places, how many there are, and their code offsets. */
+/** Call path of allocations: a hash of its code offsets, their number, and the offsets. */
 export const Path = { hash: 0, frames: 4, places: 8 } as const;
 export const PATH_BYTES = 64;
-/** Beside the number of a block's path: it was copied to another block of that, and so was read. */
+/** Flag in the number of a block's path: the block was copied to another block of the path, and so was read. */
 export const CARRIED_ON = 0x8000;
-/** Bytes of a block that are told apart in summary mode, as a shift. */
+/** Bytes of a granule in summary mode, as a shift. */
 export const GRANULE_SHIFT = 2;
-/** What happened to a granule of the blocks of one path, in any of them. */
+/** Accesses to a granule in any of the blocks of one path. */
 export const GranuleFate = { read: 1, written: 2 } as const;
-/** The blocks of one path in summary mode: those that have ended, sums over them, and a byte per granule with their fates. */
+/** Blocks of one path in summary mode: sums over the ended blocks, and a byte per granule with its fate. */
 export const PathBlocks = {
   blocks: 0,
   bytes: 8,
   /** Blocks that were stored to and never read, and their bytes. */
   unread: 16,
   unreadBytes: 24,
-  /** Bytes of granules that were stored to and never read, of all blocks. */
+  /** Bytes of granules that were stored to and never read, in all blocks. */
   unreadGranules: 32,
   size: 40,
   smallest: 44,
-  /** Address of the fates, and how many there is room for; what lies behind is not told apart. */
+  /** Address of the fates, and the number of granules that they have room for. Granules after those have no fate. */
   fates: 48,
   granules: 52,
 } as const;
 export const PATH_BLOCKS_BYTES = 64;
-/** Granules of one block that are told apart at most. */
+/** Largest number of granules with fates of one block. */
 export const MOST_GRANULES = 262_144;

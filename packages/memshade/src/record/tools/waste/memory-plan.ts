@@ -20,36 +20,35 @@ import {
 const KIB = 1024;
 const MIB = KIB * KIB;
 export const PAGE_BYTES = 64 * KIB;
-/** Bytes of a line of the processor's cache: records do not lie in two. */
+/** Bytes of a cache line. No record crosses a line. */
 const LINE_BYTES = 64;
 export const LARGEST_MEMORY_BYTES = 4096 * MIB;
 /**
- * Bytes of a record, as shifts. With one id per byte they are as short as their fields allow: so more of them stay in the
- * processor's cache, where first reads look for two of them each.
+ * Bytes of a record, as shifts. In summary mode they are as short as their fields allow: first reads touch two records
+ * each, and more of them fit in the processor's cache.
  */
 export const RECORD_SHIFTS = {
   precise: { stores: 7, loads: 7 },
   summary: { stores: 6, loads: 5 },
-  /** In frames they are one behind the other, and loads are known by their addresses. */
+  /** Records in frames follow each other, and loads are identified by their addresses. */
   framed: { stores: 3, loads: 0 },
 } as const;
 /**
- * Counters of a site that inline code adds to, each a u64: runs of the block that begins with it, then silent stores or
- * loads of what was not all read.
+ * Counters of a site that inline code increments, a u64 each. First: runs of the basic block that begins with it.
+ * Second: silent stores, or loads of bytes that were not all read.
  */
 export const SITE_COUNTERS_BYTES = 16;
 export const SITE_EVENTS = 8;
-/** As many numbers have 16 bits; bytes that each of them takes as an id. */
+/** Number of ids of 16 bits; bytes of tables per id. */
 const IDS = 65_536;
 const ID_BYTES = 5;
 
-/** Addresses of the tables inside the waste tool's memory, bytes; see `tools/waste/layout.ts`. */
 export interface WasteLayout {
-  /** Bytes of program memory that are followed. */
+  /** Bytes of program memory that the tool covers. */
   covered: number;
-  /** Whether writers and readers have a memory each, in this order behind the one with everything else. */
+  /** True if writers and readers have a memory each, in this order after the one with everything else. */
   isSplit: boolean;
-  /** A u32 per byte of program memory with its last store; in summary mode only of stores for which no id was left. */
+  /** A u32 per byte of program memory with its last store. Summary mode uses it only for stores without an id. */
   writers: number;
   readers: number;
   seen: number;
@@ -58,30 +57,27 @@ export interface WasteLayout {
   storeCapacity: number;
   loads: number;
   loadCapacity: number;
-  /** Distance between the records of neighbouring ids of stores, and numbers of loads, as a shift. */
+  /** Distance between the records of two consecutive stores or loads, as a shift. */
   recordShift: number;
   loadShift: number;
-  /** What inline code counts per site, `SITE_COUNTERS_BYTES` each. Summary mode only, without contexts. */
+  /** Counters of inline code, `SITE_COUNTERS_BYTES` per site. Summary mode only, without contexts. */
   counters: number;
-  /** Frames of contexts in place of the records: where they begin, how far those of contexts reach. 0: there are none. */
+  /** Frames of contexts, which hold the records: their start, and the limit of the frames of contexts. 0: no frames. */
   arena: number;
   arenaLimit: number;
   lastFrames: number;
   /**
-   * A u64 per id of 16 bits: bytes of its store that were read, for as long as it has the id. One behind the other they take less of the
-   * processor's cache than the records.
+   * A u64 per id: bytes of its store that were read since it has the id. In a table of their own they take less of the
+   * processor's cache than in the records.
    */
   reads: number;
-  /** The id of each store four times, or zeros while it has none; frames have theirs in front of records. */
+  /** The id of each store four times, zero while it has none. In frames they precede the records. */
   storeIds: number;
-  /**
-   * A u32 per id, the distance of its record from `stores`, and a byte per id. Summary mode only.
-   */
+  /** A u32 per id, the distance of its record from `stores`, and a byte per id. Summary mode only. */
   recordOf: number;
-  /** The last one that is assigned. */
   lastId: number;
   sizes: number;
-  /** The values that redundant loads find, `VALUES_BYTES` per load record. Precise mode only. */
+  /** Values that redundant loads find, `VALUES_BYTES` per load record. Precise mode only. */
   values: number;
   pairs: number;
   pairCapacity: number;
@@ -94,30 +90,33 @@ export interface WasteLayout {
   blockCapacity: number;
   sites: number;
   siteCapacity: number;
-  /** Paths of calls below which blocks are asked for; 0: nobody keeps them. */
+  /** Call paths of allocations; 0: not recorded. */
   paths: number;
   pathCapacity: number;
   /**
-   * In summary mode, what became of the blocks of each path: a byte per 4 bytes of program memory that says whether they were read, a
-   * u16 per 8 bytes with the path of the block that starts there, sums per path, and fates of granules. 0: nobody keeps them.
+   * Accesses to the blocks of each path, in summary mode: read marks (a byte per 4 bytes of program memory), the path
+   * of the block that starts there (a u16 per 8 bytes), sums per path, and fates of granules. 0: not recorded.
    */
   readMarks: number;
   blockPath: number;
   pathBlocks: number;
   fates: number;
   fatesEnd: number;
-  /** The shadow stack, where no other tool keeps one: a host word, then frames. 0: there is none. */
+  /** Shadow stack, unless another tool keeps one: a host word, then frames. 0: none. */
   stackWord: number;
-  /** A byte per line of 256 bytes of program memory, and room for a list of all lines, where the host is opaque. */
+  /**
+   * Dirty lines, if the host is opaque: a byte per line of 256 bytes of program memory, and room for a list of all
+   * lines.
+   */
   dirty: number;
   dirtyList: number;
   endBytes: number;
 }
 
 export interface WasteWishes {
-  /** Largest size the program's memory can reach, bytes. */
+  /** Largest size that the program's memory can reach, bytes. */
   memoryBytes: number;
-  /** Pages that the memory can have in engines, if nobody else keeps it smaller. */
+  /** Largest size that engines give the memory, pages, unless the program limits it further. */
   mostPages: number;
   stores: number;
   loads: number;
@@ -125,43 +124,40 @@ export interface WasteWishes {
   engine: "brief" | "full";
   contexts: boolean;
   objects: boolean;
-  /** Blocks are told apart by the paths of calls that ask for them; and the tool keeps the shadow stack for that itself. */
+  /** True if blocks are grouped by call path; and if the tool keeps the shadow stack for that itself. */
   paths?: boolean | undefined;
   ownStack?: boolean | undefined;
-  /** The host may read and says nothing of it. */
+  /** True if the host may read memory without reporting it. */
   opaque: boolean;
-  /** Functions of the module and bytes of a frame of each of them, where summary mode tells contexts apart. */
+  /** Functions of the module, and bytes of one frame of each, in summary mode with contexts. */
   frames?: { functions: number; bytes: number } | undefined;
-  /** The most ids that are assigned while the program runs. */
   mostIds?: number | undefined;
 }
 
 const CONTEXT_KEYS = 512 * KIB;
 const CONTEXT_NODES = 2 * MIB;
-/** Room for frames of contexts. */
 const FRAMES_BYTES = 1024 * MIB;
-/** In place of the records of ids that are no stores. */
+/** Space for ids that are no stores, if records are in frames. */
 const NO_RECORDS_BYTES = 64;
 const PAIRS = 1 * MIB;
 const INDEX_ENTRIES = 4 * MIB;
-/** Entries where only places that allocate, free and return are looked up. */
+/** Entries if only sites that allocate, free or return are looked up. */
 const PLACE_ENTRIES = 64 * KIB;
 const BLOCKS = 4 * MIB;
 const ALLOCATION_SITES = 2 * KIB;
 /** Numbers of paths have 16 bits. */
 const PATHS = 16 * KIB;
 const FATES_BYTES = 64 * MIB;
-/** Eight bytes per frame: more frames than any engine's own stack holds. */
 const STACK_BYTES = 64 * MIB;
-/** Below the stack: at the start of these bytes the host word, at their end a frame of zeros. */
+/** Bytes below the stack: the host word at their start, a frame of zeros at their end. */
 export const STACK_BASE_BYTES = 64;
 
-/** Bytes per byte of program memory that say what was read in blocks, and whose they are. */
+/** Bytes of read marks and of block paths per byte of program memory. */
 const BLOCK_FACTS = 1 / 4 + 1 / 4;
 
 /**
- * Bytes of tables per byte of program memory: of the shadow, the sizes of blocks, which block a granule belongs to and what an
- * opaque host may have read; and of the words, which summary mode touches only where ids have run out.
+ * Returns the bytes of tables per byte of program memory. `bytes`: shadow memory, sizes of blocks, blocks of granules
+ * and dirty lines. `words`: writers and readers, which summary mode touches only once ids have run out.
  */
 export function wasteBytesPerByte({
   engine,
@@ -179,18 +175,17 @@ export function wasteBytesPerByte({
   };
 }
 
-/** The most of these tables that a program can touch, per byte of its memory. */
 export function wasteBytesTouched(wishes: Pick<WasteWishes, "engine" | "objects">): number {
   const { bytes, words } = wasteBytesPerByte({ ...wishes, opaque: true });
   return wishes.engine === "full" ? bytes + words : bytes;
 }
 
-/** Whether writers, readers and values are kept per byte, instead of one id. */
+/** True if writers, readers and values are recorded per byte, instead of one id. */
 export function isPreciseMode({ pairs, objects }: WasteOptions): boolean {
   return Boolean(pairs || objects);
 }
 
-/** Places the tables behind the shadow of as much memory as there is room for. */
+/** Places the tables after the shadow memory, which covers as much of the program's memory as there is room for. */
 export function planWaste(wishes: WasteWishes): WasteLayout {
   const isPrecise = wishes.engine === "full";
   const { contexts, frames } = wishes;
@@ -250,7 +245,7 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
   const writers = placeWords(true);
   const readers = placeWords(isPrecise);
   const seen = 0;
-  // Tables lie far above what a store just behind the covered memory could reach.
+  // The tables lie far above the addresses that a store just above the covered memory could reach.
   const control = place(CONTROL_BYTES, PAGE_BYTES);
   const layout = {
     covered,
@@ -300,7 +295,10 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
   return { ...layout, endBytes: Math.ceil(end / PAGE_BYTES) * PAGE_BYTES };
 }
 
-/** Address where the beginnings of a loop are counted, in the record of one of its accesses: plain ones do not need all fields. */
+/**
+ * Returns the address where the beginnings of a loop are counted. It is in the record of one of its accesses, since
+ * plain ones leave fields unused.
+ */
 export function begunAt(
   layout: Pick<WasteLayout, "stores" | "recordShift" | "loads" | "loadShift">,
   key: number,
@@ -311,27 +309,24 @@ export function begunAt(
     : layout.loads + key * 2 ** layout.loadShift + (isPrecise ? Load.begun : Load.bytes);
 }
 
-/** Tables that may have a memory of their own, in the order of these. */
+/** Tables that may have a memory of their own, in the order of their memories. */
 export const WORD_TABLES = ["writers", "readers"] as const;
 
-/** How many tables have a memory of their own. */
 export function ownMemories({ isSplit }: WasteLayout, { engine }: Pick<WasteWishes, "engine">): number {
   if (!isSplit) return 0;
   return engine === "brief" ? 1 : 2;
 }
 
 /**
- * What a shadow word of summary mode means that is no store's id: 0 is memory as the system gave it, `init` was put
- * there by a data segment. Ids of stores are `first` and up: numbers of store sites from 1, plus `first - 1`. `invalid`, with 16 bits
- * only, differs in nothing but the lowest bit from the id of read bytes: so many words at once show that nobody's bytes are in them.
- * `overflow` and the one behind it: the writer has no id, and stands in a table.
+ * Shadow words of summary mode that are no store's id. 0 is memory as the system provided it; `init` was written by a
+ * data segment. Ids of stores begin at `first`. `invalid` differs from the id of read bytes only in the lowest bit, so
+ * that many words can be checked at once. `overflow` and the id after it mark bytes whose writer has no id and is in a
+ * table.
  */
 export const ShadowIds = { init: 1, first: 2, overflow: 0xfffc, invalid: 0xfffe } as const;
 
-/** The id of bytes that were read since they were written. */
 export const READ_BYTE = 0xffff;
 
-/** Values of the shadow runtime's imported constants. */
 export function wasteConstants(
   layout: WasteLayout,
   wishes: WasteWishes,

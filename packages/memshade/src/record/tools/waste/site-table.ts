@@ -3,68 +3,65 @@ import * as Op from "../../../code/wasm/op.generated.ts";
 import { ByteReader } from "../../../ground/bytes/reader.ts";
 import { ByteWriter } from "../../../ground/bytes/writer.ts";
 
-/** What kind of instruction an access site is. */
 export const SiteClass = {
   Plain: 0,
   /** Atomic loads, stores, read-modify-writes, waits. */
   Atomic: 1,
-  /** `memory.copy` */
   Copy: 2,
-  /** `memory.fill` and `memory.init` */
   Fill: 3,
-  /** A call of an imported function, which may write to memory. */
+  /** Call of an imported function, which may write to memory. */
   Host: 4,
-  /** A call of a function that hands out zeroed blocks; for calls that are not seen, that function's first instruction. */
+  /**
+   * Call of a function that hands out zeroed blocks. Calls that are not in the table count at that function's first
+   * instruction.
+   */
   Zeroed: 5,
 } as const;
 
 export const SITE_CLASS_NAMES = ["plain", "atomic", "copy", "fill", "host", "calloc"] as const;
 
-/** In place of an opcode: a call of an imported function, and one of a function that hands out zeroed blocks. */
+/** Numbers instead of an opcode: call of an imported function, and call of a function that hands out zeroed blocks. */
 export const HOST_CALL = -1;
 export const ZEROING_CALL = -2;
 const MOST_CALLS = 2;
 
-/** Where the sites of a module are, and what they do. */
 interface SitePlaces {
   /** Offset of each instruction in the code section's payload. */
   offset: Int32Array;
-  /** Its opcode id, `HOST_CALL` or `ZEROING_CALL`. */
   op: Int32Array;
-  /** First site of each defined function, and one behind the last. */
+  /** First site of each defined function, and the end of the last one's sites. */
   firstOfFunction: Int32Array;
   /**
-   * Functions that hand out zeroed blocks, among the defined ones. Each of them is a site of its own behind all others, for
-   * blocks that are asked for by calls which are not seen.
+   * Functions that hand out zeroed blocks, as indices of defined functions. Each has an extra site after all others,
+   * for calls that are not in the table.
    */
   zeroing: readonly number[];
 }
 
 /**
- * Every place of a module that loads from memory 0 or stores to it, in code order. Store ids and load ids are numbers
- * from 1 in it. The module's description carries it to the reader.
+ * Instructions of a module that load from memory 0 or store to it, in code order. The module's description passes them
+ * to the reader.
  */
 export interface SiteTable extends SitePlaces {
   length: number;
-  /** Bytes per access, 0 where they differ. */
+  /** Bytes per access, 0 if they vary. */
   bytes: Int32Array;
   siteClass: Int32Array;
-  /** Number among the stores from 1, 0: does not store. */
+  /** Number among the stores, from 1; 0 if the site does not store. */
   store: Int32Array;
-  /** Number among the loads from 1, 0: does not load. */
+  /** Number among the loads, from 1; 0 if the site does not load. */
   load: Int32Array;
   stores: number;
   loads: number;
 }
 
-/** How often loads and stores of a module ran in an earlier run: lists side by side, of those that did run. */
+/** Runs of the loads and stores of a module in an earlier run. Sites that did not run are left out. */
 export interface SiteRuns {
-  /** Where they are: code offsets, ascending. */
+  /** Code offsets, ascending. */
   offsets: readonly number[];
   runs: readonly number[];
 }
 
-/** Numbers the sites, and adds what follows from their instructions. */
 export function siteTable(places: SitePlaces): SiteTable {
   const { op } = places;
   const { length } = op;
@@ -72,11 +69,11 @@ export function siteTable(places: SitePlaces): SiteTable {
   const table = { bytes: column(), siteClass: column(), store: column(), load: column() };
   let [stores, loads] = [0, 0];
   for (let site = 0; site < length; site++) {
-    const of = op[site];
-    table.bytes[site] = ACCESS_BYTES[of] ?? 0;
-    table.siteClass[site] = classOf(of);
-    if (isStore(of)) table.store[site] = ++stores;
-    if (isLoad(of)) table.load[site] = ++loads;
+    const opcode = op[site];
+    table.bytes[site] = ACCESS_BYTES[opcode] ?? 0;
+    table.siteClass[site] = classOf(opcode);
+    if (isStore(opcode)) table.store[site] = ++stores;
+    if (isLoad(opcode)) table.load[site] = ++loads;
   }
   return { ...places, ...table, length, stores, loads };
 }
@@ -106,7 +103,10 @@ function isLoad(op: number): boolean {
   return kind === AccessKind.None ? op === Op.MEMORY_COPY : kind !== AccessKind.Store;
 }
 
-/** The table as the description has it: some two bytes per site, being distances from each site to the next, and opcodes. */
+/**
+ * Encodes the table for the description, in about two bytes per site: the distance to the previous site, and the
+ * opcode.
+ */
 export function encodeSites({ offset, op, firstOfFunction, zeroing }: SitePlaces): Uint8Array {
   const functions = firstOfFunction.length - 1;
   const writer = new ByteWriter(op.length * 2 + functions + 16).u32Leb(functions).u32Leb(op.length);
@@ -126,7 +126,6 @@ export function encodeSites({ offset, op, firstOfFunction, zeroing }: SitePlaces
   return writer.finish();
 }
 
-/** Reads what `encodeSites` has written. */
 export function decodeSites(bytes: Uint8Array): SiteTable {
   const reader = new ByteReader(bytes);
   const functions = reader.u32Leb();
@@ -141,7 +140,7 @@ export function decodeSites(bytes: Uint8Array): SiteTable {
   };
   for (let defined = 0; defined < functions; defined++) {
     firstOfFunction[defined] = site;
-    for (let left = reader.u32Leb(); left > 0; left--) read();
+    for (let remaining = reader.u32Leb(); remaining > 0; remaining--) read();
   }
   firstOfFunction[functions] = site;
   const zeroing: number[] = [];

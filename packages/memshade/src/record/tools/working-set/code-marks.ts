@@ -3,14 +3,13 @@ import { writeU32Leb } from "../../../ground/bytes/leb128.ts";
 import { partitionPoint } from "../../../ground/bytes/partition-point.ts";
 import type { CodePlaces } from "../../rewrite/write/function-writer.ts";
 
-/** Original offset of what stands between marked places. */
+/** Original offset of code between marked positions. */
 const NONE = -1;
-/** Bytes of two numbers. */
 const LONGEST_MARK = 10;
 
 /**
- * Marked places as text for the module's description: differences to the mark before, as LEB128 numbers with the sign in
- * the lowest bit, in base 64.
+ * Encodes marked positions for the module's description: differences to the previous mark, as LEB128 numbers with the
+ * sign in the lowest bit, in base 64.
  */
 export function encodeCodeMarks({ offsets, originals }: CodePlaces): string {
   const bytes = new Uint8Array(offsets.length * LONGEST_MARK);
@@ -22,7 +21,7 @@ export function encodeCodeMarks({ offsets, originals }: CodePlaces): string {
   return base64Of(bytes.subarray(0, end));
 }
 
-/** Finds original places by those of instrumented code. */
+/** Maps positions of instrumented code to original ones. */
 export class CodeMarks {
   readonly #offsets: Int32Array;
   readonly #originals: Int32Array;
@@ -30,7 +29,6 @@ export class CodeMarks {
 
   constructor(encoded: string) {
     const bytes = bytesOfBase64(encoded);
-    // A mark has two bytes at least.
     this.#offsets = new Int32Array(bytes.length >>> 1);
     this.#originals = new Int32Array(bytes.length >>> 1);
     let at = 0;
@@ -50,11 +48,13 @@ export class CodeMarks {
     }
   }
 
-  /** The original place of the last mark at or before an offset; −1 where that is none of the original. */
+  /**
+   * Returns the original position of the last mark at or before an offset; −1 if the code there is not of the original.
+   */
   originalOf(offset: number): number {
     const offsets = this.#offsets;
-    const behind = partitionPoint(0, this.#count, (index) => offsets[index] <= offset);
-    return behind === 0 ? NONE : this.#originals[behind - 1];
+    const end = partitionPoint(0, this.#count, (index) => offsets[index] <= offset);
+    return end === 0 ? NONE : this.#originals[end - 1];
   }
 }
 

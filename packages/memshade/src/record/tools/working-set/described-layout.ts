@@ -1,4 +1,6 @@
-/** What a module says of a layout of its own: the layout's fields, with a prefix. */
+/**
+ * Returns a layout's fields with a prefix, for a module's description.
+ */
 export function describeLayout<T extends number | string | boolean>(
   prefix: string,
   layout: Readonly<Record<string, T>>,
@@ -6,7 +8,7 @@ export function describeLayout<T extends number | string | boolean>(
   return Object.fromEntries(Object.entries(layout).map(([key, value]) => [`${prefix}${key}`, value]));
 }
 
-/** The layout from what a module says of the tool; undefined where it has none. */
+/** Returns the layout from a module's description; undefined if it has none with this prefix. */
 export function describedLayout<T>(
   prefix: string,
   described: Readonly<Record<string, number | string | boolean>>,

@@ -1,11 +1,10 @@
-// Where things are in the working-set tool's memory, for the code that fills it and for the one that reads it. README.md has a
+// Layout of the working-set tool's memory, for the code that writes it and the code that reads it. README.md has a
 // drawing.
 import { MEASURES } from "../../../profile/model/working-set/working-set.ts";
 import { BUCKETS } from "../../../profile/model/working-set/working-set-series.ts";
 
 export { BUCKETS, FRESH_BUCKET } from "../../../profile/model/working-set/working-set-series.ts";
 
-/** The order of a snapshot's counters. */
 export const MeasureIndex = {
   lines: MEASURES.indexOf("lines"),
   read: MEASURES.indexOf("read"),
@@ -18,69 +17,61 @@ export const MeasureIndex = {
   heap: MEASURES.indexOf("heap"),
 } as const;
 export const MEASURE_COUNT = MEASURES.length;
-/** Histories that a line can have: a bucket of its last read and one of its last write. */
+/** Number of histories of a line: a bucket of its last read and one of its last write. */
 export const HISTORIES = BUCKETS * BUCKETS;
 
-/** The clock and the counts of the open interval. */
 export const Control = {
-  /** u64: units that passed up to the last poll that looked. */
+  /** u64: units that passed up to the last poll that called the runtime. */
   total: 0,
-  /** i32: what the countdown was set to then. */
+  /** i32: start value of the countdown at that poll. */
   loaded: 8,
-  /** How often the length of intervals was doubled. */
+  /** Number of times that the length of intervals was doubled. */
   scale: 12,
   /** Number of the open interval at that scale. */
   interval: 16,
-  /** Snapshots taken. */
   records: 20,
-  /** u64: where the open interval began. */
+  /** u64: start of the open interval. */
   start: 24,
-  /** u64: when it is due. */
   deadline: 32,
-  /** Stack noted for the snapshot at hand, plus one. */
+  /** Call stack of the current snapshot, plus one. */
   stack: 40,
   /** Real time: set by the host when an interval is due. */
   flag: 44,
   /** u64: the real time at that moment. */
   now: 48,
-  /** Bytes used in STACKS. */
   stackNext: 56,
-  /** 1 while a snapshot is being taken. */
   busy: 60,
-  /** i32: the countdown as it was when the host got control last, for readers. */
+  /** i32: copy of the countdown for readers, from when the host last got control. */
   clock: 64,
-  /** 1 while the module's code runs and has not handed control to the host: written together with `clock`. */
+  /** 1 while the module's code runs; 0 once it has handed control to the host. Written together with `clock`. */
   inside: 68,
-  /** u64: lines looked at by snapshots. */
+  /** u64: lines scanned by snapshots. */
   work: 72,
-  /** u64: accesses up to the last poll, where intervals are of real time. */
+  /** u64: accesses up to the last poll, with intervals in real time. */
   accesses: 80,
-  /** Regions, as they were when the host entered last: lines of the stack …. */
+  /** Regions at the host's last entry: lines of the stack … */
   stackFrom: 88,
   stackTo: 92,
   /** … and the first line of the heap. */
   heapFrom: 96,
-  /** Lines of the program's memory, as last looked at. */
+  /** Lines of the program's memory at the last check. */
   highLines: 100,
-  /** How often the host entered though the code that it had called before neither returned nor threw: it trapped. */
+  /** Traps: entries of the host although the code that it had called before neither returned nor threw. */
   traps: 104,
   counts: 128,
-  /** While a snapshot is taken: the histories of a page's lines as seen from now. */
+  /** Histories of a page's lines as seen from now, during a snapshot. */
   scanAged: 1024,
-  /** Four u32 for each way to be touched and each history. */
+  /** Four u32 for each kind of touch and each history. */
   scanCounters: 4096,
 } as const;
 export const CONTROL_BYTES = 4096 + 16384;
 
 /** u32 per measure and bucket. */
 export const COUNTS_BYTES = MEASURE_COUNT * BUCKETS * 4;
-/** A snapshot: this header, with the counts. */
 export const Snapshot = {
   scale: 0,
   interval: 4,
-  /** u64. */
   start: 8,
-  /** u64. */
   end: 16,
   stack: 24,
   counts: 32,

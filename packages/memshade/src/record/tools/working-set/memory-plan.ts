@@ -2,19 +2,17 @@ import { UserError } from "../../../ground/bytes/errors.ts";
 import { CONTROL_BYTES, Control, SNAPSHOT_BYTES } from "./layout.ts";
 
 const LINE_BYTES = 64;
-/** Lines of 4 GiB, and one that stands for everything above. */
+/** Lines of 4 GiB, and one that stands for all addresses above. */
 const ADDRESSABLE_LINES = 2 ** 26 + LINE_BYTES;
-/** Lines touched, written, and both. */
 const PLANES = 3;
 const PAGE_BYTES = 65536;
-/** Room for the call stacks of snapshots. */
 export const STACKS_BYTES = 1 << 20;
-/** Intervals cannot be merged more often than this in any run. */
+/** Upper bound of how often intervals can be merged in a run. */
 const MOST_DOUBLINGS = 40;
 const MOST_INTERVALS = 16_384;
 const FEWEST_INTERVALS = 8;
 
-/** Where the tables lie in the tool's memory, bytes, and what else the host must know to read them. */
+/** Addresses of the tables in the tool's memory, bytes, and further facts for reading them. */
 export interface WorkingSetLayout {
   readonly [key: string]: number | string | boolean;
   lines: number;
@@ -34,19 +32,17 @@ export interface WorkingSetLayout {
   maxIntervals: number;
   unit: string;
   assumeAligned: boolean;
-  /** Whether intervals may become longer to keep the cost of snapshots down. */
   adaptive: boolean;
   longestCountdown: number;
-  /** Lines of the program's stack and first line of its heap; `heapFrom` is −1 where it is not known. */
+  /** Lines of the program's stack and first line of its heap; `heapFrom` is −1 if unknown. */
   stackFrom: number;
   stackTo: number;
   heapFrom: number;
-  /** Where calls and polls stand that may be on the stack at a snapshot, as `CodeMarks` reads it; empty: not known. */
+  /** Positions of calls and polls that may be on the stack at a snapshot, as read by `CodeMarks`; empty: unknown. */
   calls: string;
 }
 
 export interface WorkingSetWishes {
-  /** Largest size the program's memory can reach, bytes. */
   memoryBytes: number;
   interval: number;
   maxIntervals: number;
@@ -60,10 +56,13 @@ export interface WorkingSetWishes {
   heapFrom: number;
 }
 
-/** The countdown never starts higher, so that what one poll is late by cannot wrap it. */
+/** Largest start value of the countdown, so that a late poll cannot make it wrap around. */
 const LONGEST_COUNTDOWN = 1 << 30;
 
-/** Bytes of tables per byte of program memory: a byte in each of the planes and in the history per line; pages take little. */
+/**
+ * Returns the bytes of tables per byte of program memory: a byte per line in each plane and in the history. Pages take
+ * little.
+ */
 export function workingSetBytesPerByte(): number {
   return (PLANES + 1) / LINE_BYTES;
 }
@@ -121,17 +120,17 @@ export function planWorkingSetLayout(wishes: WorkingSetWishes): WorkingSetLayout
   };
 }
 
-/** Where the tool's memory has the accesses up to the last poll that looked: in virtual time they are the time. */
+/**
+ * Returns the address of the accesses up to the last poll that called the runtime. In virtual time they are the time.
+ */
 export function accessesAt({ control, unit }: WorkingSetLayout): number {
   return unit === "accesses" ? control : control + Control.accesses;
 }
 
-/** Where the tool's memory has the countdown as it was when the host got control last. */
 export function clockAt({ control }: WorkingSetLayout): number {
   return control + Control.clock;
 }
 
-/** Values of the runtime's imported constants. */
 export function workingSetConstants(layout: WorkingSetLayout): Record<string, number> {
   return {
     LINES: layout.lines,

@@ -1,18 +1,19 @@
 import type { FindingDiff } from "../../../explain/diff/finding-diff.ts";
 import { toldNames } from "../../../explain/diff/renamed-functions.ts";
-import { type Finding, wholeOfPart } from "../../../explain/findings/index.ts";
+import { adviceOf, type Finding, wholeOfPart } from "../../../explain/findings/index.ts";
 import { findingInWords } from "../findings.ts";
 
-/** The findings of a run as JSON (docs/report-json.md), each with its sentence. */
+/** Returns the findings of a run as JSON (docs/report-json.md), each with its sentence and advice. */
 export function findingsJson(findings: readonly Finding[]): object[] {
   return findings.map((finding) => ({
     ...finding,
     partOf: wholeOfPart(finding).long,
     says: findingInWords(finding),
+    advice: adviceOf(finding),
   }));
 }
 
-/** The findings that came or went from one run to another. */
+/** Returns the findings that came or went from one run to another. */
 export function findingDiffJson({ new: fresh, gone, kept, renamed }: FindingDiff): object {
   const names = Array.from(toldNames(renamed), ([old, now]) => ({ old, new: now }));
   return {

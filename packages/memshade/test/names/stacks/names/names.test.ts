@@ -48,7 +48,7 @@ describe("of several names for one address", () => {
       ],
     }),
   );
-  const file = NativeFile.of("/lib/libc.so", object);
+  const file = NativeFile.fromObject("/lib/libc.so", object);
   const nameAt = (address: number, prefer: typeof preferAsGdb) =>
     loadFrameNamer(prefer).name(file, address).frames[0].function;
 
@@ -89,7 +89,12 @@ describe("the bias of a mapping", () => {
   });
 
   it("stays when a mapping is cut in two", () => {
-    const module = new MappedModule(NativeFile.of("/lib/x", object), 0x7000_2000, 0x7000_5000, 0x1000);
+    const module = new MappedModule(
+      NativeFile.fromObject("/lib/x", object),
+      0x7000_2000,
+      0x7000_5000,
+      0x1000,
+    );
     expect(module.part(0x7000_3000, 0x7000_4000)).toMatchObject({ bias: 0x7000_0000, fileOffset: 0x2000 });
   });
 });

@@ -25,20 +25,21 @@ describe.skipIf(!isThere)("origins of new code", () => {
     const origins = new Origins(kept);
     const [instruction, old] = [new Instruction(), new Instruction()];
     let calls = 0;
-    // Addresses of code are offsets in the file here.
+    // Code addresses are file offsets in this test.
     for (let at = origins.start; at < origins.start + newText; at += instruction.length) {
       decode(bytes, at, instruction);
-      const start = origins.of(at);
+      const start = origins.originOf(at);
       if (start === at) continue;
-      if (bytes[at] !== NOP) expect(origins.of(at + instruction.length - 1)).toBeGreaterThanOrEqual(start);
+      if (bytes[at] !== NOP)
+        expect(origins.originOf(at + instruction.length - 1)).toBeGreaterThanOrEqual(start);
       if (instruction.flow !== FLOW.call) continue;
       decode(file, start, old);
       expect(old.flow).toBe(FLOW.call);
-      expect(origins.of(at + instruction.length - 1)).toBe(start + old.length - 1);
+      expect(origins.originOf(at + instruction.length - 1)).toBe(start + old.length - 1);
       calls++;
     }
     expect(calls).toBeGreaterThan(50);
-    expect(origins.of(0x1000)).toBe(0x1000);
+    expect(origins.originOf(0x1000)).toBe(0x1000);
   });
 
   it("lead from cold parts to what they were inserted for", () => {
@@ -57,8 +58,8 @@ describe.skipIf(!isThere)("origins of new code", () => {
     const end = made.bytes.lastIndexOf(HALT, origins.start + made.newText) + 1;
     let at = end - parts.reduce((sum, { bytes }) => sum + bytes, 0);
     for (const { start, bytes } of parts) {
-      expect(origins.of(at)).toBeGreaterThanOrEqual(start);
-      if (bytes > 1) expect(origins.of(at)).toBe(start);
+      expect(origins.originOf(at)).toBeGreaterThanOrEqual(start);
+      if (bytes > 1) expect(origins.originOf(at)).toBe(start);
       at += bytes;
     }
     expect(parts.length).toBeGreaterThan(100);

@@ -19,7 +19,7 @@ describe("sums of files", () => {
     folder = mkdtempSync(join(tmpdir(), "file-sums-"));
     path = join(folder, "library");
     writeFileSync(path, "one");
-    // Later, as far as anybody can tell.
+    // Sets the clock of this process forward.
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + MINUTE_MS });
   });
   afterEach(() => {
@@ -27,15 +27,14 @@ describe("sums of files", () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** What another run finds. */
   function sumInNextRun(): string {
     const sums = new FileSums(folder);
-    const sum = sums.of(path);
+    const sum = sums.sumOf(path);
     sums.keep();
     return sum;
   }
 
-  /** Puts another sum in the place of the one that is remembered, so that whoever takes it can be told. */
+  /** Replaces the stored sum by another one, so that the test can see if it is used. */
   function mark(): void {
     const kept = readFileSync(join(folder, KEPT), "utf8");
     writeFileSync(join(folder, KEPT), kept.replaceAll(sha256("one"), "remembered"));
@@ -85,11 +84,11 @@ describe("sums of files", () => {
 
   test("where nothing can be kept, files are read each time", () => {
     const sums = new FileSums(join(folder, "nowhere"));
-    expect(sums.of(path)).toBe(sha256("one"));
+    expect(sums.sumOf(path)).toBe(sha256("one"));
     sums.keep();
   });
 
   test("a file that is not there is the system's error", () => {
-    expect(() => new FileSums(folder).of(join(folder, "none"))).toThrow(/ENOENT/);
+    expect(() => new FileSums(folder).sumOf(join(folder, "none"))).toThrow(/ENOENT/);
   });
 });

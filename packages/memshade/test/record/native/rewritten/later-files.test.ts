@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { LaterFiles } from "../../../../src/record/native/rewritten/not-counted.ts";
+import { LaterFiles } from "../../../../src/record/native/rewritten/later-files.ts";
 
 describe("files that a program meets later", () => {
   let folder: string;
@@ -20,9 +20,9 @@ describe("files that a program meets later", () => {
     const first = of("/bin/program");
     expect(first.files).toEqual([]);
     symlinkSync(plugin, join(folder, "link.so"));
-    first.meet(join(folder, "link.so"));
-    first.meet(plugin);
-    expect(first.met).toEqual([plugin]);
+    first.addMapped(join(folder, "link.so"));
+    first.addMapped(plugin);
+    expect(first.found).toEqual([plugin]);
     expect(first.remember()).toBe(true);
     expect(of("/bin/program").files).toEqual([plugin]);
     expect(of("/bin/other").files).toEqual([]);
@@ -32,10 +32,10 @@ describe("files that a program meets later", () => {
 
   it("are none that it begins with, and nothing that is no file", () => {
     const later = of("/bin/program");
-    later.know(plugin);
+    later.exclude(plugin);
     for (const path of [plugin, folder, join(folder, "gone.so (deleted)"), "/dev/null", "linux-vdso.so.1"])
-      later.meet(path);
-    expect(later.met).toEqual([]);
+      later.addMapped(path);
+    expect(later.found).toEqual([]);
   });
 
   it("are not remembered where they were written during the run: the next one may write them, too", async () => {
@@ -43,15 +43,15 @@ describe("files that a program meets later", () => {
     await setTimeout(20);
     const made = join(folder, "made");
     writeFileSync(made, "");
-    for (const path of [made, plugin]) later.meet(path);
-    expect([later.met, later.made]).toEqual([[plugin], [made]]);
+    for (const path of [made, plugin]) later.addMapped(path);
+    expect([later.found, later.made]).toEqual([[plugin], [made]]);
     later.remember();
     expect(of("/bin/maker").files).toEqual([plugin]);
   });
 
   it("are forgotten where the list of them is damaged, or cannot be kept", () => {
     const later = new LaterFiles("/bin/program", plugin);
-    later.meet("/bin/sh");
+    later.addMapped("/bin/sh");
     expect(later.remember()).toBe(false);
   });
 });

@@ -4,7 +4,7 @@ import type { RewrittenFile } from "../../../../src/record/native/rewritten/rewr
 
 const LEFT_ALONE = { undecodable: 0, overlapping: 0, special: 0, exceptions: 0, returnAddresses: 0 };
 
-const NONE = { met: [], made: [] };
+const NONE = { found: [], made: [] };
 
 function file(special: number, narrow: number, withoutFrames = 0): RewrittenFile {
   const unpatched = { places: 2 * narrow, functions: narrow };
@@ -42,7 +42,7 @@ describe("the head of a report", () => {
 
   it("names files that were not rewritten, and those that were loaded later", () => {
     const refused = { ...file(0, 0), facts: { refused: "it has no segments" } };
-    expect(notCounted([refused], { met: ["/lib/plugin.so"], made: ["/home/test"] }, false)).toEqual([
+    expect(notCounted([refused], { found: ["/lib/plugin.so"], made: ["/home/test"] }, false)).toEqual([
       "1 file ran as it is, without being counted: program (it has no segments).",
       "1 file that was loaded later ran as it is; they cannot be remembered: plugin.so.",
       "1 file that was written meanwhile ran as it is: test.",

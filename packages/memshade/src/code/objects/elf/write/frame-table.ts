@@ -1,33 +1,34 @@
-/** A function whose frames others can walk through. All offsets are in the code. */
 export interface FramedFunction {
-  /** `[start, end)` */
   start: number;
   end: number;
-  /** From `offset` on, the canonical frame address is `cfa` bytes above the stack pointer. */
+  /** Canonical frame address from `offset` on: `cfa` bytes above the stack pointer. */
   rows: readonly { offset: number; cfa: number }[];
-  /** Registers that lie `at` bytes below the canonical frame address from `offset` on, by their numbers in instructions. */
+  /**
+   * Registers saved `at` bytes below the canonical frame address, valid from `offset` on. Numbers are those of
+   * instructions.
+   */
   saved: readonly { register: number; offset: number; at: number }[];
-  /** Between these, the canonical frame address is 16 bytes above rbp. */
+  /** Range in which the canonical frame address is 16 bytes above rbp. */
   framePointer?: { from: number; to: number };
 }
 
-/** DWARF's numbers of the registers, by the numbers that instructions have for them. */
+/** DWARF register numbers, by the numbers in instructions. */
 const DWARF_REGISTERS = [0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15];
 const [RSP, RBP] = [7, 6];
 const [ADVANCE, OFFSET, ADVANCE_4, DEF_CFA, DEF_CFA_OFFSET] = [0x40, 0x80, 0x04, 0x0c, 0x0e];
 const SHORT_ADVANCE = 0x40;
-/** Version; pointers relative to where they stand, counts, and a table relative to the header, of 32 bits. */
+/** Version, and encodings with 32 bits: pointers relative to the field, counts, a table relative to the header. */
 const HEADER = [1, 0x1b, 0x03, 0x3b];
 /**
- * Version 1 with augmentation "zR", code alignment 1, data alignment -8, the return address in column 16, pointers relative to where they
- * stand; then CFA = rsp + 8, and the return address is 8 bytes below.
+ * Version 1 with augmentation "zR", code alignment 1, data alignment -8, return address in column 16, pointers
+ * relative to the field. Then CFA = rsp + 8, and the return address is 8 bytes below.
  */
 const CIE = [1, 0x7a, 0x52, 0, 1, 0x78, 16, 1, 0x1b, DEF_CFA, RSP, 8, OFFSET | 16, 1, 0, 0];
 const WORD = 4;
 
 /**
- * `.eh_frame_hdr` with `.eh_frame` right behind it, for code at `codeAt` where the header is at `at`. Functions are in the order of their
- * starts. The length does not depend on the addresses.
+ * Writes `.eh_frame_hdr` followed by `.eh_frame`, for code at `codeAt` and the header at `at`. Functions must be
+ * sorted by their starts. The length does not depend on the addresses.
  */
 export function writeFrameTable(
   functions: readonly FramedFunction[],
@@ -66,7 +67,6 @@ function padded(bytes: number): number {
   return Math.ceil(bytes / WORD) * WORD;
 }
 
-/** What changes about a frame, at an offset. */
 interface Change {
   offset: number;
   bytes: number[];

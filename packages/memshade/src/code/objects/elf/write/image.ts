@@ -1,30 +1,28 @@
 import { FormatError } from "../../../../ground/bytes/errors.ts";
 import { ELF_MAGIC, ELFCLASS64, ELFDATA2LSB, EM_X86_64, PT_LOAD, PT_NOTE } from "../constants.ts";
 
-/** A part of a file that is mapped, or that says what lies in one that is. */
 export interface ImageSegment {
-  /** PT_…; PT_LOAD without. All others have no bytes in the file but those of the PT_LOAD around them. */
+  /** PT_…, by default PT_LOAD. A segment of another type has no bytes of its own, but lies in a PT_LOAD segment. */
   type?: number;
   /** PF_… */
   flags: number;
   /** virtual address */
   address: number;
   bytes: Uint8Array;
-  /** Bytes in memory, where they are more than in the file: the others are 0. */
+  /** Bytes in memory, if more than in the file; the rest is 0. */
   memoryBytes?: number;
 }
 
-/** A part of a segment as debuggers look for it, by name. */
+/** Named part of a segment, for debuggers. */
 export interface ImageSection {
   name: string;
-  /** SHT_…; SHT_PROGBITS without */
+  /** SHT_…, by default SHT_PROGBITS */
   type?: number;
   /** SHF_… */
   flags: number;
   /** virtual address */
   address: number;
   length: number;
-  /** Name of the section that it refers to. */
   link?: string;
   entryBytes?: number;
 }
@@ -32,10 +30,10 @@ export interface ImageSection {
 export interface ElfImage {
   /** ET_… */
   type: number;
-  /** virtual address of the first instruction; 0: none */
+  /** virtual address of the first instruction; 0 if none */
   entry: number;
   segments: readonly ImageSegment[];
-  /** The dynamic linker needs none. */
+  /** The dynamic linker does not need sections. */
   sections?: readonly ImageSection[];
 }
 
@@ -58,12 +56,15 @@ export const SHF_WRITE = 1;
 export const SHF_ALLOC = 2;
 export const SHF_EXECINSTR = 4;
 
-/** Where the first segment may begin that lies in the same page as the headers. */
+/** First offset at which a segment may begin in the same page as the headers. */
 export function headersEnd(segments: number): number {
   return HEADER_BYTES + PROGRAM_HEADER_BYTES * segments;
 }
 
-/** A little-endian ELF file of x86-64. Each segment lies in the file as it lies in its page; the table of sections is behind all. */
+/**
+ * Writes a little-endian ELF file for x86-64. Each segment has the same offset within its page in the file and in
+ * memory. The section table comes last.
+ */
 export function writeElfImage({ type, entry, segments, sections = [] }: ElfImage): Uint8Array {
   const loads = segments.filter(isLoad);
   let length = headersEnd(segments.length);
@@ -97,8 +98,8 @@ export function writeElfImage({ type, entry, segments, sections = [] }: ElfImage
   view.setUint16(56, segments.length, true);
 
   const placeOf = (address: number, bytes: number): number => {
-    const around = loads.find((load) => isInside(address, bytes, load));
-    return around === undefined ? 0 : (offsets.get(around) as number) + address - around.address;
+    const enclosing = loads.find((load) => isInside(address, bytes, load));
+    return enclosing === undefined ? 0 : (offsets.get(enclosing) as number) + address - enclosing.address;
   };
   const offsetOf = (segment: ImageSegment): number =>
     offsets.get(segment) ?? placeOf(segment.address, segment.bytes.length);
@@ -133,7 +134,6 @@ export function writeElfImage({ type, entry, segments, sections = [] }: ElfImage
     u64(at + 24, offset);
     u64(at + 32, section.length);
     view.setUint32(at + 40, sections.findIndex(({ name }) => name === section.link) + 1, true);
-    // Of a table of symbols: how many are local.
     view.setUint32(at + 44, section.type === SHT_DYNSYM ? 1 : 0, true);
     u64(at + 48, section.type === undefined ? 1 : WORD_BYTES);
     u64(at + 56, section.entryBytes ?? 0);
@@ -146,7 +146,7 @@ export function writeElfImage({ type, entry, segments, sections = [] }: ElfImage
   return file;
 }
 
-/** Names as the table of them has them: the first one is empty, and there is a zero behind the last. */
+/** Entries of the table of section names: the first one is empty, and a zero follows the last. */
 function sectionNames(sections: readonly ImageSection[]): string[] {
   return ["", ...sections.map(({ name }) => name), SECTION_NAMES, ""];
 }

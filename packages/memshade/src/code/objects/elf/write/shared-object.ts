@@ -15,10 +15,8 @@ import {
   writeElfImage,
 } from "./image.ts";
 
-/** A function of the object that others can call. */
 export interface ExportedFunction {
   name: string;
-  /** In the code. */
   offset: number;
 }
 
@@ -27,34 +25,34 @@ export interface SharedObject {
   name: string;
   needed: readonly string[];
   buildId: Uint8Array;
-  /** Machine code; it gets the addresses of everything else by `link`. */
+  /** Machine code; `link` writes the addresses of everything else into it. */
   code: Uint8Array;
   exports: readonly ExportedFunction[];
-  /** Names of functions of other objects: a word each, 0 where nobody has it. */
+  /** Names of functions of other objects. Each has a word with its address, or 0 if no object defines it. */
   imports: readonly string[];
-  /** More of them, whose words lie in the data. */
+  /** Further imported functions, whose words are in the data. */
   preset: readonly { name: string; at: number }[];
-  /** Offset in the code of what runs when objects have been loaded, before anything of other ones, with argc, argv and envp. */
+  /**
+   * Code offset of the function that runs after loading, before constructors of other objects. Its arguments are
+   * argc, argv and envp.
+   */
   initialize: number;
-  /** What runs when the program exits, after everything of its own. */
+  /** Code offset of the function that runs when the program exits, after the program's own exit functions. */
   finalize: number;
-  /** Bytes of storage that each thread has, zero at first. */
+  /** Bytes of thread-local storage, initially zero. */
   threadBytes: number;
-  /** What can be written, and whole pages of zeros behind it. */
+  /** Writable data, followed by whole pages of zeros. */
   data: Uint8Array;
   zeroPages: number;
-  /** `.eh_frame_hdr` and what it leads to, for code and header at these addresses. */
   frames: (codeAt: number, at: number) => Uint8Array;
-  /** Writes addresses into the code. */
   link: (code: Uint8Array, places: ObjectPlacement) => void;
 }
 
-/** Addresses in the object. */
 export interface ObjectPlacement {
   code: number;
-  /** Of each import, the word with its address. */
+  /** Word with the address of the first import. */
   imports: number;
-  /** The word with the distance of a thread's storage from its pointer. */
+  /** Word with the offset of the thread-local storage from the thread pointer. */
   thread: number;
   data: number;
   zeroPages: number;
@@ -75,8 +73,9 @@ const [SYMBOL_BYTES, RELOCATION_BYTES, WORD_BYTES] = [24, 24, 8];
 const SEGMENTS = 8;
 
 /**
- * A shared object of x86-64 for ld.so: code that runs anywhere, functions that take the place of others of their names, and words
- * with the addresses of functions of other objects. No versions; sections for debuggers alone.
+ * Writes a shared object of x86-64 for ld.so. It has position-independent code, functions that interpose others of
+ * the same name, and words with addresses of other objects' functions. Symbols have no versions; the sections only
+ * serve debuggers.
  */
 export function writeSharedObject(object: SharedObject): Uint8Array {
   const { code, exports, data, zeroPages, threadBytes } = object;
@@ -86,7 +85,6 @@ export function writeSharedObject(object: SharedObject): Uint8Array {
   const nameOffsets = names.map((name) => strings.add(name));
   const [soname, ...needed] = [object.name, ...object.needed].map((name) => strings.add(name));
 
-  // The parts that are only read, one behind the other.
   const note = buildIdNote(object.buildId);
   const sizes = [note.length, (names.length + 1) * SYMBOL_BYTES, 4 * (names.length + 4), strings.length];
   const relocations = imports.length + 1;
@@ -98,7 +96,7 @@ export function writeSharedObject(object: SharedObject): Uint8Array {
   }
   const [noteAt, symbolsAt, hashAt, stringsAt, relocationsAt] = at;
   const framesAt = end;
-  // Their size does not depend on where they are.
+  // The size of the frames does not depend on their address.
   const codeAt = align(end + object.frames(0, 0).length, PAGE_BYTES);
   const dynamicAt = align(codeAt + code.length, PAGE_BYTES);
   const dynamicEntries = 14 + needed.length;
@@ -122,7 +120,6 @@ export function writeSharedObject(object: SharedObject): Uint8Array {
     const exported = exports[i - imports.length];
     view.setUint32(symbol, nameOffsets[i], true);
     view.setUint8(symbol + 4, exported === undefined ? WEAK_FUNCTION : GLOBAL_FUNCTION);
-    // Any section but none.
     view.setUint16(symbol + 6, exported === undefined ? 0 : 1, true);
     if (exported !== undefined) view.setBigUint64(symbol + 8, BigInt(codeAt + exported.offset), true);
   });
@@ -175,7 +172,7 @@ export function writeSharedObject(object: SharedObject): Uint8Array {
     type: ET_DYN,
     entry: 0,
     sections: [
-      // Symbols of functions name the first one.
+      // Symbols of functions refer to this section, the first one.
       { name: ".text", flags: SHF_ALLOC | SHF_EXECINSTR, address: codeAt, length: code.length },
       {
         name: ".dynsym",
@@ -223,7 +220,7 @@ export function writeSharedObject(object: SharedObject): Uint8Array {
   });
 }
 
-/** Where the entries begin behind their header, which has the distance from its second word. */
+/** Start of the entries; the header's second word has the distance to them. */
 function firstFrame(frames: Uint8Array): number {
   return new DataView(frames.buffer, frames.byteOffset).getInt32(4, true) + 4;
 }
@@ -232,7 +229,7 @@ function align(value: number, unit: number): number {
   return Math.ceil(value / unit) * unit;
 }
 
-/** A table of names with one bucket: a chain through all symbols. */
+/** Hash table with one bucket: a chain through all symbols. */
 function hashTable(names: number): number[] {
   const chain = Array.from({ length: names + 1 }, (_, i) => (i < names && i > 0 ? i + 1 : 0));
   return [1, names + 1, names > 0 ? 1 : 0, ...chain];
@@ -250,14 +247,14 @@ function buildIdNote(buildId: Uint8Array): Uint8Array {
   return note;
 }
 
-/** A string table: names with a zero behind each, the first one empty. */
+/** String table: each name is followed by a zero, and the first name is empty. */
 class Strings {
   readonly #offsets = new Map<string, number>();
   length = 1;
 
   add(name: string): number {
-    const known = this.#offsets.get(name);
-    if (known !== undefined) return known;
+    const knownOffset = this.#offsets.get(name);
+    if (knownOffset !== undefined) return knownOffset;
     const offset = this.length;
     this.#offsets.set(name, offset);
     this.length += new TextEncoder().encode(name).length + 1;

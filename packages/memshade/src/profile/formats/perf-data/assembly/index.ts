@@ -1,4 +1,4 @@
-// Records of perf.data: walks over them, brings them into the order of time, and decodes the samples.
+// Walks over the records of perf.data, sorts them by time, and decodes the samples.
 import { heldBytes, hold, pieceAddress, release, takePiece } from "./memory";
 import { add, finish, finishRound, isReady, takeOldest } from "./order";
 import { timeOfRecord, timeOfSample } from "./sample";
@@ -8,41 +8,39 @@ export { beginEvents, decode, events, ids, setPlaces } from "./sample";
 export { finish, heldBytes, pieceAddress, takePiece };
 
 const TYPE_SAMPLE: u32 = 9;
-/** From here on records are made by perf, not by the kernel, and have no sample id behind them. */
+/** First record type that perf writes itself. The kernel did not write such a record, so no sample id follows it. */
 const FIRST_USER: u32 = 64;
 const FINISHED_ROUND: u32 = 68;
 const HEADER_BYTES: u32 = 8;
 
-/** The piece that is walked over, the next record in it, and where it ends. */
 export let piece: u32 = 0;
 export let position: u32 = 0;
 export let end: u32 = 0;
 
-/** Begins with a piece; its memory stays as it is until `leave`. */
+/** Begins with a piece; its memory stays unchanged until `leave`. */
 export function enter(entered: u32, from: u32, to: u32): void {
   resume(entered, from, to);
   hold(entered);
 }
 
-/** Goes on with a piece behind another one that was entered meanwhile. */
+/** Continues with a piece after another piece was entered. */
 export function resume(entered: u32, from: u32, to: u32): void {
   piece = entered;
   position = from;
   end = to;
 }
 
-/** Ends with a piece. */
-export function leave(left: u32): void {
-  release(left);
+export function leave(entered: u32): void {
+  release(entered);
   position = 0;
   end = 0;
 }
 
 /**
- * The next record: in the order of time, or one that perf made, as soon as it is met. Its memory may be used again at the
- * next call.
+ * Returns the next record in the order of time. A record of perf's own is returned as soon as it is reached. The memory
+ * may be reused at the next call.
  *
- * @returns its address; 0 if the piece has no whole record any more, or the next one is damaged
+ * @returns its address; 0 if the piece has no further whole record, or the next one is damaged
  */
 export function next(): u32 {
   while (true) {

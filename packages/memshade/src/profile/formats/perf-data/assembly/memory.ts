@@ -1,14 +1,13 @@
-// Room that grows at the end of the memory; it is never given back.
+// Allocates room at the end of the memory, which is never given back.
 //
-//   SAMPLE   the sample that was decoded last: sample.ts
-//   HEAP     what `allocate` gives out
+//   SAMPLE   the last decoded sample: sample.ts
+//   HEAP     memory of `allocate`
 
 export const SAMPLE: u32 = 1024;
 const HEAP: u32 = 4096;
 
 let top: u32 = HEAP;
 
-/** Address of so many bytes, at a multiple of 16. */
 export function allocate(bytes: u32): u32 {
   const at = top;
   if (bytes > 0x7fff_0000 - top) unreachable();
@@ -20,7 +19,7 @@ export function allocate(bytes: u32): u32 {
   return at;
 }
 
-// Pieces of the file in memory. One is used again when none of its records waits any more.
+// Pieces of the file in memory. A piece is reused once none of its records is pending.
 //
 //   pieces   {u32 address, u32 capacity, u32 holds}
 
@@ -30,14 +29,13 @@ const SMALLEST: u32 = 1 << 12;
 let pieces: u32 = 0;
 let count: u32 = 0;
 let capacity: u32 = 0;
-/** Bytes of the pieces that cannot be used again yet. */
+/** Bytes of the pieces that cannot be reused yet. */
 export let heldBytes: u32 = 0;
 
-/** A free piece with room for so many bytes. */
 export function takePiece(bytes: u32): u32 {
   for (let piece: u32 = 0; piece < count; piece++) {
     const at = pieces + piece * PIECE_BYTES;
-    // A large piece for a small content would be held for as long.
+    // Small content must not hold a large piece.
     if (load<u32>(at, 8) === 0 && load<u32>(at, 4) >= bytes && load<u32>(at, 4) >>> 3 <= max(bytes, SMALLEST))
       return piece;
   }

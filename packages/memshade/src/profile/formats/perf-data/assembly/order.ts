@@ -1,12 +1,12 @@
-// Brings records into the order of time. They are written processor by processor, in rounds: what is older than the newest
-// record of the round before cannot be followed by anything still older. Records wait in a heap of row numbers, the oldest
-// on top: the record at i is not younger than those at 2i + 1 and 2i + 2. Those of one time stay in the order of the file.
+// Sorts records by time. perf writes them per processor, in rounds: no later record is older than the newest record of
+// the previous round. Pending records are in a heap of row numbers with the oldest on top: the record at i is not
+// younger than those at 2i + 1 and 2i + 2. Records of equal time stay in file order.
 //
 //   rows   {u64 time, u64 number, u32 address, u32 piece, u32 next free row + 1, –}
 import { allocate, heldBytes, hold, release } from "./memory";
 
 const ROW_BYTES: u32 = 32;
-/** Records are kept in memory up to this size where a file does not say when their order is known. */
+/** Bound on pending records, for files without round marks. */
 const MOST_HELD_BYTES: u32 = 1 << 27;
 const NONE: u32 = u32.MAX_VALUE;
 
@@ -19,7 +19,6 @@ let length: u32 = 0;
 let number: u64 = 0;
 let newest: u64 = 0;
 let newestBefore: u64 = 0;
-/** Everything up to this time may be passed on. */
 let limit: u64 = 0;
 let isFlushing: bool = false;
 /** Piece of the record that was passed on last, and may be in use. */
@@ -31,10 +30,10 @@ function rowAt(place: u32): u32 {
 }
 
 @inline
-function isBefore(one: u32, other: u32): bool {
-  const first = load<u64>(one);
-  const second = load<u64>(other);
-  return first === second ? load<u64>(one, 8) < load<u64>(other, 8) : first < second;
+function isBefore(a: u32, b: u32): bool {
+  const first = load<u64>(a);
+  const second = load<u64>(b);
+  return first === second ? load<u64>(a, 8) < load<u64>(b, 8) : first < second;
 }
 
 function grow(): void {
@@ -48,7 +47,6 @@ function grow(): void {
   capacity = larger;
 }
 
-/** Takes a record. */
 export function add(time: u64, address: u32, piece: u32): void {
   hold(piece);
   if (time > newest) newest = time;
@@ -75,20 +73,17 @@ export function add(time: u64, address: u32, piece: u32): void {
   store<u32>(heap + (place << 2), row);
 }
 
-/** A round ends here. */
 export function finishRound(): void {
   limit = newestBefore;
   newestBefore = newest;
   isFlushing = true;
 }
 
-/** Nothing follows. */
 export function finish(): void {
   limit = u64.MAX_VALUE;
   isFlushing = true;
 }
 
-/** Whether the oldest record may be passed on. */
 export function isReady(): bool {
   if (lastPiece !== NONE) {
     release(lastPiece);
@@ -101,7 +96,7 @@ export function isReady(): bool {
   return heldBytes > MOST_HELD_BYTES && length > 0;
 }
 
-/** Address of the oldest record. Its memory may be used again at the next call of `isReady`. */
+/** Returns the address of the oldest record. Its memory may be reused at the next call of `isReady`. */
 export function takeOldest(): u32 {
   const oldest = load<u32>(heap);
   const at = rows + oldest * ROW_BYTES;

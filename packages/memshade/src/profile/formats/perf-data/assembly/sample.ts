@@ -1,9 +1,9 @@
-// Decodes samples. The last one:
+// Decodes samples. Layout of the last decoded sample and of the tables:
 //
-//   SAMPLE   0 u32 address; 4 u32 size; 8 u32 event; 12 i32 process; 16 i32 thread; 20 u32 which fields there are (HAS_*);
+//   SAMPLE   0 u32 address; 4 u32 size; 8 u32 event; 12 i32 process; 16 i32 thread; 20 u32 present fields (HAS_*);
 //            24 u64 time; 32 u64 period; 40 u64 ip; 48 u32 processor; 52 u32 ABI of the registers;
-//            56 u32 address of the call chain; 60 u32 its words; 64 u32 address of the registers; 68 u32 their number;
-//            72 u32 address of the stack; 76 u32 valid bytes of it
+//            56 u32 address of the call chain; 60 u32 its length in words; 64 u32 address of the registers; 68 u32 their number;
+//            72 u32 address of the stack; 76 u32 its valid bytes
 //   events   {u32 sample type, u32 read format, u32 branch sample type, u32 number of user registers}
 //   ids      {u64 id, u32 event, –}
 import { allocate, SAMPLE } from "./memory";
@@ -45,14 +45,13 @@ export let ids: u32 = 0;
 let eventCount: u32 = 0;
 let idCount: u32 = 0;
 let lastId: u32 = 0;
-/** Where the id stands in samples; all events agree in it. 0: nowhere. */
+/** Offset of the id in samples, equal for all events. 0: absent. */
 let idAt: u32 = 0;
-/** Where the time stands, which has the same place in all samples of a file. 0: nowhere. */
+/** Offset of the time in samples, equal in all samples of a file. 0: absent. */
 let timeAt: u32 = 0;
-/** Where it stands in other records, from their end. 0: nowhere. */
+/** Distance of the time from the end of other records. 0: absent. */
 let timeFromEnd: u32 = 0;
 
-/** Makes room for what the header says of events. */
 export function beginEvents(count: u32, countOfIds: u32): void {
   eventCount = count;
   idCount = countOfIds;
@@ -67,12 +66,10 @@ export function setPlaces(id: u32, time: u32, fromEnd: u32): void {
   timeFromEnd = fromEnd;
 }
 
-/** Address of a sample's time; 0 if it has none. */
 export function timeOfSample(record: u32, size: u32): u32 {
   return timeAt !== 0 && timeAt + 8 <= size ? record + timeAt : 0;
 }
 
-/** Address of the time of a record that is no sample; 0 if it has none. */
 export function timeOfRecord(record: u32, size: u32): u32 {
   return timeFromEnd !== 0 && timeFromEnd + HEADER_BYTES <= size ? record + size - timeFromEnd : 0;
 }
@@ -87,13 +84,12 @@ function eventOf(record: u32, size: u32): u32 {
   return 0;
 }
 
-/** Bytes of `count` things in front of the end; a number that no record has if there are more. */
+/** Returns the bytes of `count` items, or a number larger than any record if there are too many. */
 @inline
 function bytesOf(count: u64, each: u64): u32 {
   return count < 0x10000 ? <u32>(count * each) : 0x10_0000;
 }
 
-/** Bytes of the counter values in a sample. */
 function readBytes(at: u32, format: u32): u32 {
   const perValue: u64 = 8 * (1 + u64((format & READ_ID) !== 0) + u64((format & READ_LOST) !== 0));
   const times: u32 = 8 * (u32((format & READ_ENABLED) !== 0) + u32((format & READ_RUNNING) !== 0));
@@ -101,7 +97,10 @@ function readBytes(at: u32, format: u32): u32 {
   return 8 + times + bytesOf(load<u64>(at), perValue);
 }
 
-/** Decodes the sample at an address into `SAMPLE`; false if a field reaches beyond the record, or no event is known. */
+/**
+ * Decodes the sample at an address into `SAMPLE`. @returns false if a field reaches beyond the record, or no event is
+ * known
+ */
 export function decode(record: u32): bool {
   if (eventCount === 0) return false;
   const size = <u32>load<u16>(record, 6);
@@ -119,7 +118,7 @@ export function decode(record: u32): bool {
   store<u64>(SAMPLE, 1, 32);
   store<u64>(SAMPLE, 0, 40);
   store<u64>(SAMPLE, 0, 48);
-  // Fields of eight bytes up to the first one of another size.
+  // Fields of eight bytes, up to the first one of another size.
   if ((type & IDENTIFIER) !== 0) at += 8;
   if ((type & IP) !== 0) {
     if (at + 8 > end) return false;
@@ -194,7 +193,7 @@ export function decode(record: u32): bool {
     at += 8;
     if (copied !== 0 && at + bytes + 8 > end) return false;
     store<u32>(SAMPLE, at, 72);
-    // How many of the bytes are valid stands behind them; nothing stands behind none.
+    // The number of valid bytes follows the stack; it is absent if the stack is empty.
     store<u32>(SAMPLE, copied === 0 ? 0 : <u32>min<u64>(copied, load<u64>(at + bytes)), 76);
     has |= HAS_STACK;
   }

@@ -3,10 +3,8 @@ import { MIB_FIELDS, type MibField, zeroMib } from "../../mib-fields.ts";
 import { NarrowColumn } from "../column.ts";
 import type { BlockWords } from "../profile-view.ts";
 
-/** How a field of two blocks becomes one, for blocks of different processes. */
 export type MergeRule = "sum" | "min" | "max" | "last" | "none";
 
-/** How a field of two blocks becomes one. */
 export function ruleOf({ name }: MibField): MergeRule {
   if (name === "accessHistogram") return "none";
 
@@ -19,7 +17,6 @@ export function ruleOf({ name }: MibField): MergeRule {
       : "sum";
 }
 
-/** Offset of each field in a MIB, by tag. */
 const OFFSETS = new Map<number, number>();
 {
   let offset = 0;
@@ -34,20 +31,20 @@ interface Step {
   readonly isWide: boolean;
   readonly offset: number;
   readonly low: NarrowColumn;
-  /** Upper words of a u64 field, hardly any of which are not 0. */
+  /** Upper words of a u64 field; almost all are 0. */
   readonly high: NarrowColumn;
 }
 
 /**
- * Rows that blocks of different processes are combined into: sums, minima, maxima; timestamps and CPU numbers are
- * those of the input that comes last. Adding two blocks makes no bigints.
+ * Rows in which blocks of different processes are combined: sums, minima, maxima. Timestamps and CPU numbers are those
+ * of the last input. Adding two blocks creates no bigints.
  */
 export class BlockMerge {
   readonly fields: readonly MibField[];
-  /** Whether blocks of one process combine otherwise than blocks of several. */
+  /** True if blocks of one process combine differently from blocks of several. */
   readonly dependsOnOrder: boolean;
   readonly #steps: readonly Step[];
-  /** Of each row, the number of the input that "last" fields come from plus 1; 0 while nothing was added. */
+  /** Number of the input of the "last" fields plus 1, by row; 0 for an empty row. */
   readonly #lastInput = new NarrowColumn(1);
 
   constructor(fields: readonly MibField[]) {
@@ -62,22 +59,18 @@ export class BlockMerge {
     this.dependsOnOrder = fields.some((field) => ruleOf(field) === "last" || field.name.startsWith("num"));
   }
 
-  /** Number of the input that the "last" fields of a row come from. Only where `dependsOnOrder`. */
   lastInputOf(row: number): number {
     return this.#lastInput.get(row) - 1;
   }
 
-  /** The lower 32 bits of a field. */
   lowOf(field: number, row: number): number {
     return this.#steps[field]!.low.get(row);
   }
 
-  /** The upper 32 bits of a u64 field. */
   highOf(field: number, row: number): number {
     return this.#steps[field]!.high.get(row);
   }
 
-  /** A field of the rows. */
   words(field: number): BlockWords {
     return {
       low: (row) => this.lowOf(field, row),
@@ -86,26 +79,24 @@ export class BlockMerge {
     };
   }
 
-  /** Copies the lower words of some rows to every `step`-th place of an array, and the upper ones behind them. */
+  /** Copies the words of some rows to every `step`-th index of an array; an upper word follows its lower one. */
   gather(field: number, rows: Uint32Array, into: Uint32Array, first: number, step: number): void {
     const { low, high, isWide } = this.#steps[field]!;
     low.gather(rows, into, first, step);
     if (isWide) high.gather(rows, into, first + 1, step);
   }
 
-  /** Gives a field's column back. */
   release(field: number): void {
     this.#steps[field]!.low.release();
     this.#steps[field]!.high.release();
   }
 
-  /** Gives all columns back. */
   releaseAll(): void {
     for (let field = 0; field < this.#steps.length; field++) this.release(field);
     this.#lastInput.release();
   }
 
-  /** Adds a MIB as it stands in a raw file, packed. `present` is the number of bytes of the version's MIB. */
+  /** Adds a packed MIB of a raw file. `present` is the number of bytes of the version's MIB. */
   addPacked(view: DataView, at: number, present: number, row: number, isNew: boolean, input: number): void {
     const isLast = this.#noteInput(row, isNew, input);
     for (const step of this.#steps) {
@@ -116,7 +107,7 @@ export class BlockMerge {
     }
   }
 
-  /** Adds a block whose fields are at offsets of their own, one for each of `fields`; -1 for those that count as 0. */
+  /** Adds a block with the given offset for each of `fields`; fields with -1 count as 0. */
   addFields(
     view: DataView,
     at: number,
@@ -135,7 +126,7 @@ export class BlockMerge {
     }
   }
 
-  /** Adds a block of other columns, given as words; fields that are missing there count as 0. */
+  /** Adds a block of other columns, given as words; absent fields count as 0. */
   addWords(
     words: readonly (Uint32Array | undefined)[],
     sourceRow: number,
@@ -152,7 +143,6 @@ export class BlockMerge {
     }
   }
 
-  /** Adds a block given as two words for each of `fields`. */
   addWide(words: Uint32Array, row: number, isNew: boolean, input: number): void {
     const isLast = this.#noteInput(row, isNew, input);
     for (let field = 0; field < this.#steps.length; field++) {
@@ -161,7 +151,6 @@ export class BlockMerge {
     }
   }
 
-  /** Adds a MIB. */
   addMib(mib: Mib, row: number, isNew: boolean, input: number): void {
     const isLast = this.#noteInput(row, isNew, input);
     for (const [field, step] of this.#steps.entries()) {
@@ -171,7 +160,7 @@ export class BlockMerge {
     }
   }
 
-  /** A row that nothing was added to yet. Only where `dependsOnOrder`. */
+  /** Returns true for a row without blocks. Only valid if `dependsOnOrder`. */
   isEmpty(row: number): boolean {
     return this.#lastInput.get(row) === 0;
   }
@@ -191,29 +180,28 @@ function combine(step: Step, row: number, low: number, high: number, isNew: bool
     if (isWide) highs.set(row, high);
     return;
   }
-  const known = lows.get(row);
+  const oldLow = lows.get(row);
   if (!isWide) {
-    if (rule === "sum") lows.set(row, (known + low) >>> 0);
-    else if (rule === "min" ? low < known : rule === "max" ? low > known : rule === "last" && isLast)
+    if (rule === "sum") lows.set(row, (oldLow + low) >>> 0);
+    else if (rule === "min" ? low < oldLow : rule === "max" ? low > oldLow : rule === "last" && isLast)
       lows.set(row, low);
     return;
   }
   const knownHigh = highs.get(row);
   if (rule === "sum") {
-    const sum = known + low;
+    const sum = oldLow + low;
     lows.set(row, sum >>> 0);
     highs.set(row, (knownHigh + high + (sum > 0xffffffff ? 1 : 0)) >>> 0);
     return;
   }
-  const isLess = high < knownHigh || (high === knownHigh && low < known);
-  const isMore = high > knownHigh || (high === knownHigh && low > known);
+  const isLess = high < knownHigh || (high === knownHigh && low < oldLow);
+  const isMore = high > knownHigh || (high === knownHigh && low > oldLow);
   if ((rule === "min" && isLess) || (rule === "max" && isMore)) {
     lows.set(row, low);
     highs.set(row, high);
   }
 }
 
-/** The MIB at an offset of a raw file, without its histogram. */
 export function mibFromPacked(view: DataView, at: number, present: number): Mib {
   const mib = zeroMib();
   for (const field of MIB_FIELDS) {
@@ -225,7 +213,7 @@ export function mibFromPacked(view: DataView, at: number, present: number): Mib 
   return mib;
 }
 
-/** The MIB whose fields stand at an offset one behind the other; others are 0. */
+/** Reads a MIB whose fields are consecutive at an offset; other fields are 0. */
 export function mibFromFields(view: DataView, at: number, fields: readonly MibField[]): Mib {
   const mib = zeroMib();
   let offset = at;
@@ -237,7 +225,7 @@ export function mibFromFields(view: DataView, at: number, fields: readonly MibFi
   return mib;
 }
 
-/** Writes a MIB as a raw file of version 4 has it, without its histogram. */
+/** Writes a MIB in the form of raw version 4, without its histogram. */
 export function packMib(mib: Mib, view: DataView): void {
   for (const { tag, name, bytes } of MIB_FIELDS) {
     const offset = OFFSETS.get(tag)!;
@@ -246,10 +234,9 @@ export function packMib(mib: Mib, view: DataView): void {
   }
 }
 
-/** Blocks of one process, merged in order. */
 export function mergeInOrder(mibs: readonly Mib[]): Mib {
-  const [first, ...others] = mibs;
+  const [first, ...later] = mibs;
   const merged = { ...first! };
-  for (const mib of others) mergeMib(merged, mib);
+  for (const mib of later) mergeMib(merged, mib);
   return merged;
 }

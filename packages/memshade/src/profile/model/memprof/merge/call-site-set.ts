@@ -1,4 +1,4 @@
-/** The call sites of functions, each once, with the targets of their calls. */
+/** Distinct call sites of functions, with the targets of their calls. */
 export class CallSiteSet {
   readonly #byFunction = new Map<bigint, Map<number, Set<bigint> | undefined>>();
 
@@ -12,12 +12,11 @@ export class CallSiteSet {
       if (!sites.has(stack)) sites.set(stack, undefined);
       return;
     }
-    const known = sites.get(stack);
-    if (known === undefined) sites.set(stack, new Set(callees));
-    else for (const callee of callees) known.add(callee);
+    const existing = sites.get(stack);
+    if (existing === undefined) sites.set(stack, new Set(callees));
+    else for (const callee of callees) existing.add(callee);
   }
 
-  /** The same call sites, with other numbers for their stacks. */
   renumbered(numberOf: (stack: number) => number): CallSiteSet {
     const copy = new CallSiteSet();
     for (const [guid, sites] of this.#byFunction)
@@ -30,7 +29,6 @@ export class CallSiteSet {
     return this.#byFunction.keys();
   }
 
-  /** The stacks of a function's call sites. */
   stacksOf(guid: bigint): number[] {
     return [...(this.#byFunction.get(guid)?.keys() ?? [])];
   }

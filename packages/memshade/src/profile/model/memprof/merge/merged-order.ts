@@ -5,33 +5,28 @@ import { makeRecords } from "./merged-records.ts";
 import { type ProfileMerger, sortFrames } from "./merger.ts";
 import { RankedBits } from "./ranked-bits.ts";
 
-/** Where contexts and call sites come to stand. */
 export interface Arrangement {
-  /** The rows of the contexts, in order. */
   readonly order: Uint32Array;
-  /** The stacks of call sites, in order. */
   readonly calls: Uint32Array;
 }
 
 /**
- * What a merger holds in an order that only depends on its content, the one that `buildMerged` makes, without a copy of
- * it: frames ascending, stacks as a walk of their tree meets them. Nothing can be added to the merger any more.
+ * Content of a merger in an order that depends on the content alone, the same as `buildMerged` creates, without a copy.
+ * Frames are ascending, stacks are in the order of a tree walk. Nothing may be added to the merger afterwards.
  */
 export class MergedOrder {
   readonly merger: ProfileMerger;
   readonly frames: MemprofFrames;
-  /** Place of each of the merger's frames among `frames`. */
+  /** Rank in `frames` of each of the merger's frames. */
   readonly ranks: Uint32Array;
-  /** The merger's stacks that a context or a call site has. */
   readonly used = new RankedBits();
-  /** Those of the merger's stacks that call a chain. */
   readonly branches: RankedBits;
   readonly #callStacks = new Map<number, number>();
 
   constructor(merger: ProfileMerger) {
     const { stacks, contexts, callSites } = merger;
     this.merger = merger;
-    // What was needed to find things goes first.
+    // Sealing releases the lookup tables first.
     stacks.seal();
     contexts.seal();
     const { frames, ranks } = sortFrames(merger);
@@ -47,30 +42,26 @@ export class MergedOrder {
     this.branches = stacks.branches();
   }
 
-  /** The merger's stacks, siblings in the order of their frames. */
   makeTree(): ChainOrder {
     return new ChainOrder(this.merger.stacks, this.ranks, this.branches);
   }
 
-  /** Whether a stack of the merger is that of a call site. */
   isCallSite(stack: number): boolean {
     return this.#callStacks.has(stack);
   }
 
-  /** Gives back what is not told any more. */
   release(): void {
     this.used.release();
     this.branches.release();
   }
 
-  /** Walks through all stacks. `see` is told each one in use, and its number in the tree. */
+  /** Walks through all stacks. Calls `see` with each used stack and its number in the tree. */
   arrange(tree: ChainOrder, see?: (stack: number, number: number) => void): Arrangement {
     const { contexts } = this.merger;
     const { used } = this;
     const callStacks = this.#callStacks;
     const order = new Uint32Array(contexts.length);
     const calls = new Uint32Array(callStacks.size);
-    /** By number of the stack among those in use: its row plus 1. */
     const rows = new Column();
     for (let row = 0; row < contexts.length; row++) rows.set(used.rankOf(contexts.keyOf(row)), row + 1);
     let next = 0;
@@ -97,8 +88,8 @@ export class MergedOrder {
   }
 
   /**
-   * The records of all functions. What they call the stack and the block of a context, `siteAt` says of its place in
-   * the order; the stack of a call site gets the number of contexts plus its place among the call sites.
+   * Builds the records of all functions. `siteAt` gives the number of a context's stack and block, by its place in the
+   * order. The stack of a call site gets the number of contexts plus its place among the call sites.
    */
   records({ order }: Arrangement, siteAt: (index: number) => number): MemprofRecords {
     const { stacks, contexts } = this.merger;

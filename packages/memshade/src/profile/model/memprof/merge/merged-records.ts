@@ -2,25 +2,27 @@ import type { MemprofFrames, MemprofRecords } from "../profile.ts";
 import { isUnresolved } from "../unresolved.ts";
 import type { MergeTables } from "./row-index.ts";
 
-/** Merged contexts in their final order, for who makes the records of them. */
+/** Merged contexts in their final order, as input of the records. */
 export interface OrderedContexts {
   readonly frames: MemprofFrames;
   readonly length: number;
-  /** The stack of a context, by its place in the order: a number that the functions below take. */
+  /** Returns the stack of a context, by its place in the order. The functions below take such stacks. */
   stackAt(index: number): number;
-  /** The stack of a row of the merger, in the same numbers. */
+  /** Returns the stack of a row of the merger, in the same numbering. */
   stackOfRow(row: number): number;
   parentOf(stack: number): number;
   frameOf(stack: number): number;
-  /** What the records call the stack of a context, by its place in the order. */
+  /** Returns the records' number for the stack of a context, by its place in the order. */
   siteAt(index: number): number;
-  /** What they call its block; without it the same as the stack. */
+  /** Returns the records' number for its block; by default that of the stack. */
   blockAt?(index: number): number;
-  /** What they call a stack of the merger that is that of a call site: ascending in the final order. */
+  /** Returns the records' number for a call site's stack of the merger. Numbers are ascending in the final order. */
   callSiteOf(stack: number): number;
 }
 
-/** The records of all functions, ascending by GUID; the alloc sites of each keep the order of the contexts. */
+/**
+ * Builds the records of all functions, ascending by GUID; the allocation sites of each keep the order of the contexts.
+ */
 export function makeRecords(merger: MergeTables, contexts: OrderedContexts): MemprofRecords {
   const { frames } = contexts;
   const otherFunctions = new Map<number, Set<bigint>>();
@@ -30,7 +32,7 @@ export function makeRecords(merger: MergeTables, contexts: OrderedContexts): Mem
   for (const guids of otherFunctions.values()) for (const guid of guids) functions.add(guid);
   for (const guid of merger.callSites.functions()) functions.add(guid);
   const guid = functions.sort();
-  /** Records that a context belongs to; valid up to what `findRecords` returns. */
+  /** Records of a context; valid up to the count that `findRecords` returns. */
   const found: number[] = [];
   const findRecords = (stack: number): number => {
     let count = 0;
@@ -45,7 +47,7 @@ export function makeRecords(merger: MergeTables, contexts: OrderedContexts): Mem
       if (frames.inline[frame] === 0) break;
     }
     if (otherFunctions.size === 0) return count;
-    for (const other of otherFunctions.get(stack) ?? []) note(functions.of(other));
+    for (const other of otherFunctions.get(stack) ?? []) note(functions.indexOf(other));
     return count;
   };
   const counts = new Uint32Array(guid.length + 1);
@@ -54,17 +56,19 @@ export function makeRecords(merger: MergeTables, contexts: OrderedContexts): Mem
     for (let at = 0; at < records; at++) counts[found[at]! + 1]! += 1;
   }
   const callSites = Array.from(guid, (function_) => sitesOf(merger, function_, contexts));
-  const kept = [...guid.keys()].filter((record) => counts[record + 1]! > 0 || callSites[record]!.length > 0);
+  const usedRecords = [...guid.keys()].filter(
+    (record) => counts[record + 1]! > 0 || callSites[record]!.length > 0,
+  );
   const numberOf = new Int32Array(guid.length).fill(-1);
-  for (const [number, record] of kept.entries()) numberOf[record] = number;
-  const allocStart = new Uint32Array(kept.length + 1);
-  const callStart = new Uint32Array(kept.length + 1);
-  for (const [number, record] of kept.entries()) {
+  for (const [number, record] of usedRecords.entries()) numberOf[record] = number;
+  const allocStart = new Uint32Array(usedRecords.length + 1);
+  const callStart = new Uint32Array(usedRecords.length + 1);
+  for (const [number, record] of usedRecords.entries()) {
     allocStart[number + 1] = allocStart[number]! + counts[record + 1]!;
     callStart[number + 1] = callStart[number]! + callSites[record]!.length;
   }
   const next = allocStart.slice();
-  const allocStack = new Uint32Array(allocStart[kept.length]!);
+  const allocStack = new Uint32Array(allocStart[usedRecords.length]!);
   const allocBlock = contexts.blockAt === undefined ? allocStack : new Uint32Array(allocStack.length);
   for (let index = 0; index < contexts.length; index++) {
     const records = findRecords(contexts.stackAt(index));
@@ -74,16 +78,16 @@ export function makeRecords(merger: MergeTables, contexts: OrderedContexts): Mem
       if (contexts.blockAt !== undefined) allocBlock[site] = contexts.blockAt(index);
     }
   }
-  const callStack = new Uint32Array(callStart[kept.length]!);
+  const callStack = new Uint32Array(callStart[usedRecords.length]!);
   const callees = new Map<number, bigint[]>();
-  for (const [number, record] of kept.entries())
+  for (const [number, record] of usedRecords.entries())
     for (const [index, site] of callSites[record]!.entries()) {
       callStack[callStart[number]! + index] = site.stack;
       if (site.callees.length > 0) callees.set(callStart[number]! + index, site.callees);
     }
   return {
-    length: kept.length,
-    guid: BigUint64Array.from(kept, (record) => guid[record]!),
+    length: usedRecords.length,
+    guid: BigUint64Array.from(usedRecords, (record) => guid[record]!),
     allocStart,
     allocStack,
     allocBlock,
@@ -93,7 +97,7 @@ export function makeRecords(merger: MergeTables, contexts: OrderedContexts): Mem
   };
 }
 
-/** By frame: whether it is a place in a module without debug information; undefined where there are no names. */
+/** Marks the frames that are module offsets without debug information; undefined if the profile has no names. */
 function placesAmong({ source, length }: MemprofFrames): Uint8Array | undefined {
   if (source === undefined) return undefined;
   const isPlace = new Uint8Array(length);
@@ -105,7 +109,7 @@ function placesAmong({ source, length }: MemprofFrames): Uint8Array | undefined 
   return isPlace;
 }
 
-/** The part of a stack from the innermost frame on that has a name; all of it where none has. */
+/** Returns the part of a stack from the innermost named frame on; the whole stack if no frame has a name. */
 function innermostNamed(stack: number, contexts: OrderedContexts, isPlace: Uint8Array): number {
   for (let at = stack; at !== 0; at = contexts.parentOf(at))
     if (isPlace[contexts.frameOf(at)] === 0) return at;
@@ -119,7 +123,6 @@ function sitesOf({ callSites }: MergeTables, guid: bigint, contexts: OrderedCont
     .sort((a, b) => a.stack - b.stack);
 }
 
-/** Numbers of functions, ascending by GUID. */
 class FunctionNumbers {
   readonly #frameGuids: BigUint64Array;
   readonly #guids: Set<bigint>;
@@ -142,7 +145,7 @@ class FunctionNumbers {
     return sorted;
   }
 
-  of(guid: bigint): number {
+  indexOf(guid: bigint): number {
     return this.#numbers.get(guid)!;
   }
 

@@ -11,15 +11,14 @@ import { MergedOrder } from "./merged-order.ts";
 import type { ProfileMerger } from "./merger.ts";
 
 /**
- * What a merger holds, as `buildMerged` would build it, read out of the merger's own tables. Its records name the
- * stack and the block of a context by the context's place in the order. The merger is used up.
+ * Returns a view of a merger's content in the form of `buildMerged`, read from the merger's own tables. Its records
+ * name the stack and the block of a context by the context's place in the order. The merger is consumed.
  */
 export function viewMerged(merger: ProfileMerger): StackTreeView {
   const { stacks, contexts, blocks, histograms } = merger;
   const merged = new MergedOrder(merger);
   const { frames, ranks, used } = merged;
   const tree = merged.makeTree();
-  /** By number of the stack among those in use. */
   const numbers = new Uint32Array(used.count);
   const arranged = merged.arrange(tree, (stack, number) => {
     numbers[used.rankOf(stack)] = number;
@@ -65,7 +64,6 @@ export function viewMerged(merger: ProfileMerger): StackTreeView {
   };
 }
 
-/** The summary of what was merged: each context counts once. */
 export function summaryOfMerged({ contexts, blocks, knownFields }: ProfileMerger): MemprofSummary {
   const words = HOT_COLD_FIELDS.map((wanted) =>
     knownFields.includes(wanted) ? blocks.words(blocks.fields.indexOf(wanted)) : undefined,
@@ -79,13 +77,12 @@ export function summaryOfMerged({ contexts, blocks, knownFields }: ProfileMerger
   return summary.build();
 }
 
-/** The stacks in the order of a walk, numbered as they come. */
+/** Cursor over the stacks in the order of a walk, numbered consecutively. */
 class WalkCursor implements TreeCursor {
   parent = 0;
   frame = 0;
   readonly #tree: ChainOrder;
   readonly #walk: ChainWalk;
-  /** By depth: the numbers of the stack and its callers. */
   readonly #path: number[] = [0];
   #count = 0;
 

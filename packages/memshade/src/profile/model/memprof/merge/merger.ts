@@ -19,34 +19,32 @@ import { makeRecords } from "./merged-records.ts";
 import { RankedBits } from "./ranked-bits.ts";
 import { type MergedProfile, type MergeTables, RowIndex } from "./row-index.ts";
 
-/** The blocks of a profile, one part of the table after the other, so that it need not be in memory as a whole. */
+/** Blocks of a profile in pieces, so that the table need not be in memory as a whole. */
 interface BlockPieces {
-  /** Number of all blocks. */
   readonly length: number;
   readonly fields: readonly MibField[];
   readonly pieces: Iterable<MemprofBlocks>;
 }
 
-/** Blocks of one process that are one context, in the order of its sites. */
+/** Blocks of one process with the same context, in the order of the sites. */
 interface Repeated {
   readonly row: number;
   readonly blocks: number[];
   readonly mibs: (Mib | undefined)[];
 }
 
-/** Adds the blocks of a profile to a merger, in the order of the table, once it is known which context each has. */
+/** Adds the blocks of a profile to a merger in table order, after the context of each block is known. */
 class BlockAdder {
   readonly #merger: MergeTables;
   readonly #source: BlockPieces;
   readonly #input: number;
   readonly #lastInput: Float64Array | undefined;
-  /** By block: the row of its context plus 1; 0 for blocks that do not count. */
+  /** Row of the block's context plus 1, by block; 0 for blocks that do not count. */
   readonly #rows: Uint32Array;
-  /** Further rows of blocks that several contexts share. */
   readonly #moreRows = new Map<number, number[]>();
-  /** By block: those that it is to be merged with, and its place among them. */
+  /** Group with which the block is merged, and its place there, by block. */
   readonly #repeated = new Map<number, { readonly group: Repeated; readonly place: number }>();
-  /** Rows from here on are new; those that have a block by now. */
+  /** First new row, and the new rows that already have a block. */
   readonly #firstNew: number;
   readonly #filled = new RankedBits();
 
@@ -59,18 +57,16 @@ class BlockAdder {
     this.#firstNew = merger.contexts.length;
   }
 
-  /** A block belongs to the context of a row. */
   place(block: number, row: number): void {
     if (this.#rows[block] === 0) {
       this.#rows[block] = row + 1;
       return;
     }
-    const known = this.#moreRows.get(block);
-    if (known === undefined) this.#moreRows.set(block, [row]);
-    else known.push(row);
+    const moreRows = this.#moreRows.get(block);
+    if (moreRows === undefined) this.#moreRows.set(block, [row]);
+    else moreRows.push(row);
   }
 
-  /** One more block belongs to the context of a block that was placed. */
   placeAgain(first: number, block: number): void {
     let group = this.#repeated.get(first)?.group;
     if (group === undefined) {
@@ -136,7 +132,7 @@ class BlockAdder {
     return this.#lastInput?.[block] ?? this.#input;
   }
 
-  /** Whether a row has no block yet; from now on it has. */
+  /** Returns true for the first block of a new row, and marks the row as filled. */
   #isNew(row: number): boolean {
     const number = row - this.#firstNew;
     if (number < 0 || this.#filled.has(number)) return false;
@@ -156,10 +152,10 @@ function mibOfBlock({ fields, columns }: MemprofBlocks, row: number): Mib {
 }
 
 /**
- * Combines profiles of many processes. A context is its full call stack; equal contexts become one, whatever
- * addresses they had. What is kept grows with the result, not with the inputs.
+ * Combines profiles of many processes. A context is its full call stack; equal contexts become one, whatever their
+ * addresses. Memory grows with the result, not with the inputs.
  *
- * The result does not depend on the order of the inputs, but for timestamps and CPU numbers, which are those of the
+ * The result does not depend on the order of the inputs, except for timestamps and CPU numbers, which are those of the
  * input with the highest number.
  */
 export class ProfileMerger implements MergeTables {
@@ -173,9 +169,9 @@ export class ProfileMerger implements MergeTables {
   dataAccess: DataAccessProfile | undefined;
   readonly keepsUnresolved: boolean;
   readonly #wanted: readonly MibField[];
-  #known: readonly MibField[];
+  #knownFields: readonly MibField[];
 
-  /** @param before a merger whose contexts are kept elsewhere: this one goes on with its frames and call sites */
+  /** @param before a merger whose contexts were spilled: this one continues with its frames and call sites */
   constructor(
     fields: readonly MibField[],
     keepsSources: boolean,
@@ -184,7 +180,7 @@ export class ProfileMerger implements MergeTables {
   ) {
     this.#wanted = fields;
     this.keepsUnresolved = keepsUnresolved;
-    this.#known = before === undefined ? fields : before.#known;
+    this.#knownFields = before === undefined ? fields : before.#knownFields;
     this.frames = before?.frames ?? new FrameTable(keepsSources);
     this.blocks = new BlockMerge(fields);
     this.dataAccess = before?.dataAccess;
@@ -192,7 +188,6 @@ export class ProfileMerger implements MergeTables {
       before?.callSites.renumbered((stack) => this.#copyStack(before.stacks, stack)) ?? new CallSiteSet();
   }
 
-  /** Gives stacks, contexts and blocks back. */
   release(): void {
     this.stacks.release();
     this.contexts.release();
@@ -200,12 +195,12 @@ export class ProfileMerger implements MergeTables {
   }
 
   get knownFields(): readonly MibField[] {
-    return this.#known;
+    return this.#knownFields;
   }
 
   noteFields(fields: readonly MibField[]): void {
     if (this.#wanted.some((field) => !fields.includes(field)))
-      this.#known = this.#known.filter((field) => fields.includes(field));
+      this.#knownFields = this.#knownFields.filter((field) => fields.includes(field));
   }
 
   addHistogram(row: number, histogram: BigUint64Array): void {
@@ -213,10 +208,10 @@ export class ProfileMerger implements MergeTables {
   }
 
   /**
-   * Adds a symbolized profile. Contexts that stand in it several times are taken for dumps of one process.
+   * Adds a symbolized profile. Contexts that occur several times in it are treated as dumps of one process.
    *
-   * @param resolve finds frames that the profile has as places in modules
-   * @returns number of contexts that have no frame left
+   * @param resolve finds the frames of module offsets
+   * @returns number of contexts without any frame
    */
   addProfile(
     profile: MemprofProfile,
@@ -229,7 +224,6 @@ export class ProfileMerger implements MergeTables {
     return this.addPieces(profile, pieces, input, lastInput, resolve);
   }
 
-  /** As {@link addProfile}, with the blocks in pieces. */
   addPieces(
     profile: Omit<MemprofProfile, "blocks">,
     blocks: BlockPieces,
@@ -237,7 +231,7 @@ export class ProfileMerger implements MergeTables {
     lastInput?: Float64Array,
     resolve?: ResolvePlace,
   ): number {
-    // A profile without contexts says nothing of their fields.
+    // The fields of a profile without contexts are meaningless.
     if (blocks.length > 0) this.noteFields(blocks.fields);
     const copier = new StackCopier(this, profile, resolve);
     const adder = new BlockAdder(this, blocks, input, lastInput);
@@ -257,7 +251,7 @@ export class ProfileMerger implements MergeTables {
     this.dataAccess = mergeDataAccess(this.dataAccess, profile);
   }
 
-  /** Notes that a function has a record of a context, where that does not follow from the context's stack. */
+  /** Records that a function's record has a context, unless that follows from the context's stack. */
   noteFunction(row: number, stack: number, guid: bigint): void {
     const { stacks, frames } = this;
     for (let at = stack; at !== 0; at = stacks.parentOf(at)) {
@@ -268,12 +262,10 @@ export class ProfileMerger implements MergeTables {
     this.#noteOtherFunction(row, guid);
   }
 
-  /** The merged profile in its canonical order. The merger is not to be used any more. */
   build(): MergedProfile {
     return buildMerged(this);
   }
 
-  /** A stack of a tree with the same frames. */
   #copyStack(from: StackChains, stack: number): number {
     const frames: number[] = [];
     for (let at = stack; at !== 0; at = from.parentOf(at)) frames.push(from.frameOf(at));
@@ -318,13 +310,15 @@ export class ProfileMerger implements MergeTables {
   }
 
   #noteOtherFunction(row: number, guid: bigint): void {
-    const known = this.otherFunctions.get(row);
-    if (known === undefined) this.otherFunctions.set(row, new Set([guid]));
-    else known.add(guid);
+    const existing = this.otherFunctions.get(row);
+    if (existing === undefined) this.otherFunctions.set(row, new Set([guid]));
+    else existing.add(guid);
   }
 }
 
-/** Whether a function is in the inline chain of a stack's innermost call: there its contexts are recorded. */
+/**
+ * Returns true if a function is in the inline chain of a stack's innermost call, whose functions record the context.
+ */
 function isInLeafChain(frames: MemprofFrames, tree: MemprofStacks, stack: number, guid: bigint): boolean {
   const { source } = frames;
   for (let at = stack; at !== 0; at = tree.parent[at]!) {
@@ -336,20 +330,19 @@ function isInLeafChain(frames: MemprofFrames, tree: MemprofStacks, stack: number
   return false;
 }
 
-/** Frames of a place that a profile has by its module and offset alone, innermost first; undefined where unknown. */
+/** Resolves a module offset to frames, innermost first; undefined if unknown. */
 type ResolvePlace = (place: UnresolvedPlace) => readonly MemprofFrame[] | undefined;
 
 type ProfileStacks = Pick<MemprofProfile, "frames" | "stacks">;
 
-/** Brings the stacks of a profile into a merger. Places of modules are resolved, kept or left out. */
+/** Copies the stacks of a profile into a merger. Module offsets are resolved, kept or dropped. */
 class StackCopier {
-  /** By stack of the profile: that of the merger. */
   readonly copies: Uint32Array;
   readonly #merger: MergeTables;
   readonly #profile: ProfileStacks;
-  /** By frame of the profile: those of the merger, outermost first. */
+  /** Merger's frames, outermost first, by frame of the profile. */
   readonly #frames: (readonly number[])[];
-  /** By frame: 1 for a place that became frames. */
+  /** Value 1 for a module offset that was resolved, by frame. */
   readonly #wasResolved: Uint8Array;
   #hasResolved = false;
 
@@ -364,7 +357,7 @@ class StackCopier {
     this.copies = new Uint32Array(length);
     for (let stack = 1; stack < length; stack++) {
       let copy = this.copies[parent[stack]!]!;
-      for (const one of this.#frames[frame[stack]!]!) copy = merger.stacks.child(copy, one);
+      for (const copied of this.#frames[frame[stack]!]!) copy = merger.stacks.child(copy, copied);
       this.copies[stack] = copy;
     }
   }
@@ -385,20 +378,20 @@ class StackCopier {
     return merger.keepsUnresolved ? [merger.frames.intern(frame)] : [];
   }
 
-  /** Adds the calls on the way to a context, if some of them are known only now. */
+  /** Adds the call sites of a context that were resolved only now. */
   addResolvedCalls(stack: number): void {
     if (!this.#isResolved(stack)) return;
     const { stacks, frames, callSites } = this.#merger;
     let isLeaf = true;
     for (let at = this.copies[stack]!; at !== 0; ) {
-      // One call: its inline chain, innermost first.
+      // Frames of one call: its inline chain, innermost first.
       const chain: number[] = [];
       for (let isInline = true; isInline && at !== 0; at = stacks.parentOf(at)) {
         chain.push(stacks.frameOf(at));
         isInline = frames.at(chain.at(-1)!).inline;
       }
       if (isUnresolved(frames.at(chain[0]!).name)) continue;
-      // The innermost function of the allocation call itself is where the allocation is, not a call.
+      // The innermost function of the allocation call itself is the allocation site, not a call site.
       const callers = isLeaf ? chain.slice(1) : chain;
       isLeaf = false;
       if (callers.length === 0) continue;
@@ -415,7 +408,6 @@ class StackCopier {
   }
 }
 
-/** Both profiles in one: counts of equal symbols added, their places and the cold names united. */
 export function mergeDataAccess(
   a: DataAccessProfile | undefined,
   b: DataAccessProfile | undefined,
@@ -423,8 +415,8 @@ export function mergeDataAccess(
   if (a === undefined || b === undefined) return a ?? b;
   const records = new Map<string | bigint, DataAccessRecord>();
   for (const record of [...a.records, ...b.records]) {
-    const known = records.get(record.symbol);
-    records.set(record.symbol, known === undefined ? record : mergeRecords(known, record));
+    const existing = records.get(record.symbol);
+    records.set(record.symbol, existing === undefined ? record : mergeRecords(existing, record));
   }
   return {
     records: [...records.values()].sort(
@@ -451,11 +443,11 @@ function compare<T extends string | bigint>(a: T, b: T): number {
 }
 
 /**
- * Brings what was merged into an order that only depends on its content: frames and functions ascending, stacks as a
- * walk of their tree meets them, callers first, and the sites of a function by their stacks.
+ * Sorts the merged content into an order that depends on the content alone. Frames and functions are ascending. Stacks
+ * are in the order of a tree walk, callers first, and the sites of a function are in the order of their stacks.
  */
 function buildMerged(merger: MergeTables): MergedProfile {
-  // What was needed to find things goes before the sorted copies are made, and each table when its copy is there.
+  // Lookup tables are released before the sorted copies are made, and each table after its copy.
   merger.stacks.seal();
   merger.contexts.seal();
   const { frames, ranks } = sortFrames(merger);
@@ -475,7 +467,7 @@ function buildMerged(merger: MergeTables): MergedProfile {
   return { profile: { frames, stacks, blocks, records, dataAccess: merger.dataAccess }, lastInput };
 }
 
-/** The frames in ascending order, and the place of each one in it. */
+/** Sorts the frames. @returns the sorted frames and the rank of each frame */
 export function sortFrames({ frames: merged }: MergeTables): { frames: MemprofFrames; ranks: Uint32Array } {
   const rows = Array.from({ length: merged.length }, (_, index) => ({ index, frame: merged.at(index) }));
   rows.sort((a, b) => compareFrames(a.frame, b.frame));
@@ -488,7 +480,7 @@ export function sortFrames({ frames: merged }: MergeTables): { frames: MemprofFr
   return { frames, ranks };
 }
 
-/** The tree in the order of a walk that goes to callers first and takes siblings by frame. */
+/** Sorts the tree in the order of a walk that visits callers first, and siblings by frame. */
 function sortStacks(
   { stacks: tree }: MergeTables,
   ranks: Uint32Array,
@@ -500,7 +492,7 @@ function sortStacks(
   const parent = new Uint32Array(old.length);
   const frame = new Uint32Array(old.length);
   frame[0] = 0xffffffff;
-  // Siblings come in descending order, so numbers are given from the end: a stack after all below it.
+  // Siblings come in descending order, so numbers are assigned from the end: a stack after all of its descendants.
   let number = old.length - 1;
   for (let stack = 0, isDone = false; ; ) {
     const child = isDone ? 0 : firstChild[stack]!;
@@ -521,7 +513,6 @@ function sortStacks(
   return { stacks: { length: old.length, parent, frame }, renumbered };
 }
 
-/** The blocks in the order of their stacks. */
 function sortBlocks(
   { contexts, blocks: merged, histograms, knownFields }: MergeTables,
   renumbered: Uint32Array,

@@ -2,14 +2,12 @@ import { type Mib, mergeMib } from "../../mib.ts";
 import { MIB_FIELDS } from "../../mib-fields.ts";
 import { mibFromPacked, packMib } from "./block-merge.ts";
 
-/** Bytes of a MIB with all fields. */
 const MIB_BYTES = MIB_FIELDS.reduce((sum, { bytes }) => sum + bytes, 0);
 const PAGE_BITS = 10;
 const PAGE_ROWS = 1 << PAGE_BITS;
-/** Number of a row that nothing was added to. */
 const NONE = -1;
 
-/** MIBs of one process by row, each merged of several in their order. As objects they would take five times as much. */
+/** MIBs of one process by row, each merged in order. As objects they would take five times the memory. */
 export class PackedMibs {
   readonly #slots = new Map<number, number>();
   readonly #pages: DataView[] = [];
@@ -23,17 +21,16 @@ export class PackedMibs {
     return this.#slots.has(row);
   }
 
-  /** Makes room for a row. */
   expect(row: number): void {
     this.#slots.set(row, NONE);
   }
 
-  /** Merges a MIB into a row, as it stands in a raw file; `present` is the number of its bytes there. */
+  /** Merges a packed MIB of a raw file into a row; `present` is its size there. */
   merge(row: number, view: DataView, at: number, present: number): void {
     const later = mibFromPacked(view, at, present);
-    const known = this.#slots.get(row) ?? NONE;
-    if (known !== NONE) {
-      this.#put(known, mergeMib(mibFromPacked(this.#pageOf(known), offsetOf(known), MIB_BYTES), later));
+    const oldSlot = this.#slots.get(row) ?? NONE;
+    if (oldSlot !== NONE) {
+      this.#put(oldSlot, mergeMib(mibFromPacked(this.#pageOf(oldSlot), offsetOf(oldSlot), MIB_BYTES), later));
       return;
     }
     const slot = this.#count++;
@@ -43,7 +40,7 @@ export class PackedMibs {
     this.#put(slot, later);
   }
 
-  /** Tells all rows, each with a view of the merged MIB, whose bytes are all present. */
+  /** Calls `see` for each filled row with a view of the merged MIB, which has all bytes. */
   forEach(see: (row: number, view: DataView, at: number, present: number) => void): void {
     for (const [row, slot] of this.#slots)
       if (slot !== NONE) see(row, this.#pageOf(slot), offsetOf(slot), MIB_BYTES);

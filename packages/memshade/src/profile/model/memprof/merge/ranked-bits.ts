@@ -1,13 +1,13 @@
 import { Column } from "../column.ts";
 
-/** A growing set of small integers, as bits, that also numbers its members in ascending order. */
+/** Growing bit set of small integers that also numbers its members in ascending order. */
 export class RankedBits {
-  /** Of 32 integers each: their bits, and the number of members before them. */
+  /** Two words per 32 integers: their bits, and the number of members before them. */
   readonly #words = new Column();
   #length = 0;
   #memberCount = 0;
 
-  /** Number of members; after `set`, only once `rankAll` was called. */
+  /** Number of members; after `set` it is valid only once `rankAll` was called. */
   get count(): number {
     return this.#memberCount;
   }
@@ -16,7 +16,7 @@ export class RankedBits {
     return (this.#words.get((index >>> 5) * 2) & (1 << (index & 31))) !== 0;
   }
 
-  /** Adds the next integer, or leaves it out; members have their numbers at once. */
+  /** Appends the next integer as a member or not; members are numbered immediately. */
   push(isMember: boolean): void {
     const index = this.#length++;
     if ((index & 31) === 0) this.#words.set((index >>> 5) * 2 + 1, this.#memberCount);
@@ -25,7 +25,7 @@ export class RankedBits {
     this.#memberCount++;
   }
 
-  /** Adds a member. Numbers are given by `rankAll`, when all of them are there. */
+  /** Adds a member. `rankAll` must number the members after the last one was added. */
   set(index: number): void {
     if (index >= this.#length) this.#length = index + 1;
     this.#put(index);
@@ -39,18 +39,16 @@ export class RankedBits {
     }
   }
 
-  /** Number of members below an integer: of a member, its own number, from 0. */
+  /** Returns the number of members below an integer, which is the rank of a member, from 0. */
   rankOf(index: number): number {
     const word = (index >>> 5) * 2;
     return this.#words.get(word + 1) + bitsOf(this.#words.get(word) & ((1 << (index & 31)) - 1));
   }
 
-  /** As `rankOf`, for all numbers of an array, in place. */
   ranksOf(numbers: Uint32Array): void {
     for (let at = 0; at < numbers.length; at++) numbers[at] = this.rankOf(numbers[at]!);
   }
 
-  /** Tells all members, ascending. */
   forEach(see: (index: number) => void): void {
     for (let word = 0; word * 32 < this.#length; word++)
       for (let bits = this.#words.get(2 * word); bits !== 0; bits &= bits - 1)

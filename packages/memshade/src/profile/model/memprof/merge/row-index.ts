@@ -6,7 +6,7 @@ import { SlotTable, type StackChains } from "../stack-chains.ts";
 import type { BlockMerge } from "./block-merge.ts";
 import type { CallSiteSet } from "./call-site-set.ts";
 
-/** Numbers from 0 for keys that are small integers, in the order of their first use. */
+/** Maps small integer keys to rows from 0, in the order of their first use. */
 export class RowIndex {
   readonly #keys = new Column();
   readonly #slots = new SlotTable();
@@ -20,7 +20,7 @@ export class RowIndex {
     return this.#keys.get(row);
   }
 
-  /** The row of a key; `length` grows by one if it is new. */
+  /** Returns the row of a key; `length` grows by one if the key is new. */
   rowOf(key: number): number {
     const slots = this.#slots;
     const keys = this.#keys;
@@ -39,14 +39,13 @@ export class RowIndex {
     return this.#count - 1;
   }
 
-  /** Gives everything back. */
   release(): void {
     this.#slots.release();
     this.#keys.release();
     this.#count = 0;
   }
 
-  /** Gives the table back that rows are found with: only `keyOf` works from now on. */
+  /** Releases the lookup table; afterwards only `keyOf` works. */
   seal(): void {
     this.#slots.release();
   }
@@ -57,7 +56,6 @@ function hashOf(key: number): number {
   return hash ^ (hash >>> 16);
 }
 
-/** The tables that a merger collects into. */
 export interface MergeTables {
   readonly frames: FrameTable;
   readonly stacks: StackChains;
@@ -65,19 +63,19 @@ export interface MergeTables {
   readonly blocks: BlockMerge;
   readonly callSites: CallSiteSet;
   readonly histograms: Map<number, BigUint64Array>;
-  /** Functions that a context is recorded in, where they are not those of its innermost inline chain. */
+  /** Functions whose records have a context although they are not in its innermost inline chain, by row. */
   readonly otherFunctions: Map<number, Set<bigint>>;
   readonly dataAccess: DataAccessProfile | undefined;
-  /** Whether frames in modules without debug information stay, as places of these. */
+  /** True if frames in modules without debug information are kept, as module offsets. */
   readonly keepsUnresolved: boolean;
-  /** The wanted fields that every input so far has. */
+  /** Requested fields that every input so far has. */
   readonly knownFields: readonly MibField[];
   addHistogram(row: number, histogram: BigUint64Array): void;
 }
 
-/** What a merger has collected, with what another one needs to go on from there. */
+/** Merged profile, with the data that another merger needs to continue. */
 export interface MergedProfile {
   readonly profile: MemprofProfile;
-  /** By block: the number of the input that its timestamps and CPU numbers come from. */
+  /** Number of the input of its timestamps and CPU numbers, by block. */
   readonly lastInput: Float64Array;
 }

@@ -1,20 +1,18 @@
 import { ByteWriter } from "../../../../ground/bytes/writer.ts";
 import type { BlockMerge } from "../merge/block-merge.ts";
 
-/** Where the bytes of a run go. They are valid until `append` returns. */
+/** Destination of a run's bytes, which are valid until `append` returns. */
 export interface RunSink {
   append(bytes: Uint8Array): void;
 }
 
-/** What a stack of a run has. */
 const STACK = { context: 1, callSite: 2, flagBits: 2 } as const;
 
-/** A context's block, and what belongs to it besides. */
 interface RunContext {
   readonly blocks: BlockMerge;
   readonly row: number;
   readonly histogram: BigUint64Array | undefined;
-  /** Functions that have a record of it without being in its innermost inline chain. */
+  /** Functions whose records have the context although they are not in its innermost inline chain. */
   readonly otherFunctions: Iterable<bigint>;
 }
 
@@ -30,7 +28,7 @@ export class RunWriter {
     this.#sink = sink;
   }
 
-  /** @param depth number of the stack's frames; with 0, the frame says nothing */
+  /** @param depth number of the stack's frames; with 0, `frame` is ignored */
   stack(depth: number, frame: number, isCallSite: boolean, context: RunContext | undefined): void {
     const flags = (context === undefined ? 0 : STACK.context) + (isCallSite ? STACK.callSite : 0);
     this.#writer.u32Leb(this.#depth + 1 - depth).u32Leb(frame * 2 ** STACK.flagBits + flags);
@@ -39,7 +37,6 @@ export class RunWriter {
     if (this.#writer.length >= PIECE_BYTES) this.#flush();
   }
 
-  /** Ends the run. */
   end(): void {
     this.#flush();
   }
@@ -49,10 +46,10 @@ export class RunWriter {
     writer.u64Leb(blocks.dependsOnOrder ? blocks.lastInputOf(row) + 1 : 0);
     for (let field = 0; field < blocks.fields.length; field++)
       writer.wordsLeb(blocks.lowOf(field, row), blocks.highOf(field, row));
-    const others = [...otherFunctions];
-    writer.u32Leb(histogram?.length ?? 0).u32Leb(others.length);
+    const guids = [...otherFunctions];
+    writer.u32Leb(histogram?.length ?? 0).u32Leb(guids.length);
     for (const value of histogram ?? []) writer.u64Leb(value);
-    for (const guid of others) writer.u64Leb(guid);
+    for (const guid of guids) writer.u64Leb(guid);
   }
 
   #flush(): void {
@@ -61,26 +58,26 @@ export class RunWriter {
   }
 }
 
-/** Bytes that were written before. */
 export interface RunSource {
   readonly size: number;
-  /** Fills an array with the bytes from an offset on. */
   read(at: number, into: Uint8Array): void;
 }
 
 const WINDOW_BYTES = 1 << 16;
-/** So many bytes are there before a stack is read without looking again; lists look for each number. */
+/**
+ * Bytes that the window must hold before a stack is read, so that its numbers need no checks. Lists check each number.
+ */
 const STACK_BYTES = 1 << 9;
 const NUMBER_BYTES = 10;
 const NONE: readonly bigint[] = [];
 
-/** Reads a run stack by stack. It begins at the empty stack. */
+/** Reads a run stack by stack, from the empty stack on. */
 export class RunReader {
   depth = 0;
   frame = 0;
   hasContext = false;
   isCallSite = false;
-  /** Of the context: two words per field, and the number of the input that comes last. */
+  /** Context's block, two words per field, and the number of the last input. */
   readonly words: Uint32Array;
   lastInput = 0;
   histogram: BigUint64Array | undefined;
@@ -89,7 +86,6 @@ export class RunReader {
   readonly #window: Uint8Array;
   #windowEnd = 0;
   #position = 0;
-  /** Bytes of the source that were taken into the window. */
   #taken = 0;
   #low = 0;
   #high = 0;
@@ -101,7 +97,6 @@ export class RunReader {
     this.next();
   }
 
-  /** Goes on to the next stack. @returns false at the end */
   next(): boolean {
     this.#need(STACK_BYTES);
     if (this.#position === this.#windowEnd) return false;
@@ -128,9 +123,10 @@ export class RunReader {
     this.#number();
     const values = this.#low;
     this.#number();
-    const others = this.#low;
+    const functionCount = this.#low;
     this.histogram = values === 0 ? undefined : BigUint64Array.from({ length: values }, () => this.#wide());
-    this.otherFunctions = others === 0 ? NONE : Array.from({ length: others }, () => this.#wide());
+    this.otherFunctions =
+      functionCount === 0 ? NONE : Array.from({ length: functionCount }, () => this.#wide());
   }
 
   #wide(): bigint {
@@ -139,7 +135,6 @@ export class RunReader {
     return (BigInt(this.#high) << 32n) | BigInt(this.#low);
   }
 
-  /** Reads a number into `low` and `high`. */
   #number(): void {
     const window = this.#window;
     let byte = window[this.#position++]!;
@@ -167,24 +162,22 @@ export class RunReader {
     this.#high = high >>> 0;
   }
 
-  /** Brings so many bytes into the window, as far as there are any. */
+  /** Fills the window with at least `count` bytes, or up to the end of the source. */
   #need(count: number): void {
     const window = this.#window;
     if (this.#windowEnd - this.#position >= count || this.#taken === this.#source.size) return;
     window.copyWithin(0, this.#position, this.#windowEnd);
-    const kept = this.#windowEnd - this.#position;
-    const more = Math.min(window.length - kept, this.#source.size - this.#taken);
-    this.#source.read(this.#taken, window.subarray(kept, kept + more));
+    const unread = this.#windowEnd - this.#position;
+    const more = Math.min(window.length - unread, this.#source.size - this.#taken);
+    this.#source.read(this.#taken, window.subarray(unread, unread + more));
     this.#taken += more;
     this.#position = 0;
-    this.#windowEnd = kept + more;
+    this.#windowEnd = unread + more;
   }
 }
 
-/** Above the depth of any stack. */
 const DEEPEST = 2 ** 20;
 
-/** See {@link RunMerge.take}. */
 interface TakenContext {
   readonly histogram: BigUint64Array | undefined;
   readonly otherFunctions: ReadonlySet<bigint>;
@@ -193,23 +186,20 @@ interface TakenContext {
 const NO_FUNCTIONS: ReadonlySet<bigint> = new Set();
 
 /**
- * A walk through several runs at once, each stack once. All runs come to a stack after its caller: so those that have
- * gone deepest are first, and of them those with the lowest frame.
+ * Walks through several runs at once and visits each stack once. Every run visits a stack after its caller. The next
+ * stack is therefore the deepest one, and of equally deep stacks the one with the lowest frame.
  */
 export class RunMerge {
-  /** Number of frames of the stack that the walk is at, at first the empty one. */
+  /** Number of frames of the current stack; initially the empty stack. */
   depth = 0;
-  /** Its innermost frame, as the runs number it. */
   frame = 0;
   hasContext = false;
   readonly #readers: readonly RunReader[];
   readonly #ranks: Uint32Array;
-  /** By run: what its stack is ordered by; infinite at its end. */
+  /** Sort key of the run's stack, by run; infinite at the end of the run. */
   readonly #keys: Float64Array;
-  /** The runs that have the stack that the walk is at, ascending. */
   readonly #here: number[];
 
-  /** @param ranks of the frames, all different, from 0 */
   constructor(readers: readonly RunReader[], ranks: Uint32Array) {
     this.#readers = readers;
     this.#ranks = ranks;
@@ -218,13 +208,12 @@ export class RunMerge {
     this.hasContext = readers.some((reader) => reader.hasContext);
   }
 
-  /** Whether the stack that the walk is at is that of a call site in the last run. */
+  /** True if the current stack belongs to a call site in the last run. */
   get isCallSite(): boolean {
     const last = this.#readers.length - 1;
     return this.#here.at(-1) === last && this.#readers[last]!.isCallSite;
   }
 
-  /** Goes on to the next stack. @returns false at the end */
   next(): boolean {
     const readers = this.#readers;
     const keys = this.#keys;
@@ -258,9 +247,9 @@ export class RunMerge {
   }
 
   /**
-   * Puts the block of the context that the walk is at into a row, whatever was there.
+   * Stores the block of the current context into a row and overwrites the row's content.
    *
-   * @returns what belongs to it besides
+   * @returns the context's further data
    */
   take(blocks: BlockMerge, row: number): TakenContext {
     let isNew = true;
@@ -278,10 +267,12 @@ export class RunMerge {
   }
 }
 
-/** The longer one, with the shorter one added entry by entry. */
-export function addHistograms(known: BigUint64Array | undefined, more: BigUint64Array): BigUint64Array {
+/** Adds two histograms entry by entry. The result has the length of the longer one. */
+export function addHistograms(accumulated: BigUint64Array | undefined, more: BigUint64Array): BigUint64Array {
   const [longer, shorter] =
-    known !== undefined && known.length >= more.length ? [known, more] : [more.slice(), known];
+    accumulated !== undefined && accumulated.length >= more.length
+      ? [accumulated, more]
+      : [more.slice(), accumulated];
   for (let index = 0; index < (shorter?.length ?? 0); index++) longer[index]! += shorter![index]!;
   return longer;
 }

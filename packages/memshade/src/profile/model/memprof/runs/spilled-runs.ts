@@ -8,9 +8,7 @@ import { ProfileMerger, sortFrames } from "../merge/merger.ts";
 import type { DataAccessProfile, MemprofFrames } from "../profile.ts";
 import { RunMerge, RunReader, type RunSink, type RunSource, RunWriter } from "./run-bytes.ts";
 
-/** Bytes that are not kept in memory. */
 export interface SpillFile extends RunSink, RunSource {
-  /** Gives the space back. */
   release(): void;
 }
 
@@ -18,31 +16,26 @@ export type CreateSpillFile = () => SpillFile;
 
 interface Run {
   readonly file: SpillFile;
-  /** Contexts in it. */
   readonly contexts: number;
 }
 
-/** So many runs become one. */
+/** Number of runs that are combined into one. */
 const MOST_RUNS = 16;
 
-/** What was merged into runs, to be walked through once. */
 export interface SpilledProfile {
   readonly frames: MemprofFrames;
-  /** Place among `frames` of each frame of the walk. */
+  /** Rank in `frames` of each frame of the walk. */
   readonly ranks: Uint32Array;
   readonly walk: RunMerge;
   readonly callSites: CallSiteSet;
-  /** The stacks of the call sites, as `callSites` numbers them, in the order in which the walk comes to them. */
+  /** Stacks of the call sites, as `callSites` numbers them, in the order of the walk. */
   readonly callStacks: readonly number[];
-  /** The fields that are known of all contexts. */
   readonly fields: readonly MibField[];
-  /** The fields that runs have. */
   readonly allFields: readonly MibField[];
   readonly hasHistograms: boolean;
   readonly dataAccess: DataAccessProfile | undefined;
 }
 
-/** The runs of one merge. */
 export class SpilledRuns {
   readonly #create: CreateSpillFile;
   #runs: Run[] = [];
@@ -57,17 +50,16 @@ export class SpilledRuns {
     return this.#runs.length === 0;
   }
 
-  /** Contexts that were written; those of several runs count several times. */
   get contexts(): number {
     return this.#written;
   }
 
-  /** Contexts of the largest run: at least so many different ones there are. */
+  /** Number of contexts in the largest run, a lower bound of the distinct contexts. */
   get leastContexts(): number {
     return Math.max(0, ...this.#runs.map(({ contexts }) => contexts));
   }
 
-  /** Writes what a merger holds, and gives its tables back. @returns a merger to go on with */
+  /** Writes the merger's content as a run and releases its tables. @returns a merger that continues */
   spill(merger: ProfileMerger): ProfileMerger {
     this.#write(merger);
     const { fields } = merger.blocks;
@@ -77,7 +69,7 @@ export class SpilledRuns {
     return next;
   }
 
-  /** All runs, with what is left in the merger as the last one. */
+  /** Writes the rest of the merger as the last run. @returns all runs */
   finish(merger: ProfileMerger): SpilledProfile {
     const callStacks = this.#write(merger);
     const { frames, ranks } = sortFrames(merger);
@@ -97,7 +89,6 @@ export class SpilledRuns {
     };
   }
 
-  /** Gives the space of all runs back. */
   release(): void {
     for (const { file } of this.#runs) file.release();
     this.#runs = [];
@@ -110,13 +101,11 @@ export class SpilledRuns {
     );
   }
 
-  /** @returns the stacks of call sites in the order of the walk */
   #write(merger: ProfileMerger): number[] {
     const { stacks, contexts, blocks, histograms, otherFunctions } = merger;
     const count = contexts.length;
     const order = new MergedOrder(merger);
     const tree = order.makeTree();
-    /** By number of the stack among those in use: its row plus 1. */
     const rows = new Column();
     for (let row = 0; row < count; row++) rows.set(order.used.rankOf(contexts.keyOf(row)), row + 1);
     const file = this.#create();
@@ -145,7 +134,6 @@ export class SpilledRuns {
     return callStacks;
   }
 
-  /** Makes one run of all. */
   #compact(merger: ProfileMerger): void {
     const { fields } = merger.blocks;
     const walk = this.#walk(sortFrames(merger).ranks, fields);
@@ -157,7 +145,7 @@ export class SpilledRuns {
       const { depth, frame, hasContext } = walk;
       if (hasContext) contexts++;
       const context = hasContext ? { blocks, row: 0, ...walk.take(blocks, 0) } : undefined;
-      // Where call sites are, the last run says, which is yet to come.
+      // The last run, which is still to be written, marks the call sites.
       writer.stack(depth, frame, false, context);
     } while (walk.next());
     writer.end();

@@ -1,6 +1,6 @@
 /**
- * What runs in a page, worker or worklet before the first statement of its own: hooks WebAssembly there. It is a script by itself, which
- * stands behind `const memshadeSettings = …`, and has nothing of Node.
+ * Agent: runs in a page, worker or worklet before the first statement of the program and hooks WebAssembly. It is a
+ * standalone script after `const memshadeSettings = …`, and uses nothing of Node.
  */
 import { hookWebAssembly } from "../../instance/hook-webassembly.ts";
 import { replaceFunction } from "../../instance/replace-property.ts";
@@ -14,7 +14,7 @@ start(memshadeSettings);
 
 function start(settings: AgentSettings): void {
   const link = ProcessLink.take(settings.token);
-  // Of another origin, or hooked already.
+  // The context belongs to another origin, or has an agent already.
   if (link === undefined || !isWanted(settings)) return;
   const answers = new ModuleAnswers(settings, link);
   const threads = new Threads(settings, link);
@@ -40,8 +40,8 @@ function start(settings: AgentSettings): void {
 }
 
 /**
- * Has the tables sent before the context ends by itself. While another document is on its way, the process cannot ask for them, so a page
- * sends them before; it may go on or come back, and sends them again.
+ * Sends the tables before the context ends by itself. While another document is loading, the process cannot request
+ * them, so a page sends them before. If it continues or comes back, it sends them again.
  */
 function hookEnd({ isWorker }: AgentSettings, collect: () => void): void {
   if (!isWorker)
@@ -54,7 +54,7 @@ function hookEnd({ isWorker }: AgentSettings, collect: () => void): void {
   });
 }
 
-/** Whether the page at the top is one of those that are profiled; of workers the process knows. */
+/** True if the top-level page is profiled. For workers the process decides. */
 function isWanted({ isWorker, origins }: AgentSettings): boolean {
   if (isWorker || origins === undefined) return true;
   const { ancestorOrigins } = location;

@@ -8,7 +8,7 @@ type Send = (text: string) => void;
 const { stringify } = JSON;
 const { debug } = console;
 
-/** The way from an agent to the process: messages keep their order. */
+/** Connection from an agent to the process. Messages keep their order. */
 export class ProcessLink {
   readonly #send: Send;
   readonly #name: string;
@@ -18,7 +18,9 @@ export class ProcessLink {
     this.#name = name;
   }
 
-  /** Takes the function that leads to the process, so that nothing of it is left for the program; undefined: there is none. */
+  /**
+   * Takes the binding that leads to the process and removes it from the program's globals; undefined if there is none.
+   */
   static take(name: string): ProcessLink | undefined {
     const global = globalThis as unknown as Record<string, unknown>;
     const send = global[name];
@@ -27,12 +29,15 @@ export class ProcessLink {
     return new ProcessLink(send as Send, name);
   }
 
-  /** Hands the agent over: whoever listens to the console's messages gets hold of what they are about. */
+  /** Passes the agent to the process: a listener of console messages gets references to their arguments. */
   introduce(agent: object): void {
     debug(this.#name, agent);
   }
 
-  /** Has what was posted sent at once. Otherwise it waits for the end of what the program does now; messages of the console do not. */
+  /**
+   * Sends the posted messages at once. They would otherwise wait for the program's current task; console messages do
+   * not wait.
+   */
   hurry(): void {
     debug(this.#name);
   }
@@ -45,44 +50,43 @@ export class ProcessLink {
 const { crypto } = globalThis as Partial<typeof globalThis>;
 const getRandomValues = crypto?.getRandomValues;
 
-/** A name that no other context has; undefined in worklets. The program's own random numbers stay what they are. */
+/**
+ * Returns a name that no other context has; undefined in worklets. Does not use the program's random numbers, which
+ * stay reproducible.
+ */
 export function randomName(): string | undefined {
   if (getRandomValues === undefined) return undefined;
   return Reflect.apply(getRandomValues, crypto, [new Uint32Array(4)]).join("-");
 }
 
-/** What a module is asked for with. */
 export interface ModuleQuestion {
   address: string | undefined;
   caller: readonly string[];
   beside: ShadowLayout | undefined;
-  /** Why the waste tool is to be left out. */
   reason?: string | undefined;
 }
 
-/** An answer that comes in pieces. */
 interface Pushed {
   pieces: Uint8Array[];
   whole: Uint8Array | undefined;
   done: (() => void) | undefined;
 }
 
-/** A loop that nobody has interrupted ends then. */
+/** Limit of the wait for an answer in a loop, if the process does not interrupt it. */
 const INTERRUPTED_WITHIN_MS = 20_000;
 const OPAQUE = "https://memshade.invalid";
 
-// Programs replace these.
+// Copies of functions that programs may replace.
 const { parse } = JSON;
 const { now } = Date;
 const { fetch, XMLHttpRequest } = globalThis as Partial<typeof globalThis>;
 
-/** Has modules rewritten by the process. */
 export class ModuleAnswers {
   readonly #settings: AgentSettings;
   readonly #link: ProcessLink;
   readonly #pushed = new Map<number, Pushed>();
   #questions = 0;
-  /** Tells this context's requests from those of others. */
+  /** Distinguishes this context's requests from those of other contexts. */
   #nonce: string | undefined;
 
   constructor(settings: AgentSettings, link: ProcessLink) {
@@ -90,10 +94,10 @@ export class ModuleAnswers {
     this.#link = link;
   }
 
-  /** For a program that waits for a promise. */
+  /** Requests a rewritten module for a program that awaits a promise. */
   async later(bytes: Uint8Array, question: ModuleQuestion): Promise<RewrittenModule | undefined> {
     const isLarge = bytes.length > PIECE_BYTES && fetch !== undefined && !isServed();
-    const id = this.#ask(bytes, question, isLarge ? "request" : "push");
+    const id = this.#sendModule(bytes, question, isLarge ? "request" : "push");
     const pushed = this.#expect(id);
     if (isLarge)
       try {
@@ -114,9 +118,9 @@ export class ModuleAnswers {
     return read(pushed.whole as Uint8Array, bytes);
   }
 
-  /** For a program that waits. */
+  /** Requests a rewritten module for a program that blocks. */
   now(bytes: Uint8Array, question: ModuleQuestion): RewrittenModule | undefined {
-    const id = this.#ask(bytes, question, "request");
+    const id = this.#sendModule(bytes, question, "request");
     this.#link.hurry();
     const requested = isServed() ? undefined : this.#request(id);
     if (requested !== undefined) return read(requested, bytes);
@@ -137,7 +141,6 @@ export class ModuleAnswers {
     return undefined;
   }
 
-  /** The process pushes a piece of an answer. */
   push(id: number, text: string, isLast: boolean): void {
     const pushed = this.#pushed.get(id);
     if (pushed === undefined) return;
@@ -147,7 +150,7 @@ export class ModuleAnswers {
     pushed.done?.();
   }
 
-  #ask(bytes: Uint8Array, question: ModuleQuestion, way: "push" | "request"): number {
+  #sendModule(bytes: Uint8Array, question: ModuleQuestion, way: "push" | "request"): number {
     const id = ++this.#questions;
     for (let at = 0; at < bytes.length; at += PIECE_BYTES)
       this.#link.post({ kind: "part", id }, bytes.subarray(at, at + PIECE_BYTES));
@@ -166,14 +169,13 @@ export class ModuleAnswers {
     return pushed;
   }
 
-  /** Asks for an answer and waits for it; undefined where that cannot be. */
   #request(id: number): Uint8Array | undefined {
     if (XMLHttpRequest === undefined) return undefined;
     try {
       const request = new XMLHttpRequest();
       request.open("GET", this.#addressOf(id), false);
       if (this.#settings.isWorker) request.responseType = "arraybuffer";
-      // Windows get no bytes when they wait: a text with a character for each.
+      // Windows may not request bytes synchronously, so they get a text with one character per byte.
       else request.overrideMimeType("text/plain; charset=x-user-defined");
       request.send();
       if (request.status !== 200) return undefined;
@@ -189,17 +191,16 @@ export class ModuleAnswers {
   }
 }
 
-/** Whether a service worker of the program would see what this context asks for. */
 function isServed(): boolean {
   try {
     return !!(globalThis as { navigator?: Navigator }).navigator?.serviceWorker?.controller;
   } catch {
-    // A sandboxed frame has none.
+    // A sandboxed frame has no service worker.
     return false;
   }
 }
 
-/** What an answer has: nothing where the module is to be left alone. */
+/** Decodes an answer; undefined if the module is to stay as it is. */
 function read(answer: Uint8Array, original: Uint8Array): RewrittenModule | undefined {
   if (answer.length === 0) return undefined;
   const view = new DataView(answer.buffer, answer.byteOffset);

@@ -15,13 +15,12 @@ import { AGENT_SCRIPT, type AgentSettings, PIECE_BYTES, type TableReader } from 
 import { type ModuleAnswers, type ModuleQuestion, type ProcessLink, randomName } from "./module-answers.ts";
 import { Utf8Decoder } from "./text.ts";
 
-/** Instances whose live blocks are looked for: as long as their exports are kept, they do not go. */
+/** Most instances whose live blocks are searched: their exports are kept, so these instances are never collected. */
 const LOOKED_THROUGH = 8;
 const NOT_LOOKED_THROUGH = {
   unknown: `of a page or worker, the first ${LOOKED_THROUGH} instances are looked through`,
 };
 
-/** What is kept of an instance until it is gone. */
 interface Kept {
   id: number;
   exports: WebAssembly.Exports | undefined;
@@ -31,13 +30,13 @@ interface Kept {
   group: string | undefined;
 }
 
-// Programs replace these.
+// Copies of functions that programs may replace.
 const { parse } = JSON;
 const { validate } = WebAssembly;
 const FRAMES_READ = 40;
 const HOST_TABLE = "memshade.table";
 
-/** Watches the modules that one context compiles and instantiates, and reports them to the process. */
+/** Observes the modules that one context compiles and instantiates, and reports them to the process. */
 export class PageRecorder implements InstantiationObserver {
   readonly #link: ProcessLink;
   readonly #answers: ModuleAnswers;
@@ -47,10 +46,9 @@ export class PageRecorder implements InstantiationObserver {
   readonly #gone: FinalizationRegistry<number>;
   readonly #anew = new WeakMap<TrackedModule, RewrittenModule>();
   #last = 0;
-  /** Instances that are kept to be looked through. */
   #looked = 0;
   #reader: TableReader | undefined;
-  /** Tables of the module that was instantiated last, for libraries that are loaded into its memory. */
+  /** Tables of the last instantiated module, for libraries that are loaded into its memory. */
   #beside: ShadowLayout | undefined;
 
   constructor(link: ProcessLink, answers: ModuleAnswers, threads: Threads) {
@@ -70,7 +68,7 @@ export class PageRecorder implements InstantiationObserver {
     return this.#known(this.#answers.now(bytes, { address, caller, beside: this.#beside }));
   }
 
-  /** Whoever starts a thread gives it what it needs for the modules that are known by then. */
+  /** Lets `Threads` prepare memories of the module for workers. */
   #known(rewritten: RewrittenModule | undefined): RewrittenModule | undefined {
     if (rewritten !== undefined) this.#threads.know(rewritten.tracked.info);
     return rewritten;
@@ -152,24 +150,25 @@ export class PageRecorder implements InstantiationObserver {
       original,
       exports: isLooked ? exports : undefined,
     });
-    // It may be busy for long.
+    // The program may be busy for a long time afterwards.
     this.#link.hurry();
-    // The instance object may go while its functions still run; the table inside it goes with the last of them.
+    // The instance object may be collected while its functions still run. The table inside it goes with the last of
+    // them.
     const inside = exports[HOST_TABLE] ?? Object.values(exports)[0];
     if (group === undefined && inside !== undefined) this.#gone.register(inside, id);
   }
 
-  /** What the process adds when there is an instance. */
+  /** Adds the table reader, which the process sends once there is an instance. */
   extend(reader: TableReader): void {
     this.#reader = reader;
   }
 
   /**
-   * Sends the tables of all instances, but for the groups that another context has sent, and what is found of their live blocks.
-   *
-   * @param resets what was recorded is forgotten then
-   * @param isCollected the engine has just collected all garbage
-   * @returns the groups that have been sent
+   * Sends the tables of all instances, and what is reachable of their live blocks. Tables of groups that another
+   * context has sent are left out.
+   * @param resets true if the recording starts anew afterwards
+   * @param isCollected true if the engine has just collected all garbage
+   * @returns the groups whose tables were sent
    */
   collect(sent: readonly string[], resets: boolean, isCollected = false): string[] {
     settleObjects(isCollected);
@@ -201,7 +200,7 @@ export class PageRecorder implements InstantiationObserver {
 
   #send({ id, memories, info, group }: Kept, sent?: ReadonlySet<string>): void {
     for (const name of Object.keys(memories) as (keyof ShadowMemories)[]) {
-      // Of what threads share, that is all.
+      // Threads share only the heap tables.
       if (name === "heap" && group !== undefined && sent?.has(group)) continue;
       const { buffer } = memories[name]!;
       const whole: MemoryRange = [0, buffer.byteLength];
@@ -218,13 +217,13 @@ export class PageRecorder implements InstantiationObserver {
     parts: readonly MemoryRange[],
   ): void {
     this.#link.post({ kind: "begin", id, memory, from, to });
-    // Whoever waits sees that it is under way.
+    // A waiting process sees that sending has begun.
     this.#link.hurry();
     sendMemory(buffer, parts, (runs, bytes) => this.#link.post({ kind: "data", id, memory, runs }, bytes));
     this.#link.post({ kind: "done", id, memory });
   }
 
-  /** Tables of the heap are full: what is in them is sent, and the program goes on with empty ones. */
+  /** Sends the heap tables of an instance, which are full. The program continues with empty ones. */
   #flush(id: number): void {
     const kept = this.#instances.get(id);
     if (kept?.memories.heap === undefined || kept.info.layout === undefined) return;
@@ -247,12 +246,14 @@ function isAgent(script: string): boolean {
   return script === AGENT_SCRIPT;
 }
 
-/** Whether bytes are those of a module with code. One that the engine refuses is left to it. */
+/** True for bytes of a valid module with code. The engine reports invalid ones to the program. */
 function isWorthRewriting(bytes: Uint8Array): boolean {
   return hasCode(bytes) && validate(bytes as BufferSource);
 }
 
-/** Whether bytes begin as those of a module with code. Glue makes a small one without for each function pointer. */
+/**
+ * True if bytes begin like a module with code. Glue code makes a small module without code for each function pointer.
+ */
 function hasCode(bytes: Uint8Array): boolean {
   const [a, b, c, d] = bytes;
   if (a !== 0 || b !== 0x61 || c !== 0x73 || d !== 0x6d) return false;
@@ -269,7 +270,7 @@ function hasCode(bytes: Uint8Array): boolean {
   return false;
 }
 
-/** A memory of the program that threads share, and the shadow memory of a module's instances with it. */
+/** Memory of the program that threads share, with the shadow memory of a module's instances on it. */
 interface Pair {
   program: WebAssembly.Memory;
   module: string;
@@ -277,30 +278,26 @@ interface Pair {
   group: string;
 }
 
-/** What one agent sends another, as a property of a message that nobody else can have. */
+/** Message from one agent to another, in a property with a unique name. */
 interface Sent {
-  /** The name of the worker that it is sent to. */
   worker?: string;
   pairs?: readonly Pair[];
 }
 
-/** A worker that is about to be ended waits for its tables to be read, and no longer. */
+/** Longest wait of a worker that is being terminated until its tables are read. */
 const ENDED_WITHIN_MS = 5000;
 
-// Programs replace these.
 const { addEventListener, setTimeout } = globalThis as Partial<typeof globalThis>;
 const { apply } = Reflect;
 
-/** What the threads of a page have in common: memories, and the workers that get them. */
 export class Threads {
   readonly #mark: string;
   readonly #link: ProcessLink;
-  /** Shared memories that this context has made. */
   readonly #memories: WeakRef<WebAssembly.Memory>[] = [];
   /** Modules whose instances share their tables, by `keyOf`. */
   readonly #modules = new Map<string, InstrumentedInfo>();
   readonly #pairs: Pair[] = [];
-  /** The pairs that workers have got. */
+  /** Pairs that each worker has received. */
   readonly #given = new WeakMap<object, Set<Pair>>();
   readonly #names = new WeakMap<object, string>();
   readonly #ending = new Map<string, () => void>();
@@ -313,12 +310,12 @@ export class Threads {
     if (isWorker && "DedicatedWorkerGlobalScope" in globalThis) this.#listen();
   }
 
-  /** A module that was rewritten, here or elsewhere. */
+  /** Adds a module that was rewritten, in this or another context. */
   know(info: InstrumentedInfo): void {
     if (info.acrossThreads === true) this.#modules.set(keyOf(info), info);
   }
 
-  /** The shadow memory of a module's instances with a memory. */
+  /** Returns the shadow memory of a module's instances on a memory. */
   shadowOf(program: WebAssembly.Memory, info: InstrumentedInfo): SharedShadow {
     this.know(info);
     const module = keyOf(info);
@@ -342,7 +339,7 @@ export class Threads {
     return pair;
   }
 
-  /** Reads on: the tables of a worker have been read, so it may end. */
+  /** Called once the tables of a worker have been read, so that it may end. */
   ended(worker: string): void {
     this.#ending.get(worker)?.();
   }
@@ -351,7 +348,7 @@ export class Threads {
     const { Memory } = WebAssembly;
     replaceClass(WebAssembly, "Memory", (args) => {
       const memory = Reflect.construct(Memory, args) as WebAssembly.Memory;
-      // The program's own way to ask for one has no effects a second time.
+      // Reading the options a second time would repeat side effects of the program's getters.
       if ((args[0] as { shared?: unknown }).shared) this.#memories.push(new WeakRef(memory));
       return memory;
     });
@@ -394,7 +391,10 @@ export class Threads {
     });
   }
 
-  /** Gives a worker the pairs that it has not got. One port keeps the order: they are there before the program's message. */
+  /**
+   * Sends a worker the pairs that it does not have. One port keeps the order, so they arrive before the program's
+   * message.
+   */
   #give(worker: object, send: (worker: object, sent: Sent) => void): void {
     for (const reference of this.#memories) {
       const memory = reference.deref();
@@ -415,7 +415,7 @@ export class Threads {
     }
   }
 
-  /** Takes what other agents send before the program sees it. */
+  /** Receives the messages of other agents before the program sees them. */
   #listen(): void {
     const take = (event: MessageEvent): void => {
       const sent: Sent | undefined = event.data?.[this.#mark];
@@ -437,16 +437,15 @@ function keyOf({ buildId, originalBytes }: InstrumentedInfo): string {
 }
 
 const PAGE_BYTES = 4096;
-/** Runs of one message, at most. */
 const MOST_RUNS = 4096;
 
 /** Contents of a memory: pairs of address and length, and the bytes one after the other. */
 export type SendRuns = (runs: readonly number[], bytes: Uint8Array) => void;
 
-/** Sends what a memory holds in parts that begin and end at multiples of 4; pages that are zero are left out. */
+/** Sends the contents of a memory, in parts that begin and end at multiples of 4. Pages of zeros are left out. */
 export function sendMemory(buffer: ArrayBufferLike, parts: readonly MemoryRange[], send: SendRuns): void {
   const bytes = new Uint8Array(buffer);
-  // As integers: a zero with a sign is not one, and neither is what is no number.
+  // Integers, since a negative zero and NaN would compare wrongly as floats.
   const words = new Uint32Array(buffer);
   let runs: number[] = [];
   let length = 0;

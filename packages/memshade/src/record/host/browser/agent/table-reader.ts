@@ -12,8 +12,8 @@ import { lookThroughNow } from "../../instance/wasm-frames.ts";
 import type { TableReader } from "../messages.ts";
 
 /**
- * What is needed of a context's tables when they are read, which is more than its agent brings along: the process adds it where there
- * is an instance. A script by itself, which leaves `memshadeReader`.
+ * Code that reads a context's tables. It is larger than the agent needs, so the process adds it once there is an
+ * instance. A standalone script, which defines `memshadeReader`.
  */
 
 export const reader: TableReader = {
@@ -27,7 +27,7 @@ export const reader: TableReader = {
   },
 };
 
-/** The parts of an instance's shadow memory, by its name, that somebody reads. */
+/** Returns the ranges of an instance's shadow memory, by its name, that the process reads. */
 export function usedParts(
   name: keyof ShadowMemories,
   memories: ShadowMemories,
@@ -43,6 +43,6 @@ export function usedParts(
       (memory === memories.waste ? usedOfWaste(memory, waste) : usedWords(memory, memories.waste!, waste)),
     workingset: () => workingSet && usedOfWorkingSet(memory, workingSet),
   };
-  // Further memories have the tool's name and a number.
+  // Names of further memories are the tool's name and a number.
   return used[name.split(".")[0]!]?.() ?? [[0, memory.buffer.byteLength]];
 }

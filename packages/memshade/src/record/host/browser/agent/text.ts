@@ -1,4 +1,4 @@
-// Audio worklets have none of what pages use for text: what the agent needs of it stands here.
+// Text functions for audio worklets, which lack those of pages.
 
 type Base64Bytes = Uint8Array & { toBase64?(): string };
 type Base64Class = Uint8ArrayConstructor & { fromBase64?(text: string): Uint8Array };
@@ -8,7 +8,7 @@ const { toBase64 } = Uint8Array.prototype as Base64Bytes;
 const { fromBase64 } = Uint8Array as Base64Class;
 const { fromCharCode } = String;
 
-/** Bytes as base64. Engines do this at once, some of them since lately. */
+/** Encodes bytes as base64, by the engine's own function if it has one. */
 export function base64(bytes: Uint8Array): string {
   if (toBase64 !== undefined) return Reflect.apply(toBase64, bytes, []);
   const parts: string[] = [];
@@ -26,7 +26,6 @@ export function base64(bytes: Uint8Array): string {
   return parts.join("");
 }
 
-/** The bytes of base64. */
 export function bytesOf(text: string): Uint8Array {
   if (fromBase64 !== undefined) return Reflect.apply(fromBase64, Uint8Array, [text]);
   const digits = new Uint8Array(128);
@@ -41,7 +40,7 @@ export function bytesOf(text: string): Uint8Array {
   return bytes;
 }
 
-/** The text of UTF-8, as `TextDecoder` reads it where all is well. */
+/** Decodes UTF-8 like `TextDecoder`, for valid input. */
 export class Utf8Decoder {
   decode(bytes: ArrayBuffer | Uint8Array): string {
     const from = bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes);
@@ -63,7 +62,6 @@ export class Utf8Decoder {
   }
 }
 
-/** As `TextEncoder`. */
 export class Utf8Encoder {
   encode(text: string): Uint8Array {
     const bytes: number[] = [];

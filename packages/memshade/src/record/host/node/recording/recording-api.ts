@@ -1,16 +1,16 @@
 import type { Reply } from "./sync-reply.ts";
 
-/** Where a program that imports memshade finds the recording it runs under. */
+/** Symbol by which a program that imports memshade finds the recording of its process. */
 export const RECORDING_SYMBOL = Symbol.for("memshade.recording");
 
-/** The recording of a hooked process, as one of its threads can reach it. */
+/** Recording of a hooked process, as one of its threads can reach it. */
 export interface HookedRecording {
-  /** Writes a dump folder and says where. Undefined: the recording is over. */
+  /** Writes a dump folder and returns its path. Undefined: the recording is over. */
   dump(): Reply | undefined;
   reset(): void;
 }
 
-/** Makes the recording known to `dump()` and `reset()` of the library. */
+/** Makes the recording available to `dump()` and `reset()` of the library. */
 export function publishRecording(recording: HookedRecording): void {
   Object.defineProperty(globalThis, RECORDING_SYMBOL, {
     value: recording,

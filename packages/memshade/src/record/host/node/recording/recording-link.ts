@@ -18,7 +18,7 @@ import type { RecordingThreadData } from "./recording-thread.ts";
 import { isRecordingAlive, noteRewriting, StateWord } from "./shared-state.ts";
 import { openReply, type Reply, waitForReply } from "./sync-reply.ts";
 
-/** Kept from before the hook: the recording thread is not one of the program's. */
+/** Original class from before the hook, since the recording thread is not one of the program's. */
 const NativeWorker = workerThreads.Worker;
 
 const START_WITHIN_MS = 10_000;
@@ -27,16 +27,15 @@ const FAILED =
   "the thread that records has failed: nothing is written. " +
   "Where it said no reason, it was probably short of memory: --node-arg=--max-old-space-size=MIB gives it more";
 
-/** With what Node itself ends a process, without telling the program. */
+/** Node's own way to end a process, without notifying the program. */
 type NodeProcess = typeof process & { reallyExit(code: number): never };
 
 abstract class Link implements RecordingLink {
   readonly thread = threadId;
-  /** Finds out which live blocks of this thread's instances can still be reached. */
+  /** Determines which live blocks of this thread's instances are reachable. */
   lookThrough: () => void = () => {};
-  /** Shared with the recording thread. */
   protected readonly state: Int32Array;
-  #asked = 0;
+  #channels = 0;
 
   constructor(state: Int32Array) {
     this.state = state;
@@ -67,7 +66,7 @@ abstract class Link implements RecordingLink {
     moduleKey: string,
     info: InstrumentedInfo,
   ): SharedShadow | undefined {
-    const to = `memshade-${process.pid}-${threadId}-${++this.#asked}`;
+    const to = `memshade-${process.pid}-${threadId}-${++this.#channels}`;
     const channel = new BroadcastChannel(to);
     try {
       const reply = this.ask((reply) => ({ kind: "shadow", program, moduleKey, info, to, reply }));
@@ -90,8 +89,8 @@ abstract class Link implements RecordingLink {
 const YOUNG_MEGABYTES = 4;
 
 /**
- * The main thread's link. The recording thread is started at once, as it also sees to it that the process ends with the one
- * that supervises it; it records from the first message on.
+ * Link of the main thread. The recording thread is started at once, since it also ends the process together with the
+ * one that supervises it. It records from the first message on.
  */
 export class MainThreadLink extends Link {
   readonly #onRecording: () => void;
@@ -123,7 +122,8 @@ export class MainThreadLink extends Link {
       workerData,
       env: {},
       execArgv: [],
-      // What makes the files of a profile is mostly kept until they are written: a large young generation is only more memory.
+      // Objects for a profile mostly live until the files are written, so a large young generation would only cost
+      // memory.
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEGABYTES },
       stdout: true,
       stderr: true,
@@ -147,24 +147,23 @@ export class MainThreadLink extends Link {
     Atomics.wait(this.state, StateWord.Recording, 0, START_WITHIN_MS);
   }
 
-  /** Waits until the final profile is written. Only the first one counts, whoever asked for it. */
+  /** Waits until the final profile is written. Only the first call has an effect. */
   finish(end: RunEnd): void {
     if (!this.#isRecording || this.#hasFailed) return;
     if (!this.#hasFinished) this.lookThrough();
     this.#hasFinished = true;
     this.#waitForStart();
-    // A system that has no thread for it tells by an event, which cannot come here while this thread waits.
+    // A thread that cannot be created is reported by an event, which does not arrive while this thread waits.
     Atomics.compareExchange(this.state, StateWord.Recording, 0, 2);
     if (this.ask((reply) => ({ kind: "finish", end, reply })) !== undefined) return;
     this.#hasFailed = true;
     say(FAILED);
     process.exitCode = NOT_WRITTEN;
-    // As where a profile cannot be written, that is the exit code after signals too.
+    // The exit code is the same after signals, as when a profile cannot be written.
     if (end.kind === "signal") (process as NodeProcess).reallyExit(NOT_WRITTEN);
   }
 }
 
-/** The link of a worker thread of the program. */
 export class WorkerThreadLink extends Link {
   readonly #channel: BroadcastChannel;
 

@@ -1,4 +1,6 @@
-/** What the recording thread begins with, so that whoever waits for it learns of all that fails in it. */
+/**
+ * Entry of the recording thread. All failures in it set the shared state, for threads that wait for it.
+ */
 import { workerData } from "node:worker_threads";
 import { addressShortage } from "../../run/address-room.ts";
 import { say } from "../../run/terminal-line.ts";

@@ -1,6 +1,6 @@
 /**
- * The thread of a hooked Node process that records. It holds the shadow memories of all instances in all threads of
- * the process, so that a profile can be written while those threads are busy or after they are gone.
+ * Recording thread of a hooked Node process. It holds the shadow memories of all instances in all threads. A profile
+ * can therefore be written while those threads are busy or gone.
  */
 
 import {
@@ -47,19 +47,19 @@ export interface RecordingThreadData {
   command: string[];
   program: string;
   outTemplate: string;
-  /** Whose claim on the folder this process uses. */
+  /** Owner of the claim on the folder that this process uses. */
   lender: string | undefined;
   environment: Record<string, string | undefined>;
   parentPid: number;
 }
 
-/** Time that the program's main thread gets to act on a signal by itself. */
+/** Time for the program's main thread to act on a signal by itself. */
 const DIE_WITHIN_MS = 150;
 
-/** Time that it gets to look for pointers to live blocks, before a profile is written without. */
+/** Time for it to search for pointers to live blocks, before a profile is written without them. */
 const LOOK_WITHIN_MS = 1000;
 
-/** A signal seen by the main thread and by the supervising process within this time is one signal. */
+/** A signal to the main thread and to the supervising process within this time is one signal. */
 const SAME_SIGNAL_MS = 250;
 
 const data = workerData as RecordingThreadData;
@@ -80,7 +80,7 @@ const folders = new RunFolders(data.outTemplate, settings.out === null, data.env
 const shadows = new SharedShadows();
 const originals = new Map<string, Uint8Array>();
 const instances = new Map<string, { handle: InstanceHandle; thread: number }>();
-/** Of the instances whose makers are known, those whose tables were released as well. */
+/** Numbers of the instances with known creators, including those whose tables were released. */
 const numbers = new Map<string, number>();
 const allocatorOption = new OptionFit();
 const control = new ControlClient(
@@ -136,7 +136,7 @@ function onMessage(message: RecordingMessage): void {
       release(message.id);
       return;
     case "thread-ended":
-      // It may have made instances of which only the channel knows so far.
+      // The channel may have messages about instances that the ended thread has created.
       takeIn(channel as unknown as MessagePort);
       for (const [id, { thread }] of instances) if (thread === message.thread) release(id);
       return;
@@ -175,7 +175,10 @@ function onMessage(message: RecordingMessage): void {
   }
 }
 
-/** The supervisor must know before that a profile is being written, and afterwards what became of it: then the process ends. */
+/**
+ * Writes the final profile. The supervisor must be notified before, and of the result afterwards; then the process
+ * ends.
+ */
 async function finishAndTell({ end, reply }: RecordingMessage & { kind: "finish" }): Promise<void> {
   await control.ready();
   const result = tryTo(() => finish(end));
@@ -238,7 +241,6 @@ function tryTo(action: () => Reply): Reply {
   }
 }
 
-/** Takes in what other threads have sent but the event loop has not delivered yet. */
 function takeIn(port: MessagePort): void {
   for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port))
     onMessage(next.message);
@@ -286,7 +288,6 @@ function tellWritten(folder: string, what: "profile" | "dump"): void {
   });
 }
 
-/** Writes the profile that ends the run; whoever comes second finds it written. */
 function finish(end: RunEnd): Reply {
   if (finished) return { ok: true, text: "" };
   finished = true;
@@ -301,9 +302,9 @@ function onRequest(request: ControlRequest): void {
 }
 
 /**
- * The supervising process got a signal. When the program does not listen to it, it means death: the profile is
- * written from here, as the main thread may be busy for long. Otherwise the program must get it exactly once, and
- * may have got it although nobody here has sent it: service managers signal all processes they know.
+ * Handles a signal to the supervising process. If the program does not listen to it, it is deadly: the profile is
+ * written here, since the main thread may be busy for long. Otherwise the program must receive it exactly once, and may
+ * have received it from elsewhere: service managers signal all processes that they know.
  */
 async function onSignal(signal: WatchedSignal, { isDelivered, time }: SignalRequest): Promise<void> {
   if (Atomics.load(state, listenersWord(signal)) === 0) {
@@ -311,7 +312,7 @@ async function onSignal(signal: WatchedSignal, { isDelivered, time }: SignalRequ
     finish({ kind: "signal", signal });
     control.send({ kind: "dying", signal });
     process.kill(process.pid, signal);
-    // The main thread dies by the signal as soon as it sees it. A busy one never does.
+    // The main thread dies by the signal as soon as it handles it. A busy one never does.
     setTimeout(() => process.kill(process.pid, "SIGKILL"), DIE_WITHIN_MS);
     return;
   }
@@ -321,9 +322,9 @@ async function onSignal(signal: WatchedSignal, { isDelivered, time }: SignalRequ
   if (lastDelivery(state, signal) < time - SAME_SIGNAL_MS) process.kill(process.pid, signal);
 }
 
-/** The supervising process was killed, or there never was one. What it has started ends with it, busy or not. */
+/** Called if the supervising process was killed, or never existed. The recorded process ends with it, busy or not. */
 function onSupervisorLost(wasConnected: boolean): void {
-  // One that has ended as usual may have left a process behind that starts others.
+  // A supervisor that ended as usual may have left a process that starts others.
   if (!wasConnected && settings.traceChildren) return;
   isAlone = true;
   finish({ kind: "signal", signal: "SIGKILL" });
@@ -331,12 +332,12 @@ function onSupervisorLost(wasConnected: boolean): void {
   process.kill(process.pid, "SIGKILL");
 }
 
-/** Resolves when the event loop of the main thread has come round. */
+/** Resolves when the main thread's event loop has completed a turn. */
 async function mainThreadTurn(): Promise<void> {
   await mainThreadAnswer(false, Number.POSITIVE_INFINITY);
 }
 
-/** Resolves when the main thread has looked through its instances, or is too busy to. */
+/** Resolves when the main thread has searched its instances, or is too busy for it. */
 async function mainThreadLooks(): Promise<void> {
   await mainThreadAnswer(true, performance.now() + LOOK_WITHIN_MS);
 }

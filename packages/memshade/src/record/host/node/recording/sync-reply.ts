@@ -1,7 +1,6 @@
 /**
- * A one-time answer from another thread to one that waits for it without returning to its event loop.
- *
- * Layout: u32 state (0 open, 1 done, 2 failed), u32 length, then text in UTF-8.
+ * Answer, given once, from another thread to one that waits for it without returning to its event loop. Layout: u32
+ * state (0 open, 1 done, 2 failed), u32 length, then text in UTF-8.
  */
 const HEADER_BYTES = 8;
 const TEXT_BYTES = 4096;
@@ -24,7 +23,7 @@ export function answer(reply: SharedArrayBuffer, { ok, text }: Reply): void {
   Atomics.notify(header, 0);
 }
 
-/** Blocks until the answer is there; undefined when `isAlive` says that none will come. */
+/** Blocks until the answer arrives; undefined once `isAlive` returns false. */
 export function waitForReply(reply: SharedArrayBuffer, isAlive: () => boolean): Reply | undefined {
   const header = new Int32Array(reply, 0, 2);
   while (Atomics.load(header, 0) === 0)

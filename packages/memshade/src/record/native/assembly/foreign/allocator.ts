@@ -1,14 +1,14 @@
-// The object that has the next `malloc`. What it calls itself is its own business.
+// Finds the object that defines the next `malloc`. Calls from inside that object are its own.
 import { Header, NextWord, Text } from "../layout.generated";
 import { dlFindObject, load64, scratch, text } from "../machine";
 import { countUnrecorded } from "../threads";
 
-// What `_dl_find_object` fills in, and where on the scratch page: others use its beginning.
+// Offsets in the result of `_dl_find_object`, and the result's offset in the scratch page, whose start is
+// used elsewhere.
 const FOUND: u64 = 256;
 const MAP_START: u64 = 8;
 const MAP_END: u64 = 16;
 
-/** Whether an address is in it. */
 export function isOfAllocator(address: u64): bool {
   if (load<u64>(Header.allocatorEnd) === 0) {
     const found = scratch() + FOUND;
@@ -19,7 +19,7 @@ export function isOfAllocator(address: u64): bool {
   return address >= load<u64>(Header.allocatorStart) && address < load<u64>(Header.allocatorEnd);
 }
 
-/** A call came from inside of a hook. */
+/** Counts a call from inside a hook, unless the allocator made it. */
 export function countInside(caller: u64): void {
   if (!isOfAllocator(caller)) countUnrecorded();
 }

@@ -1,5 +1,5 @@
-// Functions of allocators other than the C library's. Their `malloc` family needs nothing of its own, but that C++'s operators do not call
-// it. These may throw: nothing of ours is left behind then.
+// Hooks for functions of allocators other than the C library's. C++ operators that do not call `malloc` need
+// hooks of their own. They may throw; nothing of the hook is then left on the stack.
 import {
   cutOff,
   enter,
@@ -28,7 +28,7 @@ import {
   stackPointer,
 } from "../machine";
 
-/** Where `malloc` has nothing, the operator's own function says so in its own way. */
+/** If `malloc` fails, the next operator reports that in its own way. */
 export function operatorNew(size: u64): u64 {
   if (!enter()) return nextNew(size);
   const block = libcMalloc(size);
@@ -43,7 +43,10 @@ export function operatorNewNothrow(size: u64, tag: u64): u64 {
   return block !== 0 ? block : nextNewNothrow(size, tag);
 }
 
-/** What is too large to be rounded up is left to be refused. */
+/**
+ * Rounds a size up to the alignment. A size that overflows is returned unchanged, and the allocator rejects
+ * it.
+ */
 @inline
 function whole(size: u64, alignment: u64): u64 {
   const rounded = (size + alignment - 1) & ~(alignment - 1);

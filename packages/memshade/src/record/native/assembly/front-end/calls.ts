@@ -1,5 +1,5 @@
-// Stands in the place of `tools/heap/assembly/calls.ts` where native programs are profiled: a context is the stack that was walked.
-// `thread`: the address of the `Thread` whose stack it is.
+// Replaces `tools/heap/assembly/calls.ts` for native programs: a context is a walked stack. `thread`: address
+// of the `Thread` that has this stack.
 import { CHILD_CAPACITY, CONTROL, MIBS, NODES } from "../../../tools/heap/assembly/imports";
 import { setCounted } from "./imports";
 import { Control, FIRST_CHILDREN, Node } from "../../../tools/heap/assembly/layout.generated";
@@ -12,14 +12,14 @@ export function prepareContexts(): void {
   useChildren(min(FIRST_CHILDREN, CHILD_CAPACITY));
 }
 
-/** The entry in the block table for the stack, 0 if it did not allocate before. */
+/** Returns the stack's entry in the block table; 0 if it has not allocated before. */
 @inline
 export function knownContext(thread: u32): usize {
   const node = settledNode(thread);
   return node === 0 ? 0 : load<u32>(node, Node.mib);
 }
 
-/** The innermost frame's node; 0 when the table is full. */
+/** Returns the innermost frame's node; 0 if the table is full. */
 @inline
 export function settledNode(thread: u32): u32 {
   const frames = load<u32>(thread, Thread.frames);
@@ -32,14 +32,17 @@ function lastFrame(thread: u32, frames: u32): usize {
   return thread + Thread.stack + (frames - 1) * STACK_FRAME_BYTES;
 }
 
-/** The node that the outermost frame is called from: the root, or what says why there are no more frames. */
+/** Returns the parent of the outermost frame's node: the root, or a node that marks a cut or lost stack. */
 function outermost(thread: u32): u32 {
   const end = load<u32>(thread, Thread.end);
   if (end === WalkEnd.whole) return NODES;
   return childOf(NODES, end === WalkEnd.cut ? Site.cut : Site.lost);
 }
 
-/** The node of a site called from another one. A node remembers two: neighbours of it are nearer than the table of all. */
+/**
+ * Returns the node of a site called from another node. Each node caches its two latest children, because the
+ * table of all children is slower.
+ */
 @inline
 function calledFrom(node: u32, site: u32): u32 {
   if (load<u32>(node, Node.lastSite) === site) return load<u32>(node, Node.lastMib);
@@ -55,7 +58,7 @@ function otherChild(node: u32, site: u32): u32 {
   return areVeryMany() ? foldedChildOf(node, site) : childOf(node, site);
 }
 
-/** Gives nodes to the frames that have none; the innermost one's, 0 when the table is full. */
+/** Gives nodes to the frames that have none. Returns the innermost one's; 0 if the table is full. */
 function settle(thread: u32): u32 {
   const frames = load<u32>(thread, Thread.frames);
   let settled = load<u32>(thread, Thread.settled);
@@ -71,8 +74,8 @@ function settle(thread: u32): u32 {
 }
 
 /**
- * Address of the block table entry for the stack; that of the overflow when the tables are full.
- * `self`: not 0 where it is known, and this is it.
+ * Returns the address of the stack's entry in the block table, or of the overflow entry if the tables are
+ * full. `self`: the entry if it is already known, else 0.
  */
 export function contextOf(thread: u32, self: u32): usize {
   if (self !== 0) return self;

@@ -1,6 +1,6 @@
-// Stands in the place of `tools/heap/assembly/counter-memory.ts` where native programs are profiled. What inserted code has counted at two
-// places (`COUNTERS`) is one counter for those who read it: twice the accesses, and a bit if one of them reads. What nobody has touched is not
-// read where it is large: that would take memory.
+// Replaces `tools/heap/assembly/counter-memory.ts` for native programs. Inserted code counts at two addresses
+// (`COUNTERS`). Readers get one combined counter: twice the accesses, and bit 0 if any of them reads. Large
+// ranges of untouched counters are not read, since reading would allocate their pages.
 import { Address } from "../../../tools/heap/assembly/program";
 import { COUNTERS, GRANULE_SHIFT, Header, WRITES, WRITES_BIT } from "../layout.generated";
 import { load128, load32, load64, memorySlot, store128, store32, store64, syscall3 } from "../machine";
@@ -9,11 +9,11 @@ import { MADV_REMOVE, MADVISE, MINCORE } from "../system-calls";
 export type CounterPlace = u64;
 
 const PAGE_BYTES: u64 = 4096;
-/** Pages that are asked about at once. */
+/** Pages per call of `mincore`. */
 const PAGES: u64 = 4096;
-/** Blocks of so many bytes may have counters that nobody has touched: four pages of them. */
+/** Size of a block from which on some of its counters may be untouched: four pages of counters. */
 const LARGE: u32 = 32 * 1024;
-/** Touched counters of so many bytes are given back to the system, instead of being written. */
+/** Bytes of touched counters from which on their pages are given back to the system instead of cleared. */
 const GIVEN_BACK: u64 = 1 << 20;
 
 @inline
@@ -26,7 +26,7 @@ export function alignedCounterPlace(address: Address): CounterPlace {
   return <u64>COUNTERS + (address >>> 1);
 }
 
-/** Where accesses of the same granule are counted that only write. */
+/** Returns the address of the counter for accesses of the same granule that only write. */
 @inline
 function writesAt(at: CounterPlace): u64 {
   return <u64>WRITES + ((at - <u64>COUNTERS) ^ ((<u64>4) << WRITES_BIT));
@@ -46,10 +46,10 @@ export function twoCounters(at: CounterPlace): u64 {
 @inline
 export function fourCounters(at: CounterPlace): v128 {
   const reads = load128(at);
-  const all = i32x4.add(reads, load128(writesAt(at)));
-  // A lane of ones less those where nothing has read.
+  const sums = i32x4.add(reads, load128(writesAt(at)));
+  // Each lane is 1, or 0 where no access has read.
   const flags = i32x4.add(i32x4.splat(1), i32x4.eq(reads, i64x2.splat(0)));
-  return v128.or(i32x4.add(all, all), flags);
+  return v128.or(i32x4.add(sums, sums), flags);
 }
 
 @inline
@@ -68,7 +68,7 @@ export function cleanFour(at: CounterPlace): void {
   store128(writesAt(at), i64x2.splat(0));
 }
 
-/** `flags`: as they were found. */
+/** `flags`: the flags that were found in the counter. */
 export function setCounter(at: CounterPlace, accesses: u32, flags: u32): void {
   store32((flags & 1) !== 0 ? at : writesAt(at), accesses);
 }
@@ -78,7 +78,7 @@ export function mayBeUntouched(size: u32): bool {
   return size >= LARGE;
 }
 
-/** The pages that were asked about last: the first one's address, and behind the last one. */
+/** First address of the pages in the last `mincore` result, and their end. */
 let askedFrom: u64 = 0;
 let askedEnd: u64 = 0;
 
@@ -87,13 +87,15 @@ function pageOf(at: u64): u64 {
   return at & ~(PAGE_BYTES - 1);
 }
 
-/** Whether somebody has touched a page of counters, of either kind. */
 function isTouched(page: u64, end: u64): bool {
   if (page < askedFrom || page >= askedEnd) ask(page, end);
   return load<u8>(Header.touched + <u32>((page - askedFrom) / PAGE_BYTES)) !== 0;
 }
 
-/** The kernel tells which pages are there. Those of writes begin elsewhere in a page: they are two. */
+/**
+ * Asks the kernel which pages are present. The counters of writes begin elsewhere in a page, so they take one
+ * page more.
+ */
 function ask(page: u64, end: u64): void {
   const pages = min(PAGES - 1, (end - page + PAGE_BYTES - 1) / PAGE_BYTES);
   const vector = load64(memorySlot()) + Header.touched;
@@ -109,7 +111,9 @@ function ask(page: u64, end: u64): void {
     store<u8>(Header.touched + i, (load<u8>(Header.touched + i) | load<u8>(other + i)) & 1);
 }
 
-/** It costs more to ask about so few counters than to read them, unless that was done with others already. */
+/**
+ * True if reading these counters costs less than a system call, unless the last result already covers them.
+ */
 @inline
 function isSmall(at: CounterPlace, end: CounterPlace): bool {
   return end - at < LARGE / 2 && (at < askedFrom || at >= askedEnd);
@@ -146,7 +150,7 @@ let isTaken: bool = false;
 let takenTouched: u32 = 0;
 let takenFlags: u32 = 0;
 
-/** The block that ends next had its counters taken before, until `forgetTaken`. */
+/** Sets the counters of the block that ends next, which were taken before. They hold until `forgetTaken`. */
 export function setTaken(touched: u32, flags: u32): void {
   isTaken = true;
   takenTouched = touched;
@@ -169,7 +173,7 @@ export function flagsBefore(): u32 {
   return takenFlags;
 }
 
-/** Memory of many counters is the system's again, where it is shared. */
+/** Gives the pages of many counters back to the system; the counters must be in shared memory. */
 export function giveBack(from: CounterPlace, end: CounterPlace): void {
   if (end - from < GIVEN_BACK) return;
   givePages(from, end);

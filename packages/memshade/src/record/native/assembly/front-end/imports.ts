@@ -1,4 +1,4 @@
-// Stands in the place of `tools/heap/assembly/imports.ts` where native programs are profiled: all is known when it is compiled.
+// Replaces `tools/heap/assembly/imports.ts` for native programs, with constants in place of imports.
 import { allocatedAnyhow } from "../../../tools/heap/assembly/blocks";
 import { WALL_CLOCK } from "../../../tools/heap/assembly/clock";
 import { allocated } from "../../../tools/heap/assembly/heap";
@@ -26,14 +26,14 @@ export const CHILD_CAPACITY: u32 = Place.childCapacity;
 export const RECORDS: u32 = Place.records;
 export const RECORD_CAPACITY: u32 = Place.recordCapacity;
 
-/** 0 where accesses are not counted. */
+/** 0 if accesses are not counted. */
 export let COUNTED: u32 = 0;
 
 export function setCounted(counted: u32): void {
   COUNTED = counted;
 }
 
-// There is one set of tables for all threads, behind a lock of its own.
+// All threads share one set of tables, which has a lock of its own.
 export const EXACT: u32 = 0;
 export const HISTOGRAMS: u32 = 0;
 export const HISTOGRAMS_END: u32 = 0;
@@ -63,7 +63,7 @@ export function askHost(): u32 {
 export function lock(): void {}
 export function unlock(): void {}
 
-/** Whether the common path has left a block to the functions that can do all cases. */
+/** True if the common path has left a block to the functions that handle all cases. */
 export let isRare: bool = false;
 
 @inline
@@ -76,10 +76,10 @@ export function otherwise(): void {
   isRare = true;
 }
 
-/** A block was handed out, most often such a one as the common path knows. */
+/** Records a new block, by the common path where possible. */
 export function allocatedAsUsual(address: u64, size: u32, thread: u32, self: u32): void {
   beginCommonPath();
-  // The common path knows the other clock.
+  // The common path supports only the clock of allocations.
   if (WALL_CLOCK !== 0) otherwise();
   else allocated(address, size, thread);
   if (isRare) allocatedAnyhow(address, size, thread, self);

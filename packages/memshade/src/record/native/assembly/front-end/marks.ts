@@ -1,6 +1,5 @@
-// Stands in the place of `tools/heap/assembly/marks.ts` where native programs are profiled: no loop counts what it does behind itself.
+// Replaces `tools/heap/assembly/marks.ts` for native programs: no loop defers its counts.
 
-/** No block has marks. */
 export const SHORTEST_MARKED: u32 = 0xffff_ffff;
 
 export function countMarks(_address: u64, _size: u32, _take: bool): u32 {

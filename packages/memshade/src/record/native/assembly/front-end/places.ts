@@ -1,7 +1,7 @@
-// Stands in the place of `tools/heap/assembly/places.ts` where native programs are profiled: slots are for small blocks. Those of the
-// others would take a quarter of their bytes, though most of them stayed empty; so large blocks are found by a hash of their address.
-// Buckets are slots that hold chains of records. There are as many as records so far, and one more: with each record, a bucket is
-// divided into two.
+// Replaces `tools/heap/assembly/places.ts` for native programs. Slots hold only small blocks: those of large
+// blocks would take a quarter of their bytes and be mostly empty. A large block is found by a hash of its
+// address. Buckets are slots with chains of records. Their number is the number of records so far plus one:
+// each record divides a bucket in two.
 import { CONTROL, RECORDS } from "../../../tools/heap/assembly/imports";
 import { Control, Record, SLOT_BYTES, Slot, Tag } from "../../../tools/heap/assembly/layout.generated";
 import { addressOf, Address } from "../../../tools/heap/assembly/program";
@@ -28,7 +28,10 @@ function bucketAt(index: u32): usize {
   return Place.buckets + index * SLOT_BYTES;
 }
 
-/** Bits of hashes tell of a bucket: as many as the last one's index has, or one less where that is not divided yet. */
+/**
+ * Returns the bucket of an address. It is selected by as many bits of the hash as the last bucket's index
+ * has, or by one bit less if that bucket is not divided yet.
+ */
 function bucketOf(address: Address): usize {
   const last = load<u32>(Header.lastBucket);
   const mask = <u32>(<u64>0xffff_ffff >> clz(last));
@@ -36,7 +39,6 @@ function bucketOf(address: Address): usize {
   return bucketAt(index > last ? index & (mask >> 1) : index);
 }
 
-/** One bucket more. */
 function divide(): void {
   const added = load<u32>(Header.lastBucket) + 1;
   store<u32>(Header.lastBucket, added);
@@ -57,7 +59,10 @@ export function slotFor(address: Address, size: u32): usize {
   return slotOf(address);
 }
 
-/** A small block comes first, as the one that was never seen to end where a large one begins. */
+/**
+ * Small blocks are searched first. A small block whose end was not recorded may lie at the start of a large
+ * one.
+ */
 export function slotOf(address: Address): usize {
   const region = regionOf(address);
   if (region !== 0) {

@@ -1,4 +1,4 @@
-// Stands in the place of `tools/heap/assembly/program.ts` where native programs are profiled.
+// Replaces `tools/heap/assembly/program.ts` for native programs.
 import { CONTROL } from "../../../tools/heap/assembly/imports";
 import { Control, Record } from "../../../tools/heap/assembly/layout.generated";
 import {
@@ -25,13 +25,16 @@ export const END: Address = (<u64>1) << ADDRESS_BITS;
 
 const PAGE_BYTES: u64 = 4096;
 
-/** Any address has a part: those beyond the end, which no block has, that of another one. */
+/**
+ * Every address maps to a part. An address beyond the end, which no block has, maps to the part of another
+ * address.
+ */
 @inline
 function partNumber(address: Address): u32 {
   return <u32>(address >>> PART_BITS) & ((1 << (ADDRESS_BITS - PART_BITS)) - 1);
 }
 
-/** What a part of the address space is that has no regions: the first one of all, where there are none. */
+/** All parts without regions share the first one. */
 @inline
 function partAt(number: u32): usize {
   return Place.slots + load<u32>(Place.directory + (number << 2));
@@ -47,7 +50,7 @@ export function directoryEntry(address: Address): usize {
   return entryIn(partAt(partNumber(address)), address);
 }
 
-/** Bytes among the slots; 0: there is no room for them. */
+/** Takes bytes from the memory of slots; 0 if there is no room. */
 function take(bytes: u32): usize {
   const used = max(load<u32>(CONTROL, Control.slotsNext), PART_BYTES);
   if (Place.slots + used + bytes > Place.slotsEnd) return 0;
@@ -55,7 +58,7 @@ function take(bytes: u32): usize {
   return Place.slots + used;
 }
 
-/** So that whoever reads the tables need not look through the whole directory, it has a list of its parts. */
+/** Begins a part, and adds it to the list of parts, so that readers need not search the whole directory. */
 function beginPart(number: u32): usize {
   const index = load<u32>(Header.parts);
   const part = index === MOST_PARTS ? 0 : take(PART_BYTES);
@@ -68,7 +71,7 @@ function beginPart(number: u32): usize {
   return part;
 }
 
-/** The slots of a region that has none yet; 0: there is no room for them. */
+/** Returns 0 if there is no room for the slots. */
 export function beginRegion(address: Address): usize {
   const number = partNumber(address);
   let part = partAt(number);
@@ -78,11 +81,10 @@ export function beginRegion(address: Address): usize {
   return region;
 }
 
-/** Only counters have an end that is to be known. */
+/** Only counters need to know the end. */
 @inline
 export function raiseHighWater(_end: Address): void {}
 
-/** A record has the address of its block. */
 @inline
 export function keepAddress(record: usize, address: Address): void {
   store<u32>(record, <u32>address, Record.address);
@@ -94,13 +96,16 @@ export function addressOf(record: usize): Address {
   return ((<u64>load<u32>(record, Record.addressHigh)) << 32) | load<u32>(record, Record.address);
 }
 
-/** Blocks from before are those that the loader has allocated: nothing is asked of them. */
+/** Blocks without a record were allocated by the loader. Their sizes are not needed. */
 @inline
 export function bytesByHeader(_address: Address): u32 {
   return 0;
 }
 
-/** Programs protect whole pages of their blocks, as guards of stacks: of those that have any. */
+/**
+ * Returns true if a block's memory can be read. Programs protect whole pages, such as guards of stacks, so
+ * blocks smaller than a page are readable.
+ */
 export function isReadable(address: Address, bytes: u32, whole: u32): bool {
   if (whole < <u32>PAGE_BYTES) return true;
   for (let at = address; at < address + bytes; at = (at & ~(PAGE_BYTES - 1)) + PAGE_BYTES)

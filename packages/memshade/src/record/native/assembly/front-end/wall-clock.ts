@@ -1,4 +1,4 @@
-// Stands in the place of `tools/heap/assembly/clock.ts` where lifetimes of native programs are measured in milliseconds.
+// Replaces `tools/heap/assembly/clock.ts` for native programs whose lifetimes are measured in milliseconds.
 import { CONTROL } from "../../../tools/heap/assembly/imports";
 import { Control } from "../../../tools/heap/assembly/layout.generated";
 import { Header } from "../layout.generated";
@@ -7,7 +7,10 @@ import { CLOCK_MONOTONIC } from "../system-calls";
 
 export const WALL_CLOCK: u32 = 1;
 
-/** Time of a heap event: milliseconds since the process began. The C library reads the clock without a system call. */
+/**
+ * Returns the time of a heap event: milliseconds since the start of the process. The C library reads the
+ * clock without a system call.
+ */
 export function now(): u32 {
   libcClockGettime(<u32>CLOCK_MONOTONIC, scratch());
   const nanoseconds = load64(scratch()) * 1_000_000_000 + load64(scratch() + 8);

@@ -1,13 +1,13 @@
-// Stands in the place of `tools/heap/assembly/work.ts` where native programs are profiled: their hooks leave floating-point registers alone, so
-// an f64 is added to by whole numbers, to some 30 bits.
+// Replaces `tools/heap/assembly/work.ts` for native programs. Hooks must not change floating-point registers,
+// so an f64 is increased by integer arithmetic, to some 30 bits.
 const FRACTION_BITS: i64 = 52;
 const FRACTION: u64 = (1 << 52) - 1;
 const BIAS: i64 = 1023;
 
-/** Adds bytes times work to an f64, which is not negative. */
 export function bumpWork(at: usize, bytes: u64, work: u64): void {
   if (bytes === 0 || work === 0) return;
-  // Both below 2^32, so that the product has room; then all is in the exponent of the larger one.
+  // Both factors are reduced below 2^32, so that the product has room. All following steps use the exponent
+  // of the larger summand.
   const bytesShift = max(<i64>32 - <i64>clz(bytes), 0);
   const workShift = max(<i64>32 - <i64>clz(work), 0);
   let number = (bytes >>> <u64>bytesShift) * (work >>> <u64>workShift);

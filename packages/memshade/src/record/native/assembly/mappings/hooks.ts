@@ -1,6 +1,7 @@
-// Memory that the program maps itself, where that is asked for: a range is a block. What allocators map is theirs: they hand it out.
-//
-// The system call is made under the lock: no other thread gets addresses of which the tables say that they are somebody's.
+// Hooks for memory that the program maps itself, if that is recorded: a range is a block. Ranges that
+// allocators map are left out, since their blocks are recorded.
+// The system call is made under the lock. Otherwise another thread could get addresses that the tables still
+// assign to a range.
 import { isOfAllocator } from "../foreign/allocator";
 import { Thread, Tls } from "../layout.generated";
 import { lock, unlock } from "../lock";
@@ -26,7 +27,10 @@ const KEEPS_OLD: u64 = 4;
 /** MCL_ONFAULT */
 const ON_FAULT: u32 = 4;
 
-/** False: the call comes from an allocator, or there is no memory. It goes straight on. */
+/**
+ * Returns false if the call comes from an allocator, or if there is no memory. The caller then calls the next
+ * definition directly.
+ */
 @inline
 function enter(caller: u64): bool {
   if (tlsLoad(Tls.guard) !== 0 || !isOpen() || isOver()) return false;
@@ -35,7 +39,7 @@ function enter(caller: u64): bool {
   return true;
 }
 
-/** The thread, once it has the lock; 0: it has not got it. Its stack is walked before. */
+/** Walks the stack, then takes the lock. Returns the thread; 0 if the lock was not taken. */
 @inline
 function begin(place: u64, address: u64, rbp: u64): u32 {
   const thread = currentThread();
@@ -83,7 +87,7 @@ export function mremap(old: u64, oldLength: u64, length: u64, flags: u64, addres
   return start;
 }
 
-/** Locked as a whole, our own memory would take gigabytes: pages are locked when they are touched. */
+/** Adds `MCL_ONFAULT`: without it, locking would allocate gigabytes of memshade's own memory. */
 export function mlockall(flags: u32): u32 {
   return libcMlockall(isOpen() ? flags | ON_FAULT : flags);
 }

@@ -1,4 +1,5 @@
-// The ranges that the program has mapped, by address. Each is a block of the heap's tables, by its start. Under the lock.
+// Ranges that the program has mapped, sorted by address. The start of each range is the address of a block in
+// the heap's tables. Call all functions under the lock.
 import { allocatedAnyhow, reallocated } from "../../../tools/heap/assembly/blocks";
 import { bump64, contextAt } from "../../../tools/heap/assembly/records";
 import * as blocks from "../blocks";
@@ -24,7 +25,7 @@ function wholePages(length: u64): u64 {
   return (length + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
 }
 
-/** Ranges that end at or before an address. */
+/** Returns the number of ranges that end at or before an address. */
 function rangesBefore(address: u64): u32 {
   let low: u32 = 0;
   let high = load<u32>(Header.mappings);
@@ -50,13 +51,13 @@ function remove(index: u32): void {
   store<u32>(Header.mappings, count);
 }
 
-/** Two more may be made of each when its middle goes. */
+/** Unmapping the middle of a range makes one more range. */
 @inline
 function isRoom(): bool {
   return load<u32>(Header.mappings) + 2 < MOST_MAPPINGS;
 }
 
-/** The stack that was walked has mapped a range, over whatever was there. */
+/** Records a range that the walked stack has mapped. It replaces any range at the same addresses. */
 export function mapped(thread: u32, start: u64, length: u64): void {
   const end = start + wholePages(length);
   unmapped(thread, start, length);
@@ -69,7 +70,7 @@ export function mapped(thread: u32, start: u64, length: u64): void {
   insert(rangesBefore(start), start, end);
 }
 
-/** Whether a range is larger than blocks can be. It is a reservation, most likely: no block, but counted. */
+/** Counts a range that is larger than a block can be. Such a range is no block, most likely a reservation. */
 function isLarge(start: u64, end: u64): bool {
   if ((end - start) >> 32 === 0) return false;
   bump64(Header.largeRanges, 0, 1);
@@ -77,7 +78,10 @@ function isLarge(start: u64, end: u64): bool {
   return true;
 }
 
-/** A range is gone. What is left of a block that it was a part of is the same block, or blocks of the same context. */
+/**
+ * Ends a range. The first remaining part of a block stays that block; the last part becomes a block of the
+ * same context.
+ */
 export function unmapped(thread: u32, start: u64, length: u64): void {
   const end = start + wholePages(length);
   let index = rangesBefore(start);
@@ -100,7 +104,7 @@ export function unmapped(thread: u32, start: u64, length: u64): void {
   }
 }
 
-/** The stack that was walked has moved a range, or changed its length. */
+/** Records that the walked stack has moved or resized a range. */
 export function remapped(thread: u32, old: u64, oldLength: u64, start: u64, length: u64): void {
   const oldEnd = old + wholePages(oldLength);
   const index = rangesBefore(old);

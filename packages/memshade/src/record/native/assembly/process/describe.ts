@@ -1,9 +1,10 @@
-// Which program a process runs, in the kernel's words: the parent may come too late to ask. There is no linear memory yet.
+// Records which program a process runs, as the kernel describes it: the parent may read that too late. There
+// is no linear memory yet.
 import { Header, MOST_PROGRAM_BYTES, Text } from "../layout.generated";
 import { store32, syscall1, syscall3, syscall4, text } from "../machine";
 import { AT_FDCWD, CLOSE, O_RDONLY_CLOEXEC, OPENAT, READ, READLINK } from "../system-calls";
 
-/** Writes it to the header of the memory at an address of the process. */
+/** Writes the description to the header. `base`: process address of the memory. */
 export function describeProcess(base: u64): void {
   const program = syscall3(READLINK, text() + Text.program, base + Header.program, MOST_PROGRAM_BYTES);
   if (program > 0) store32(base + Header.programBytes, <u32>program);

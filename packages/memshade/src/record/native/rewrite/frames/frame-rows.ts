@@ -4,24 +4,27 @@ import { SKIP_RED_ZONE } from "../insertion/red-zone.ts";
 import { walkStack } from "../insertion/stack-walk.ts";
 import type { Insertion } from "../plan.ts";
 
-/** A stretch of new code that a function was made to. */
+/** A range of new code that was made from a function. */
 export interface NewStretch {
-  /** Places in the new text: where it begins and ends. */
+  /** Start and end, as offsets in the new text. */
   readonly start: number;
   readonly end: number;
-  /** Where in it the code of an offset from the old start begins, or what follows that; `end` if nothing does. */
-  of(distance: number): number;
+  /**
+   * Returns where the code at an offset from the old start begins, or the code after it; `end` if there is
+   * none.
+   */
+  offsetOf(distance: number): number;
 }
 
-/** The CFA as registers tell it; `base`: −1 for what is no sum of a register and a constant. */
+/** The CFA as a sum of a register and a constant; `base` is −1 if it is no such sum. */
 interface Cfa {
   base: number;
   offset: number;
 }
 
 /**
- * Writes instructions of call frame information anew: with the distances between them that a stretch has, and where inserted code has moved
- * the stack pointer with the CFA as far above that.
+ * Rewrites call frame instructions for a range of new code: with its distances, and with a larger CFA offset
+ * where inserted code has moved the stack pointer.
  */
 export class RowWriter {
   readonly #out: ByteWriter;
@@ -30,11 +33,11 @@ export class RowWriter {
   readonly #shifts: ShiftCursor;
   readonly #remembered: Cfa[] = [];
   #cfa: Cfa = { base: -1, offset: 0 };
-  /** Up to where rows are written, and which shift is part of the CFA there. */
+  /** End of the rows written so far, and the shift in the CFA's offset there. */
   #at: number;
   #shown = 0;
 
-  /** @param initial the instructions of the CIE */
+  /** @param initial instructions of the CIE */
   constructor(
     out: ByteWriter,
     cie: FrameEntry["cie"],
@@ -62,10 +65,10 @@ export class RowWriter {
       const distance = advanceOf(cursor, opcode);
       if (distance !== undefined) {
         old += distance * this.#cie.codeAlignment;
-        this.#goOn(this.#stretch.of(old));
+        this.#goOn(this.#stretch.offsetOf(old));
         continue;
       }
-      // What the program says is of the CFA without a shift.
+      // The old instructions describe the CFA without a shift.
       this.#show(0);
       this.#follow(cursor, opcode);
       if (cursor.position > cursor.end) break;
@@ -74,7 +77,7 @@ export class RowWriter {
     this.#goOn(end);
   }
 
-  /** Up to a place, with the shifts in front of it. */
+  /** Writes rows up to an offset, with the shifts before it. */
   #goOn(to: number): void {
     const shifts = this.#shifts;
     while (this.#at < to) {
@@ -93,7 +96,7 @@ export class RowWriter {
     this.#shown = shift;
   }
 
-  /** Moves over operands. */
+  /** Reads the operands of an instruction, and tracks the CFA. */
   #follow(cursor: CfiCursor, opcode: number): void {
     const cfa = this.#cfa;
     const unit = this.#cie.dataAlignment;
@@ -135,7 +138,7 @@ function cursorOf(instructions: Uint8Array): CfiCursor {
   return cursor;
 }
 
-/** The operand of an instruction that goes on to another place; undefined for others. */
+/** Returns the operand of an advance instruction; undefined for other instructions. */
 function advanceOf(cursor: CfiCursor, opcode: number): number | undefined {
   switch (opcode & 0xc0 || opcode) {
     case DW_CFA.advance_loc:
@@ -184,31 +187,32 @@ function skipOperands(cursor: CfiCursor, opcode: number): void {
   }
 }
 
-/** From which places of code on the stack pointer is how many bytes below where the program has it, in the order of the places. */
+/**
+ * Offsets in new code, sorted, from which the stack pointer is a number of bytes below its value in the old
+ * code.
+ */
 class ShiftColumns {
   readonly #out = new ByteWriter(1 << 12);
   #last = 0;
 
-  /** A shift that goes on is not written again. */
+  /** Writes nothing if the shift is the same as before. */
   add(at: number, shift: number): void {
     if (shift === this.#last) return;
     this.#last = shift;
     this.#out.u32(at).u32(shift);
   }
 
-  /** Place and shift, again and again. */
+  /** Alternating offsets and shifts. */
   get pairs(): Int32Array {
     return new Int32Array(this.#out.view().slice().buffer);
   }
 }
 
-/** Goes through columns once. */
+/** Iterates over shifts once. */
 export class ShiftCursor {
   readonly #pairs: Int32Array;
-  /** Added to their places. */
   readonly #distance: number;
   #i = 0;
-  /** The shift where it stands. */
   shift = 0;
 
   constructor(columns: ShiftColumns, distance = 0) {
@@ -216,43 +220,42 @@ export class ShiftCursor {
     this.#distance = distance;
   }
 
-  /** The place from which on it is another one; ∞: there is none. */
+  /** Returns the offset of the next shift, or ∞. */
   get next(): number {
     return this.#i < this.#pairs.length ? this.#pairs[this.#i] + this.#distance : Number.POSITIVE_INFINITY;
   }
 
-  /** On to a place. */
   goTo(place: number): void {
     for (; this.next <= place; this.#i += 2) this.shift = this.#pairs[this.#i + 1];
   }
 }
 
-/** Reads of insertions how they move the stack pointer. */
+/** Computes from insertions how they move the stack pointer. */
 export class StackShifts {
-  /** Of what stands between the program's instructions, and of cold parts: places in these. */
+  /** Shifts between the program's instructions, and in cold parts. */
   readonly hot = new ShiftColumns();
   readonly cold = new ShiftColumns();
-  /** Where routines of the common code begin that insertions call. */
+  /** Starts of the routines in the common code that insertions call. */
   readonly routines = new Set<number>();
-  /** Code is decoded here: with room behind it that goes faster. */
+  /** Buffer for decoding: bytes after the code make decoding faster. */
   #room = new Uint8Array(1 << 10);
   #shift = 0;
-  /** Of the cold part that was walked last, which may be that of many insertions: where the stack pointer moves, and how far it is then. */
+  /** Cold part that was walked last, which many insertions may share, and its shifts. */
   #walked: readonly number[] = [];
   #walkedPairs: number[] = [];
 
-  /** An insertion may leave the stack pointer to a later one of its block. */
+  /** An insertion may leave the stack pointer moved until a later one of its block. */
   beginBlock(at: number): void {
     this.#shift = 0;
     this.hot.add(at, 0);
   }
 
-  /** @param at where it is going to stand */
+  /** @param at offsets at which the insertion is placed */
   add({ bytes, cold = [], distances = [] }: Insertion, at: { hot: number; cold: number }): void {
     let shiftOfCold = this.#shift;
     if (shiftOfCold !== 0 || SKIP_RED_ZONE.every((byte, i) => bytes[i] === byte)) {
       const before = this.#shift;
-      // The last bytes of the jump: the stack pointer is where it is in front of these.
+      // Offset of the jump's displacement. The cold part begins with the shift before it.
       const toCold = distances.find(({ part, to }) => part === "bytes" && to === "cold")?.at ?? 0;
       this.#walk(bytes, (place, shift) => {
         this.#shift = before + shift;
@@ -280,5 +283,5 @@ export class StackShifts {
   }
 }
 
-/** By the numbers of DWARF. */
+/** DWARF number of rsp. */
 const RSP = 7;

@@ -6,20 +6,19 @@ import type { NewText } from "../emit.ts";
 import { walkStack } from "../insertion/stack-walk.ts";
 import { type NewStretch, RowWriter, ShiftCursor, writeAdvance } from "./frame-rows.ts";
 
-/** Version; pointers relative to where they stand, counts, and a table relative to the header, of 32 bits. */
+/** Version, and encodings: 32-bit pcrel pointer, count, and a 32-bit table relative to the header. */
 const HEADER = [1, 0x1b, 0x03, 0x3b];
 
-/** Call frame information and tables of exceptions of the new text. */
 export interface NewFrames {
   readonly bytes: Uint8Array;
-  /** Bytes of the search table, which stands first, and where call frame information begins. */
+  /** Bytes of the search table, which comes first, and offset of the call frame information. */
   readonly searchBytes: number;
   readonly framesAt: number;
 }
 
 /**
- * Call frame information and tables of exceptions of the new text, with one search table for new functions, and old ones if the
- * object has such a table. Everything is at `address` (SVMA).
+ * Writes call frame information and exception tables of the new text, at `address` (SVMA). Its search table
+ * has the new functions, and also the old ones if the object has such a table.
  */
 export function writeFrames(
   code: Code,
@@ -41,11 +40,17 @@ export function writeFrames(
   const headerBytes = HEADER.length + 2 * WORD + 2 * WORD * (rows.length + added);
   const out = new ByteWriter(headerBytes + 64 * added);
   out.bytes(new Uint8Array(headerBytes));
-  const tables = code.functions.map((one, f) => {
-    if (one.exceptions === undefined) return undefined;
+  const tables = code.functions.map((codeFunction, f) => {
+    if (codeFunction.exceptions === undefined) return undefined;
     pad(out);
     const at = address + out.length;
-    writeExceptionTable(out, one, one.exceptions, new FunctionStretch(code, text, f), address);
+    writeExceptionTable(
+      out,
+      codeFunction,
+      codeFunction.exceptions,
+      new FunctionStretch(code, text, f),
+      address,
+    );
     return at;
   });
   pad(out);
@@ -73,7 +78,6 @@ export function writeFrames(
   return { bytes, searchBytes: headerBytes, framesAt: framesAt - address };
 }
 
-/** What a function's instructions became. */
 class FunctionStretch implements NewStretch {
   readonly start: number;
   readonly end: number;
@@ -89,7 +93,7 @@ class FunctionStretch implements NewStretch {
     this.end = text.ends[f];
   }
 
-  of(distance: number): number {
+  offsetOf(distance: number): number {
     const { start, end } = this.#function;
     for (let offset = start + distance; offset < end; offset++) {
       const instruction = this.#code.instructionAt(offset);
@@ -106,7 +110,7 @@ function writeExceptionTable(
   stretch: FunctionStretch,
   address: number,
 ): void {
-  const placeOf = (distance: number): number => stretch.of(distance) - stretch.start;
+  const placeOf = (distance: number): number => stretch.offsetOf(distance) - stretch.start;
   const sites = new ByteWriter(16 * callSites.length);
   for (const site of callSites) {
     const from = placeOf(site.start);
@@ -120,7 +124,8 @@ function writeExceptionTable(
   if (typeBytes + specifications.length === 0) out.u8(DW_EH_PE.omit);
   else {
     out.u8(typeEncoding);
-    // Wide enough to be known before it is written: the encoding of call sites and two lengths follow.
+    // Distance to the table of types, with a fixed width because it must be known first. After it come the
+    // encoding of call sites and two lengths.
     const field = out.reserveU32Leb();
     const rest = 1 + 5 + behind;
     const filler = (WORD - ((out.length + rest + typeBytes) % WORD)) % WORD;
@@ -146,12 +151,14 @@ function writeType(out: ByteWriter, encoding: number, type: number, address: num
   else writePointer(out, encoding, type, address);
 }
 
-/** By the numbers of DWARF. */
+/** DWARF numbers of rsp and of the return address. */
 const [RSP, RETURN_ADDRESS] = [7, 16];
-/** What stands above a routine's stack pointer as it begins. */
+/** Bytes of the return address above a routine's stack pointer at its start. */
 const RETURN_BYTES = 8;
 
-/** The CIE of routines: version, augmentation, units of 1 and -8 bytes, and the CFA as it is behind a call. */
+/**
+ * Fields of the routines' CIE: version, augmentation, alignment factors 1 and -8, and the CFA after a call.
+ */
 const content = [
   0,
   0,
@@ -176,14 +183,14 @@ const content = [
 ];
 const ROUTINE_CIE: Uint8Array = Uint8Array.from([content.length, 0, 0, 0, ...content]);
 
-/** Call frame information of a routine that insertions call: places in the new text, and instructions. */
+/** Call frame information of a routine that insertions call; offsets in the new text. */
 interface RoutineFrame {
   start: number;
   end: number;
   instructions: Uint8Array;
 }
 
-/** Those of the tool's common code: each ends with its first `ret`. */
+/** Returns the frames of routines in the tool's common code. Each ends with its first `ret`. */
 function routineFrames({ common, commonAt, shifts }: NewText): RoutineFrame[] {
   return [...shifts.routines].map((routine) => {
     const out = new ByteWriter();
@@ -202,18 +209,17 @@ function routineFrames({ common, commonAt, shifts }: NewText): RoutineFrame[] {
 }
 
 const WORD = 4;
-/** The bits of an encoding that say what a pointer is relative to. */
+/** Bits of an encoding for the base of a pointer. */
 const APPLICATION = 0x70;
 
-/** A CIE that is written: its address, and the instructions that all its functions begin with. */
+/** A written CIE: its address, and its initial instructions. */
 interface WrittenCie {
   at: number;
   initial: Uint8Array;
 }
 
-/** Writes call frame information one function after the other. */
 class FrameWriter {
-  /** Addresses of code, and of what is written for it. */
+  /** Start of code, and address of its entry. */
   readonly rows: { start: number; entry: number }[] = [];
   readonly #out: ByteWriter;
   readonly #object: ObjectFile;
@@ -221,7 +227,10 @@ class FrameWriter {
   readonly #textAddress: number;
   readonly #cies = new Map<number, WrittenCie>();
 
-  /** @param address of the first byte of `out`, and of the new text */
+  /**
+   * @param address of the first byte of `out`
+   * @param textAddress address of the new text
+   */
   constructor(
     out: ByteWriter,
     object: ObjectFile,
@@ -233,7 +242,10 @@ class FrameWriter {
     this.#textAddress = textAddress;
   }
 
-  /** What holds in a stretch of a function. @param table address of its table of exceptions */
+  /**
+   * Writes the entry of a range of a function's new code.
+   * @param table address of its exception table
+   */
   function(
     { cie, cieAddress, instructions }: FrameEntry,
     stretch: NewStretch,
@@ -255,8 +267,8 @@ class FrameWriter {
       hasAugmentationData: true,
       lsdaEncoding: DW_EH_PE.omit,
     };
-    for (const one of routines)
-      this.#entry(cie, cieAt, one, undefined, () => this.#out.bytes(one.instructions));
+    for (const routine of routines)
+      this.#entry(cie, cieAt, routine, undefined, () => this.#out.bytes(routine.instructions));
   }
 
   #entry(
@@ -296,9 +308,8 @@ class FrameWriter {
 }
 
 /**
- * Copies a CIE, so that whoever reads the new information alone finds it.
- *
- * @returns its address; that of the old one where the dynamic linker fills in a pointer of it
+ * Copies a CIE, for readers that read only the new information.
+ * @returns its address; the old CIE's if the dynamic linker fills in a pointer of it
  */
 function writeCie(
   out: ByteWriter,
@@ -326,7 +337,6 @@ function writeCie(
   return at;
 }
 
-/** To the next address that entries may begin at. */
 function pad(out: ByteWriter): void {
   while (out.length % WORD !== 0) out.u8(0);
 }

@@ -8,14 +8,15 @@ const [PUSH, POP, POP_END, PUSH_INT32, PUSH_INT8, PUSH_FLAGS, POP_FLAGS] = [
   0x50, 0x58, 0x60, 0x68, 0x6a, 0x9c, 0x9d,
 ];
 const [LEA, ADD_INT32, ADD_INT8] = [0x8d, 0x81, 0x83];
-/** ModRM of `add` and `sub` of a constant for the stack pointer. */
+/** ModRM bytes of `add` and `sub` of a constant, for the stack pointer. */
 const [ADD_TO, SUBTRACT_FROM] = [0xc4, 0xec];
 
 const instruction = new Instruction();
 
 /**
- * Goes through inserted code in its order, as far as a `ret`, and says from which places on the stack pointer is how many bytes below where
- * it was. Jumps may only lead to where it is the same; what calls take off the stack is not seen.
+ * Walks inserted code up to its first `ret`, and reports each offset at which the stack pointer is moved,
+ * with the bytes that it is below its start. Jumps must keep this number. Effects of callees on the stack are
+ * ignored.
  */
 export function walkStack(
   code: Uint8Array,
@@ -35,7 +36,7 @@ export function walkStack(
   }
 }
 
-/** How far the last instruction moves the stack pointer down, bytes. */
+/** Returns by how many bytes the last decoded instruction lowers the stack pointer. */
 function pushedBy(code: Uint8Array, at: number): number {
   const { writes, opcode, base, index, displacement, length, modRmAt } = instruction;
   if ((writes & RSP_BIT) === 0) return 0;

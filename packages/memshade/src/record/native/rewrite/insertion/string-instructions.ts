@@ -10,13 +10,13 @@ import { type OperandSize, type Place, RDI, type Register, RSI } from "../../../
 import type { Operand } from "../../../../code/x64/operands.ts";
 import type { Code } from "../code.ts";
 
-/** Of size, of segments and of addresses, `repne` and `rep`; and REX, of which only the bit for 8 bytes says something. */
+/** Prefixes: size, segment, address size, `repne`, `rep`; and REX, of which only W has an effect. */
 const PREFIXES = new Set([0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0x67, 0xf2, 0xf3]);
 const REX = 0x40;
-/** `movs`, `cmps`, `stos`, `lods`, `scas`. */
+/** Opcodes of `movs`, `cmps`, `stos`, `lods`, `scas`. */
 const OPCODES = new Set([0xa4, 0xa5, 0xa6, 0xa7, 0xaa, 0xab, 0xac, 0xad, 0xae, 0xaf]);
 
-/** Whether an instruction is one that reaches what rsi and rdi point to. */
+/** Returns true for instructions that access memory at rsi and rdi. */
 export function isStringInstruction({ bytes, offsets, lengths }: Code, i: number): boolean {
   const end = offsets[i] + lengths[i] - 1;
   if (!OPCODES.has(bytes[end])) return false;
@@ -25,7 +25,7 @@ export function isStringInstruction({ bytes, offsets, lengths }: Code, i: number
   return true;
 }
 
-/** A register by which a string instruction reaches memory, and what it does there. */
+/** A register by which a string instruction accesses memory. */
 export interface StringOperand {
   register: typeof RSI | typeof RDI;
   isWritten: boolean;
@@ -44,33 +44,33 @@ const OPERANDS: Readonly<Record<number, readonly StringOperand[]>> = {
   [IMPLICIT.scas]: [TARGET],
 };
 
-/** What a string instruction reaches, but for a source among the data of threads. */
+/** Returns the operands of a string instruction, without a source in thread-local storage. */
 export function stringOperands({ implicit, segment }: Instruction): readonly StringOperand[] {
-  const all = OPERANDS[implicit] ?? [];
-  return segment === SEGMENT.none ? all : all.filter((one) => one !== SOURCE);
+  const operands = OPERANDS[implicit] ?? [];
+  return segment === SEGMENT.none ? operands : operands.filter((operand) => operand !== SOURCE);
 }
 
 export function elementBytes({ opcode, operandSize }: Instruction): number {
   return (opcode & 1) === 0 ? 1 : operandSize;
 }
 
-/** Where code of what a string instruction has reached finds its values. */
 export interface ReachedBy {
   elementBytes: number;
   shortAddress: boolean;
-  /** What the register was in front of the instruction. */
+  /** Value of the register before the instruction. */
   before: Place;
-  /** Has what it is behind it; gets how many bytes were reached, 0 included. */
+  /** Input: value after the instruction. Output: number of reached bytes, maybe 0. */
   bytes: Register;
-  /** Gets where these begin, in whichever direction the instruction went. */
+  /** Output: lowest address of these bytes, in either direction. */
   start: Register;
-  /** Is overwritten, as the flags are. */
+  /** Overwritten, like the flags. */
   scratch: Register;
 }
 
 /**
- * Code behind a string instruction: what one of its registers has reached. A count in front of it is an upper limit only, which nothing may be
- * done by: comparisons end sooner, and `scas` begins with −1 where it looks for the end of a string.
+ * Writes code after a string instruction that computes the memory it has reached by a register. The count
+ * before the instruction is only an upper limit: comparisons end earlier, and `scas` has the count −1 when it
+ * searches the end of a string.
  */
 export function putReached(
   put: (mnemonic: string, size: OperandSize, ...operands: readonly Operand[]) => void,
@@ -80,12 +80,12 @@ export function putReached(
   put("mov", size, start, before);
   put("sub", size, bytes, start);
   if (shortAddress) put("movsxd", 8, bytes, bytes);
-  // All ones, if it went backwards.
+  // All ones if the direction was backwards.
   put("mov", 8, scratch, bytes);
   put("sar", 8, scratch, 63);
   put("xor", 8, bytes, scratch);
   put("sub", 8, bytes, scratch);
-  // Backwards it ended in front of the first byte of all.
+  // Backwards, the register ends below the lowest element.
   put("neg", 8, bytes);
   put("add", 8, bytes, elementBytes);
   put("and", 8, scratch, bytes);
@@ -94,7 +94,7 @@ export function putReached(
   put("add", 8, bytes, elementBytes);
 }
 
-/** `maskmovdqu` and its like write to where rdi points, which none of their operands says: they become instructions with such an operand. */
+/** Adds the implicit operand at rdi to `maskmovdqu` and similar instructions. */
 export function giveMaskedMovePlace(instruction: Instruction): void {
   if (instruction.implicit !== IMPLICIT.maskmov) return;
   const isHalf = instruction.encoding === ENCODINGS.L && instruction.operandSize !== 2;

@@ -1,4 +1,5 @@
-// New threads go through here before they begin, so that those that allocate nothing are sampled too.
+// Hooks for the start of threads: each thread gets its timer at once, so threads that allocate nothing are
+// sampled too.
 import {
   jump,
   libcFree,
@@ -14,7 +15,7 @@ import { SampleText } from "./layout.generated";
 import { functionAt } from "./signals";
 import { isSampling } from "./timers";
 
-/** A function and its argument, in a block of their own; 0: there is no room. */
+/** Stores a function and its argument in a block; 0 if there is no room. */
 function pairOf(start: u64, argument: u64): u64 {
   if (!isOpen() || !isSampling()) return 0;
   const pair = libcMalloc(16);
@@ -40,7 +41,7 @@ export function thrd_create(result: u64, start: u64, argument: u64): u32 {
   return failure;
 }
 
-/** The first function of a thread: makes way for the one that was asked for. */
+/** First function of a thread: prepares the thread, then jumps to the original function. */
 export function begin_thread(pair: u64): void {
   const start = load64(pair);
   const argument = load64(pair + 8);

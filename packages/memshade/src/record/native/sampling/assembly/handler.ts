@@ -1,5 +1,5 @@
-// What a signal of the timers does: it walks the stack that it has interrupted, and hands that out. All other signals are kept off
-// meanwhile; tables, C library and program may be in any state.
+// Handler of the timers' signal: walks the interrupted stack, and writes a sample. All other signals are
+// blocked meanwhile. The tables, the C library and the program may be in any state.
 import {
   Header,
   Link,
@@ -23,7 +23,7 @@ import { handOut } from "./ring";
 import { actByDefault } from "./signals";
 import { samplerOf } from "./timers";
 
-/** In what is known of a signal: where it comes from, and how many expirations of the timer it stands for beside its own. */
+/** Offsets in `siginfo_t`: source of the signal, and number of further expirations of the timer. */
 const CODE_AT = 8;
 const OVERRUN_AT = 20;
 const SI_TIMER: u32 = <u32>-2;
@@ -35,7 +35,7 @@ export function sample_handler(signal: u32, info: u64, context: u64): void {
   if (<u32>(word >>> 32) !== process) return;
   const thread = <u32>word;
   if (load32(info + CODE_AT) !== SI_TIMER) {
-    // Somebody has sent the signal: alone, the program would have taken it so.
+    // Another process has sent the signal. Without memshade, it would have had its default effect.
     if (load<u32>(Sampling.isIgnored) !== 0) return;
     actByDefault(samplerOf(thread), signal);
     syscall3(TGKILL, process, load<u32>(thread, Thread.id), signal);
@@ -81,8 +81,8 @@ function ruleOfFrame(frame: usize, room: usize): u64 {
 }
 
 /**
- * Whether a step by a rule reads nothing but pages that are there. Rules hold wherever compilers wrote them for each instruction; code
- * that was written by hand may be interrupted where they do not.
+ * Returns true if a step by a rule reads only mapped pages. Rules of compilers hold at each instruction;
+ * handwritten code may be interrupted where its rules do not hold.
  */
 function isSafe(frame: usize, rule: u64): bool {
   const place = load<u64>(frame, StackFrame.place);
@@ -93,12 +93,12 @@ function isSafe(frame: usize, rule: u64): bool {
   const framePointer = load<u64>(frame, StackFrame.framePointer);
   if (kind === RuleKind.framePointer) return isReadable(place, framePointer + offset - 8);
   if (kind === RuleKind.saved) return isReadable(place, framePointer - offset);
-  // All other ways look themselves.
+  // All other steps check addresses themselves.
   return true;
 }
 
-/** Whether a word can be read where one at `known` can. */
+/** Returns true if a word can be read. The word at `known` can be read. */
 @inline
-function isReadable(known: u64, address: u64): bool {
-  return (known ^ address) < PAGE_BYTES || isMapped(address);
+function isReadable(readable: u64, address: u64): bool {
+  return (readable ^ address) < PAGE_BYTES || isMapped(address);
 }

@@ -1,14 +1,15 @@
-// Samples on their way to the parent: a ring of bytes that all threads write to without a lock, since a signal may come anywhere.
+// Ring of bytes for samples on their way to the parent. All threads write to it without a lock, because a
+// signal may come at any instruction.
 import { Header, Place, Thread, THREAD_BYTES } from "../../assembly/layout.generated";
 import { RING_BYTES, Sample, SamplePlace, Sampler, Sampling } from "./layout.generated";
 
-/** The word at a distance from the beginning of all samples. */
+/** Returns the address of a word by its distance from the first byte of all samples. */
 @inline
 function wordAt(distance: u64): usize {
   return SamplePlace.ring + (<u32>distance & (RING_BYTES - 1));
 }
 
-/** Room for so many bytes; -1: the parent is behind. */
+/** Reserves bytes; -1 if the parent has not read enough. */
 function reserve(bytes: u32): u64 {
   let head: u64;
   do {
@@ -18,7 +19,7 @@ function reserve(bytes: u32): u64 {
   return head;
 }
 
-/** Hands out the stack that a thread's sampler has walked. */
+/** Writes the stack that a thread's sampler has walked. */
 export function handOut(thread: u32, sampler: usize, frames: u32, end: u32): void {
   const bytes: u32 = (Sample.sites + 4 * frames + 7) & ~7;
   const at = reserve(bytes);

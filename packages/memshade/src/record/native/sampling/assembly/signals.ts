@@ -1,5 +1,4 @@
-// Which signal the timers have, and what becomes of a program that uses it itself: the timers take another one, and the program gets
-// what it asked for.
+// Chooses the signal of the timers. If the program uses this signal itself, the timers switch to another one.
 import {
   Header,
   MOST_THREADS,
@@ -31,7 +30,7 @@ import { currentThread } from "../../assembly/threads";
 import { FIRST_SIGNAL, LAST_SIGNAL, Sampler, SampleText, Sampling } from "./layout.generated";
 import { isSampling, samplerOf, startTimer, stopTimer } from "./timers";
 
-// struct sigaction of the GNU C library: handler, 128 bytes of signals that are kept off, flags.
+// `struct sigaction` of the GNU C library: handler, 128 bytes of blocked signals, flags.
 const MASK_AT: u32 = 8;
 const FLAGS_AT: u32 = 136;
 const ACTION_BYTES: u32 = 152;
@@ -42,7 +41,7 @@ const SIG_DFL: u64 = 0;
 const SIG_IGN: u64 = 1;
 const SIG_UNBLOCK: u32 = 1;
 
-/** The address of a function whose distance from the text is kept there. */
+/** Returns the address of a function from its distance in the text. */
 @inline
 export function functionAt(field: u64): u64 {
   return text() + <u64>(<i64>(<i32>load32(text() + field)));
@@ -57,7 +56,7 @@ function setAction(sampler: usize, signal: u32, handler: u64, flags: u32): bool 
   const action = sampler + Sampler.message;
   memory.fill(action, 0, ACTION_BYTES);
   store<u64>(action, handler);
-  // Whatever interrupted it might leave it by a jump.
+  // A handler that interrupted it might leave it by a jump, so all signals are blocked.
   memory.fill(action + MASK_AT, 0xff, FLAGS_AT - MASK_AT);
   store<u32>(action, flags, FLAGS_AT);
   return libcSigaction(signal, processAddress(action), 0) === 0;
@@ -67,17 +66,17 @@ export function actByDefault(sampler: usize, signal: u32): void {
   setAction(sampler, signal, SIG_DFL, 0);
 }
 
-/** Nobody has it, or the process that was forked has had it of us. */
+/** True if a signal has no handler, or memshade's own one from before a fork. */
 function isFree(handler: u64): bool {
   return handler === SIG_DFL || handler === functionAt(SampleText.handler);
 }
 
-/** Takes the first signal from one downwards that the program has nothing to do with. */
+/** Takes the first signal from `from` downwards that the program does not use. */
 function takeSignal(sampler: usize, from: u32): void {
-  const known = sampler + Sampler.message;
+  const action = sampler + Sampler.message;
   store<u32>(Sampling.isIgnored, 0);
   for (let signal = from; signal >= LAST_SIGNAL; signal--) {
-    if (libcSigaction(signal, 0, processAddress(known)) !== 0 || !isFree(load<u64>(known))) continue;
+    if (libcSigaction(signal, 0, processAddress(action)) !== 0 || !isFree(load<u64>(action))) continue;
     if (!setAction(sampler, signal, functionAt(SampleText.handler), SA_SIGINFO | SA_ONSTACK | SA_RESTART))
       continue;
     store64(text() + SampleText.set, bitOf(signal));
@@ -87,40 +86,40 @@ function takeSignal(sampler: usize, from: u32): void {
   store<u32>(Sampling.signal, 0);
 }
 
-/** Begins with the samples, where they are wanted, in the thread that a program begins with. */
+/** Begins sampling in the initial thread, if samples are wanted. */
 export function beginSampling(): void {
   const thread = currentThread();
   if (!isSampling()) beginIn(thread);
 }
 
-/** Begins with the samples, where they are wanted. A process that was forked begins in the thread that allocates first. */
+/** Begins sampling if samples are wanted. A forked process begins in the thread that allocates first. */
 export function beginIn(thread: u32): void {
   const period = load64(text() + SampleText.period);
   if (period === 0 || thread === 0) return;
-  // Where children are not recorded, nobody would read their samples.
+  // Samples of children would not be read if children are not recorded.
   if (load32(text() + Text.children) === 0) store64(text() + SampleText.period, 0);
   takeSignal(samplerOf(thread), FIRST_SIGNAL);
-  // Our own code is interrupted only where nothing that is not known can be looked at.
+  // The module of memshade's own code must exist before a signal interrupts it.
   ruleOf(functionAt(SampleText.handler), thread + Thread.room);
   store<u64>(Sampling.period, period);
   startTimer(thread);
 }
 
-/** The program wants the signal for itself. */
+/** Gives the signal to the program, and switches to another one. */
 function moveOn(thread: u32, signal: u32): void {
-  // A sample that is taken meanwhile must not wait for the tables.
+  // A sample that is taken meanwhile must not wait for the lock.
   tlsStore(Tls.guard, 1);
   if (lock(thread + Thread.room)) moveUnderLock(thread, signal);
   tlsStore(Tls.guard, 0);
 }
 
 function moveUnderLock(thread: u32, signal: u32): void {
-  // Another thread may have done it meanwhile.
+  // Another thread may have switched meanwhile.
   if (load<u32>(Sampling.signal) === signal) {
     const sampler = samplerOf(thread);
     const threads = min(load<u32>(Header.threads), MOST_THREADS);
     for (let i: u32 = 0; i < threads; i++) stopTimer(Place.threads + i * THREAD_BYTES);
-    // Signals of the timers that are under way go with it.
+    // Ignoring a signal discards its pending instances.
     setAction(sampler, signal, SIG_IGN, 0);
     setAction(sampler, signal, SIG_DFL, 0);
     takeSignal(sampler, signal - 1);
@@ -136,15 +135,15 @@ function startIfAlive(thread: u32): void {
   if (id !== 0 && syscall3(TGKILL, load<u32>(Header.process), id, 0) !== -ESRCH) startTimer(thread);
 }
 
-/** The thread that runs, where a call of the program is about the signal of the timers; 0: it is of no concern. */
+/** Returns the running thread if a call concerns the signal of the timers, else 0. */
 @inline
 function threadOfOurs(signal: u32): u32 {
   if (!isOpen() || !isSampling() || signal === 0 || signal !== load<u32>(Sampling.signal)) return 0;
-  // From inside of a hook the tables may be locked by this very thread.
+  // A hook may hold the lock in this thread.
   return tlsLoad(Tls.guard) !== 0 ? 0 : currentThread();
 }
 
-/** What the program believes of the signal. */
+/** Returns the action of the signal from the program's view. */
 @inline
 function believed(): u64 {
   return load<u32>(Sampling.isIgnored) === 0 ? SIG_DFL : SIG_IGN;
@@ -179,14 +178,17 @@ export function signal(number: u32, handler: u64): u64 {
   return libcSignal(number, handler);
 }
 
-/** Programs keep all signals off where they want none: this one stays. Who keeps it off and not its neighbours means it, and waits for it. */
+/**
+ * Unblocks the signal if the program has blocked all signals. If its neighbours are not blocked, the program
+ * wants this signal and may wait for it, so the timers switch to another one.
+ */
 function keepReachable(how: u32, set: u64): void {
   if (set === 0 || how === SIG_UNBLOCK || !isOpen() || !isSampling()) return;
   const ours = load<u32>(Sampling.signal);
-  const kept = load64(set);
-  if (ours === 0 || (kept & bitOf(ours)) === 0) return;
+  const blocked = load64(set);
+  if (ours === 0 || (blocked & bitOf(ours)) === 0) return;
   const neighbours = bitOf(ours - 1) | bitOf(ours + 1);
-  if ((kept & neighbours) === neighbours)
+  if ((blocked & neighbours) === neighbours)
     syscall4(RT_SIGPROCMASK, SIG_UNBLOCK, text() + SampleText.set, 0, 8);
   else {
     const thread = threadOfOurs(ours);

@@ -1,4 +1,5 @@
-// A timer per thread, by the CPU time that the thread takes: threads that run at once are all sampled, and idle ones are left alone.
+// A timer per thread, on the CPU time of the thread: all busy threads are sampled, and idle ones are not
+// interrupted.
 import { Place, Thread, THREAD_BYTES } from "../../assembly/layout.generated";
 import { monotonic, processAddress } from "../../assembly/lock";
 import { syscall1, syscall3, syscall4 } from "../../assembly/machine";
@@ -8,7 +9,7 @@ const TIMER_CREATE: u64 = 222;
 const TIMER_SETTIME: u64 = 223;
 const TIMER_DELETE: u64 = 226;
 const SIGEV_THREAD_ID: u32 = 4;
-/** In the number of a clock: it is that of a thread, and what is scheduled is counted. */
+/** Bits of a clock's number: clock of a thread, scheduled time. */
 const THREAD_CLOCK: u32 = 6;
 const SECOND: u64 = 1_000_000_000;
 
@@ -22,10 +23,10 @@ export function isSampling(): bool {
   return load<u64>(Sampling.period) !== 0;
 }
 
-/** Has a thread, this one or another, interrupted by the signal from now on. */
+/** Starts the timer of a thread, which may be another than the running one. */
 export function startTimer(thread: u32): void {
   const sampler = samplerOf(thread);
-  // It may be the place of a thread that has ended.
+  // A thread that has ended may have used the same entry.
   stopTimer(thread);
   const signal = load<u32>(Sampling.signal);
   if (signal === 0) return;
@@ -45,7 +46,8 @@ export function startTimer(thread: u32): void {
   const timer = load<u32>(number);
   store<u32>(sampler, timer + 1, Sampler.timer);
   const period = load<u64>(Sampling.period);
-  // A thread that ends within a period is sampled as often as its share of the period says.
+  // The first period is random, so that threads shorter than a period are sampled in proportion to their
+  // time.
   const first = 1 + ((((monotonic(sampler + Sampler.room) ^ id) * 0x9e37_79b9_7f4a_7c15) >>> 16) % period);
   const times = event;
   store<u64>(times, period / SECOND);

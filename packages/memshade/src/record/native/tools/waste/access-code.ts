@@ -26,12 +26,12 @@ import { Snippet, type SnippetLabel } from "./snippet.ts";
 const ALIGNMENT = 16;
 const TRAP = 0xcc;
 const PUSH_CONSTANT = 0x68;
-/** A process's own pointer to what its thread has, which lies above the stack of all threads but the first. */
+/** Thread pointer of the process (`fs:0`). It lies above the stack of each thread except the first. */
 const THREAD = { ...place(undefined, 0), thread: true };
 
 /**
- * What accesses do where not all was read before: one routine for all of a file that have the same number of bytes and the same registers,
- * made when the first of them asks for it. Each is called with the stack pointer below the red zone, and returns to where it was.
+ * Routines for accesses that reach unread bytes. A file has one per number of bytes and set of registers, made on first
+ * use. The caller has moved the stack pointer below the red zone; the routine restores it on return.
  */
 export class ColdRoutines {
   readonly common: CommonCode;
@@ -43,19 +43,21 @@ export class ColdRoutines {
     this.#bytes.bytes(common.bytes);
   }
 
-  /** What is there once in a file: with all routines that were asked for so far. */
   get bytes(): Uint8Array {
     return this.#bytes.view();
   }
 
-  /** Words from `at` on become read, but for nobody's. `words` is overwritten; if undefined, a register is saved for it. */
+  /**
+   * Marks the words from `at` on as read, except invalid ones. `words` is overwritten; if undefined, a register is
+   * saved.
+   */
   read(bytes: number, at: Register, words: Register | undefined): number {
     return this.#routine(0, bytes, at, words, (snippet) => {
       const scratch = words ?? (at === RAX ? RCX : RAX);
       if (words === undefined) snippet.put("push", 8, scratch);
       const [mixed, out] = [snippet.label(), snippet.label()];
       if (isUniform(snippet, bytes, (from) => word(at, from), scratch, mixed)) {
-        snippet.put("cmp", 2, word(at, 0), signed(this.common.nobodys));
+        snippet.put("cmp", 2, word(at, 0), signed(this.common.invalidWord));
         snippet.shortJump(out, "e");
         fillWords(snippet, bytes, (from) => word(at, from), -1);
         snippet.shortJump(out);
@@ -69,8 +71,9 @@ export class ColdRoutines {
   }
 
   /**
-   * Unread bytes from `at` on are charged to who wrote them. The zero flag: they are nobody's. Where the stack is left out, `words` has the
-   * address that is stored to, and in the stack nobody is charged. It is overwritten.
+   * Charges unread bytes from `at` on to the stores that wrote them. The zero flag is set if some are invalid. If the
+   * stack is excluded, `words` holds the address stored to, and bytes on the stack are not charged. `words` is
+   * overwritten.
    */
   overwrite(bytes: number, at: Register, words: Register): number {
     return this.#routine(1, bytes, at, words, (snippet) => {
@@ -85,7 +88,7 @@ export class ColdRoutines {
       if (isUniform(snippet, bytes, (from) => word(at, from), words, mixed)) {
         snippet.put("movzx.w", 4, words, word(at, 0));
         snippet.put("add", 8, place(undefined, DEAD, words, 8), bytes);
-        snippet.put("cmp", 4, words, this.common.nobodys);
+        snippet.put("cmp", 4, words, this.common.invalidWord);
         leave(snippet);
         snippet.bind(mixed);
       }
@@ -95,7 +98,7 @@ export class ColdRoutines {
     });
   }
 
-  /** Of an address above the stack pointer. The zero flag: it does not lie in the stack. */
+  /** Sets the zero flag if an address above the stack pointer does not lie in the stack. */
   isStack(address: Register): number {
     return this.#routine(2, 0, address, undefined, (snippet) => {
       const inStack = snippet.label();
@@ -106,28 +109,28 @@ export class ColdRoutines {
     });
   }
 
-  /** What stands behind a string instruction, by what that is (`STRING`). */
-  string(what: number): number {
-    return this.#once(`string ${what}`, () => stringRoutine(what, this.common));
+  /** Returns the routine that runs after a string instruction of this form (`STRING` bits). */
+  string(form: number): number {
+    return this.#once(`string ${form}`, () => stringRoutine(form, this.common));
   }
 
-  /** In front of one that writes: whether it writes what is there. */
-  same(what: number): number {
-    return this.#once(`same ${what}`, (offset) => {
+  /** Returns the routine that runs before a string store and tests whether the store is silent. */
+  same(form: number): number {
+    return this.#once(`same ${form}`, (offset) => {
       const snippet = new Snippet();
-      putSame(snippet, what);
+      putSame(snippet, form);
       return snippet.finishAt(offset);
     });
   }
 
   #routine(
-    what: number,
+    kind: number,
     bytes: number,
     at: Register,
     words: Register | undefined,
     write: (snippet: Snippet) => void,
   ): number {
-    return this.#once(`${what} ${bytes} ${at.number} ${words?.number}`, (offset) => {
+    return this.#once(`${kind} ${bytes} ${at.number} ${words?.number}`, (offset) => {
       const snippet = new Snippet();
       write(snippet);
       return snippet.finishAt(offset);
@@ -135,8 +138,8 @@ export class ColdRoutines {
   }
 
   #once(key: string, make: (offset: number) => Uint8Array | readonly number[]): number {
-    const known = this.#offsets.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#offsets.get(key);
+    if (existing !== undefined) return existing;
     while (this.#bytes.length % ALIGNMENT !== 0) this.#bytes.u8(TRAP);
     const offset = this.#bytes.length;
     this.#bytes.bytes(make(offset));
@@ -145,16 +148,18 @@ export class ColdRoutines {
   }
 }
 
-/** Jumps with the zero flag clear if an address above the stack pointer lies in the stack. */
 function jumpIfStack(snippet: Snippet, address: Register, inStack: SnippetLabel): void {
-  // The first thread's stack is above all else, that of another ends where its own data begin.
+  // The stack of the first thread is above everything else. The stack of any other thread ends at its thread pointer.
   snippet.put("cmp", 8, THREAD, RSP);
   snippet.jump(inStack, "b");
   snippet.put("cmp", 8, THREAD, address);
   snippet.jump(inStack, "a");
 }
 
-/** Goes on where all bytes have one word, else jumps at most 127 bytes far. False: sizes for which nobody looks. */
+/**
+ * Falls through if all bytes have the same word, else jumps to `mixed`, at most 127 bytes away. Returns false, without
+ * emitting code, for sizes that are not compared.
+ */
 function isUniform(
   snippet: Snippet,
   bytes: number,
@@ -181,7 +186,6 @@ function isUniform(
   return true;
 }
 
-/** Calls a routine that looks at one word after the other. Keeps the flags that it returns. */
 function callEach(snippet: Snippet, routine: number, at: Register, bytes: number): void {
   snippet.put("push", 8, at);
   snippet.raw([PUSH_CONSTANT, ...int32(bytes)]);
@@ -192,7 +196,6 @@ function leave(snippet: Snippet): void {
   snippet.put("ret", 8, RED_ZONE_BYTES);
 }
 
-/** A word as the signed number that an instruction has it as. */
 function signed(value: number): number {
   return (value << 16) >> 16;
 }
@@ -201,33 +204,31 @@ export function skipRedZone(snippet: Snippet): void {
   snippet.put("lea", 8, RSP, place(RSP, -RED_ZONE_BYTES));
 }
 
-/** One access, and what its code needs to know. */
 export interface Access {
   kind: AccessKind;
   instruction: Instruction;
-  /** Offset of the instruction behind it in the old code. */
+  /** Offset of the following instruction in the old code. */
   next: number;
   comparison: Comparison;
-  /** Addresses of its slots, as far as it has them. */
+  /** Addresses of the access's slots; 0 for a slot that the access does not have. */
   loadSlot: number;
   storeSlot: number;
-  /** What must not change or be overwritten in front of it. */
+  /** Registers and flags that are live before the access, as a mask. */
   live: number;
-  /** Where its words are known to be, from the code of an access before it. */
-  known?: KnownWords | undefined;
+  /** Register that already holds the shadow offset of an earlier access nearby, if there is one. */
+  knownWords?: KnownWords | undefined;
 }
 
-/** A register with the place of some address in the shadow. */
 export interface KnownWords {
   register: Register;
-  /** How far from that address the access is, bytes. */
   distance: number;
 }
 
-/** Room for a vector that is stored a second time. */
 const COPY_BYTES = 64;
 
-/** The code in front of an access, and the register that has the place of its words behind it, if one has. */
+/**
+ * Returns the code before an access, and the register that holds the shadow offset after it, if the register survives.
+ */
 export function accessCode(
   access: Access,
   before: number,
@@ -235,7 +236,7 @@ export function accessCode(
 ): { insertion: Insertion; words: Register | undefined } {
   const snippet = new Snippet();
   const borrowed = new Borrowed(access.live, access.instruction, {
-    wanted: access.known?.register,
+    wanted: access.knownWords?.register,
     needed: access.kind === "load" ? 1 : 2,
   });
   borrowed.begin(snippet);
@@ -253,15 +254,14 @@ class AccessWriter {
   readonly #routines: ColdRoutines;
   readonly #bytes: number;
   readonly #borrowed: Borrowed;
-  /** Holds the distance in the shadow. */
   readonly #at: Register;
-  /** Of the access's words, from the place that the first one has. */
+  /** Distance from the address whose shadow offset `#at` holds to the access, bytes. */
   readonly #distance: number;
   readonly #isKnown: boolean;
 
   constructor(snippet: Snippet, access: Access, borrowed: Borrowed, routines: ColdRoutines) {
-    this.#isKnown = access.known?.register === borrowed.first && borrowed.isFirstKept;
-    this.#distance = this.#isKnown ? (access.known?.distance ?? 0) : 0;
+    this.#isKnown = access.knownWords?.register === borrowed.first && borrowed.isFirstKept;
+    this.#distance = this.#isKnown ? (access.knownWords?.distance ?? 0) : 0;
     this.#snippet = snippet;
     this.#access = access;
     this.#routines = routines;
@@ -270,12 +270,12 @@ class AccessWriter {
     this.#at = borrowed.first;
   }
 
-  /** Holds what is there; of a load, if it is dead. */
+  /** Scratch register for words. For a load it exists only if a register is dead. */
   get #words(): Register {
     return this.#borrowed.second as Register;
   }
 
-  /** Whether all was read before decides; if not, what was not is. */
+  /** Marks the bytes as read if any of them is unread. */
   load(): void {
     const snippet = this.#snippet;
     const cold = snippet.label();
@@ -288,11 +288,11 @@ class AccessWriter {
     snippet.put("add", 8, slot(this.#access.loadSlot), 1);
     const mixed = snippet.label();
     const words = this.#borrowed.second;
-    // What one store has written is read once by most of what is written.
+    // Most bytes that are read for the first time were written by a single store.
     if (words !== undefined && this.#bytes <= 8) {
       const wordAt = (from: number) => this.#word(from);
       if (isUniform(snippet, this.#bytes, wordAt, words, mixed)) {
-        snippet.put("cmp", 2, wordAt(0), signed(this.#routines.common.nobodys));
+        snippet.put("cmp", 2, wordAt(0), signed(this.#routines.common.invalidWord));
         snippet.jump(back, "e");
         fillWords(snippet, this.#bytes, wordAt, -1);
         snippet.jump(back);
@@ -304,7 +304,7 @@ class AccessWriter {
     snippet.continueIn("bytes");
   }
 
-  /** What it loads is overwritten at once: it only counts. */
+  /** The loaded bytes are overwritten at once, so the load is only counted. */
   update(): void {
     const snippet = this.#snippet;
     const cold = snippet.label();
@@ -320,7 +320,10 @@ class AccessWriter {
     snippet.continueIn("bytes");
   }
 
-  /** Unread bytes are charged to who wrote them; what is there is compared with what comes, unless it is nobody's. */
+  /**
+   * Charges unread bytes to the stores that wrote them. Compares memory with the new value, unless the bytes are
+   * invalid.
+   */
   store(): void {
     const snippet = this.#snippet;
     const cold = snippet.label();
@@ -352,13 +355,11 @@ class AccessWriter {
     putFold(this.#snippet, this.#at);
   }
 
-  /** The address itself, in the place of what is there. */
   #address(): void {
     const { instruction, next } = this.#access;
     putAddress(this.#snippet, instruction, next, this.#words, this.#borrowed.shift);
   }
 
-  /** Jumps if some byte was not read since it was written. */
   #unlessRead(cold: SnippetLabel): void {
     const snippet = this.#snippet;
     const parts = pieces(this.#bytes);
@@ -377,7 +378,6 @@ class AccessWriter {
     }
   }
 
-  /** The store's id for all bytes. */
   #leaveId(): void {
     this.#snippet.put("mov", 8, this.#words, slot(this.#access.storeSlot));
     fillWords(this.#snippet, this.#bytes, (from) => this.#word(from), this.#words);
@@ -388,7 +388,7 @@ class AccessWriter {
     const snippet = this.#snippet;
     if (comparison === undefined) return;
     const silent = snippet.label();
-    if (comparison.how === "compare") {
+    if (comparison.method === "compare") {
       const { bytes, displacementAt } = comparison;
       if (instruction.base === INSTRUCTION_POINTER)
         snippet.relative(bytes, displacementAt, next + instruction.displacement);
@@ -403,7 +403,7 @@ class AccessWriter {
     snippet.continueIn("bytes");
   }
 
-  /** Unless it is one to the stack that is in use, where that is left out. */
+  /** Counts the store as silent, unless it hits the live stack and stack accesses are excluded. */
   #countSilent(done: SnippetLabel): void {
     const snippet = this.#snippet;
     const [count, isAbove] = [snippet.label(), snippet.label()];
@@ -424,13 +424,13 @@ class AccessWriter {
     snippet.jump(done);
   }
 
-  /** Stores to the stack what the store is about to write, and compares word by word. */
+  /** Repeats the store to the stack and compares the copy with memory, eight bytes at a time. */
   #compareCopy(repeat: { bytes: readonly number[]; readsFlags: boolean }, silent: SnippetLabel): void {
     const snippet = this.#snippet;
     const restore = snippet.label();
     const room = RED_ZONE_BYTES + COPY_BYTES;
     snippet.put("lea", 8, RSP, place(RSP, -room));
-    // They were saved last, since it reads them.
+    // The flags were pushed last, and the repeated store reads them.
     if (repeat.readsFlags) {
       snippet.put("mov", 8, this.#words, place(RSP, room));
       snippet.put("push", 8, this.#words);
@@ -449,7 +449,6 @@ class AccessWriter {
     snippet.put("lea", 8, RSP, place(RSP, room));
   }
 
-  /** `cmp`: a part of the memory that is stored to, with the register that has what comes. */
   #comparePart(from: number, size: 1 | 2 | 4 | 8, room: number): void {
     const { instruction, next } = this.#access;
     const { base, index, scale, displacement } = instruction;
@@ -469,7 +468,6 @@ class AccessWriter {
     this.#snippet.put("cmp", size, at, this.#words);
   }
 
-  /** Calls a routine for the access's words. Keeps the flags that it returns. */
   #call(routine: number): void {
     const snippet = this.#snippet;
     const distance = 2 * this.#distance;
@@ -480,7 +478,7 @@ class AccessWriter {
   }
 }
 
-/** An instruction whose place is relative to the stack pointer, as that is further below. */
+/** Re-encodes an instruction whose operand is relative to the stack pointer, which has moved down by `shift`. */
 function shifted(bytes: readonly number[], { modRmAt, displacement }: Instruction, shift: number): number[] {
   const mode = bytes[modRmAt] >> 6;
   const displacementBytes = mode === 0 ? 0 : mode === 1 ? 1 : 4;
@@ -493,23 +491,21 @@ function shifted(bytes: readonly number[], { modRmAt, displacement }: Instructio
   ];
 }
 
-/** Registers in the order in which dead ones are taken: those that calls overwrite stand first. */
+/** Preference order for scratch registers: caller-saved ones first. */
 const SCRATCH = [RAX, RCX, RDX, RSI, RDI, ...GENERAL.slice(8, 12), RBX, RBP, ...GENERAL.slice(12)];
 
 const PUSHED_BYTES = 8;
 
-/** What an access needs registers for. */
 interface Needs {
-  /** The first one, if it is dead; else one is that the instruction does not write. */
+  /** Register to use first, if it is dead. Otherwise a register that the instruction does not write is preferred. */
   wanted?: Register | undefined;
-  /** How many there have to be. */
   needed: 1 | 2;
 }
 
-/** Registers for a while: dead ones, or others that are on the stack meanwhile, as the flags are where somebody reads them. */
+/** Scratch registers for one access: dead ones where possible, else saved on the stack. Live flags are saved too. */
 class Borrowed {
   readonly first: Register;
-  /** One that is needed, or dead. */
+  /** Defined if it is needed, or if a dead register was found. */
   readonly second: Register | undefined;
   readonly #saved: Register[] = [];
   readonly #areFlagsSaved: boolean;
@@ -519,25 +515,23 @@ class Borrowed {
     { reads, writes }: Pick<Instruction, "reads" | "writes">,
     { wanted, needed }: Needs,
   ) {
-    const taken = live | reads;
-    const lasting = taken | writes;
-    const isDead = ({ number }: Register) => (taken & (1 << number)) === 0;
+    const unavailable = live | reads;
+    const lasting = unavailable | writes;
+    const isDead = ({ number }: Register) => (unavailable & (1 << number)) === 0;
     const isWanted = wanted !== undefined && isDead(wanted);
-    const first = isWanted ? wanted : (freeOf(lasting) ?? freeOf(taken));
-    const second = first === undefined ? undefined : (freeOf(lasting, first) ?? freeOf(taken, first));
+    const first = isWanted ? wanted : (freeOf(lasting) ?? freeOf(unavailable));
+    const second = first === undefined ? undefined : (freeOf(lasting, first) ?? freeOf(unavailable, first));
     this.first = first ?? this.#save(reads);
     this.second = second ?? (needed === 2 ? this.#save(reads | (1 << this.first.number)) : undefined);
     this.#areFlagsSaved = (live & FLAGS) !== 0;
   }
 
-  /** A register that is saved, so that it can be used. */
-  #save(taken: number): Register {
-    const register = freeOf(taken) as Register;
+  #save(unavailable: number): Register {
+    const register = freeOf(unavailable) as Register;
     this.#saved.push(register);
     return register;
   }
 
-  /** Whether the first one keeps what it has got. */
   get isFirstKept(): boolean {
     return !this.#saved.includes(this.first);
   }
@@ -546,7 +540,7 @@ class Borrowed {
     return this.#saved.length === 0 && !this.#areFlagsSaved;
   }
 
-  /** How far below its place the stack pointer is meanwhile, bytes. */
+  /** Bytes by which the stack pointer is lowered while registers are saved. */
   get shift(): number {
     if (this.isFree) return 0;
     return RED_ZONE_BYTES + PUSHED_BYTES * (this.#saved.length + (this.#areFlagsSaved ? 1 : 0));
@@ -567,7 +561,6 @@ class Borrowed {
   }
 }
 
-/** The first register that is not in a mask, nor another one. */
-function freeOf(taken: number, other?: Register): Register | undefined {
-  return SCRATCH.find((one) => one !== other && (taken & (1 << one.number)) === 0);
+function freeOf(unavailable: number, other?: Register): Register | undefined {
+  return SCRATCH.find((register) => register !== other && (unavailable & (1 << register.number)) === 0);
 }

@@ -13,27 +13,26 @@ import { elementBytes, stringOperands } from "../../rewrite/insertion/string-ins
 import { STRING } from "./routines/string-routine.ts";
 
 /**
- * Kinds of accesses. An update loads and stores the same bytes; atomic ones do so at once, and count as loads of a class of their own. String
- * instructions may reach any number of bytes; those that fill read nothing.
+ * Kinds of accesses. An update loads and stores the same bytes. An atomic access does so in one step, and counts as a
+ * load of its own class. A string instruction may access any number of bytes; a fill reads nothing.
  */
 export type AccessKind = "load" | "store" | "update" | "atomic" | "string" | "fill";
 
-/** Accesses that are not followed, and why; of each, instructions in the code. */
+/** Accesses that are not followed, by reason; each is a number of instructions in the code. */
 export interface Unfollowed {
-  /** of the stack, by the stack pointer or a frame pointer */
+  /** Accesses to the stack, by the stack pointer or a frame pointer. */
   stack: number;
-  /** of storage of threads */
   thread: number;
-  /** by a vector of indices or a mask, of bits by their number, of sizes that are not fixed, and the like */
+  /** Accesses by a vector of indices, by a mask or by bit number, accesses of variable size, and the like. */
   unusual: number;
 }
 
 const EXCHANGES = new Set([0x86, 0x87]);
-/** `bt` and the like with a number of a bit that may lie outside of the operand. */
+/** `bt` and its variants, whose bit number may lie outside of the operand. */
 const BIT_OPERATIONS = new Set([0x1a3, 0x1ab, 0x1b3, 0x1bb]);
 const LARGEST = 64;
 
-/** What an instruction does to memory that is followed; undefined: nothing. */
+/** Returns the kind of a followed access. Counts an access that is not followed. */
 export function accessOf(
   instruction: Instruction,
   isFrame: boolean,
@@ -54,7 +53,7 @@ export function accessOf(
     unfollowed.stack++;
     return undefined;
   }
-  // Whole addresses of `mov` with rax have no ModRM; places without registers are at fixed addresses.
+  // `mov` of rax with a whole address has no ModRM byte. An operand without registers has a fixed address.
   const isUnusual =
     instruction.vectorIndex ||
     instruction.shortAddress ||
@@ -71,33 +70,35 @@ export function accessOf(
   return access === WRITE ? "store" : "update";
 }
 
-/** What a string instruction does with memory (`STRING`); undefined: nothing that is followed. */
+/** Returns the form of a string instruction (`STRING` bits); undefined if it is not followed. */
 export function stringOf(instruction: Instruction, unfollowed: Unfollowed): number | undefined {
   if (instruction.segment !== SEGMENT.none) {
     unfollowed.thread++;
     return undefined;
   }
-  let what = elementBytes(instruction);
-  if (instruction.repeated) what |= STRING.repeated;
-  if (instruction.shortAddress) what |= STRING.shortAddress;
+  let form = elementBytes(instruction);
+  if (instruction.repeated) form |= STRING.repeated;
+  if (instruction.shortAddress) form |= STRING.shortAddress;
   for (const { register, isWritten } of stringOperands(instruction))
-    what |= isWritten ? STRING.writesTarget : register === RSI ? STRING.readsSource : STRING.readsTarget;
-  return what;
+    form |= isWritten ? STRING.writesTarget : register === RSI ? STRING.readsSource : STRING.readsTarget;
+  return form;
 }
 
-/** Vector stores that can be done a second time, to another place, by the last byte of their opcode and its map. */
+/** Vector stores that can be repeated to another address: opcode map, then the last opcode byte. */
 const REPEATABLE = new Set([
   0x111, 0x113, 0x117, 0x129, 0x12b, 0x17e, 0x17f, 0x1d6, 0x1e7, 0x314, 0x315, 0x316, 0x317, 0x319, 0x31b,
   0x339, 0x33b,
 ]);
 
-/** How the operand of a store is compared with memory: an instruction that compares them, or by what it leaves elsewhere. */
+/**
+ * Ways to compare a store's operand with memory: one instruction that compares both, or the same store to the stack.
+ */
 export type Comparison =
-  | { how: "compare"; bytes: number[]; displacementAt: number }
-  | { how: "repeat"; bytes: number[]; readsFlags: boolean }
+  | { method: "compare"; bytes: number[]; displacementAt: number }
+  | { method: "repeat"; bytes: number[]; readsFlags: boolean }
   | undefined;
 
-/** `setcc`: a store of what the flags say, the first and the last one. */
+/** `setcc` opcodes, first and last: stores of a flag. */
 const [FIRST_SET, LAST_SET] = [0x190, 0x19f];
 
 const [STORE_BYTE, STORE, STORE_BYTE_CONSTANT, STORE_CONSTANT] = [0x88, 0x89, 0xc6, 0xc7];
@@ -118,25 +119,24 @@ export function comparisonOf(instruction: Instruction, bytes: Uint8Array): Compa
     copy[modRmAt - 1] = compare;
     if (opcode === STORE_BYTE_CONSTANT || opcode === STORE_CONSTANT)
       copy[modRmAt] = (copy[modRmAt] & MODE_AND_PLACE) | COMPARE_DIGIT;
-    return { how: "compare", bytes: copy, displacementAt };
+    return { method: "compare", bytes: copy, displacementAt };
   }
   const readsFlags = opcode >= FIRST_SET && opcode <= LAST_SET;
   return REPEATABLE.has(opcode) || readsFlags ? repetitionOf(instruction, bytes, readsFlags) : undefined;
 }
 
 const [VEX2, VEX3, EVEX] = [0xc5, 0xc4, 0x62];
-/** ModRM and SIB of the place that the stack pointer points to. */
+/** ModRM and SIB bytes of `[rsp]`. */
 const [TOP_MODE, TOP_INDEX] = [0x04, 0x24];
 const REGISTER_FIELD = 0x38;
 
-/** The same store to where the stack pointer points. */
 function repetitionOf(
   { modRmAt, length, encoding }: Instruction,
   bytes: Uint8Array,
   readsFlags: boolean,
 ): Comparison {
   const head = [...bytes.subarray(0, modRmAt)];
-  // The bits of base and index: those of a place without high registers.
+  // Clear the bits of high base and index registers.
   if (encoding === ENCODINGS.L) {
     const rex = head.findIndex((byte) => (byte & 0xf0) === 0x40);
     if (rex >= 0) head[rex] &= ~3;
@@ -149,19 +149,19 @@ function repetitionOf(
   const mode = bytes[modRmAt];
   const tail = bytes.subarray(modRmAt + 1 + placeBytesOf(bytes, modRmAt), length);
   const copy = [...head, (mode & REGISTER_FIELD) | TOP_MODE, TOP_INDEX, ...tail];
-  return { how: "repeat", bytes: copy, readsFlags };
+  return { method: "repeat", bytes: copy, readsFlags };
 }
 
 const [MOVUPS, MOVAPS, MOVNTPS, MOVDQA, MOVNTDQ] = [0x11, 0x29, 0x2b, 0x7f, 0xe7];
 const [OPERAND_PREFIX, REPEAT_PREFIX] = [0x66, 0xf3];
 
-/** Stores that fault unless their place is a multiple of their size become such as do not. */
+/** Replaces a store that faults on an unaligned address by one that does not. */
 function allowUnaligned(head: number[], encoding: number): void {
   const last = head.length - 1;
   const opcode = head[last];
   if (opcode === MOVAPS || opcode === MOVNTPS) head[last] = MOVUPS;
   if (opcode !== MOVDQA && opcode !== MOVNTDQ) return;
-  // movdqu has another prefix; in the newer encodings that is a field of two bits: 1, or 2.
+  // movdqu differs in the prefix. VEX and EVEX encode the prefix in two bits: 1, or 2 for movdqu.
   if (encoding === ENCODINGS.L) {
     const prefix = head.indexOf(OPERAND_PREFIX);
     if (prefix < 0) return;
@@ -174,7 +174,6 @@ function allowUnaligned(head: number[], encoding: number): void {
   head[last] = MOVDQA;
 }
 
-/** Bytes behind ModRM that belong to its place. */
 function placeBytesOf(bytes: Uint8Array, modRmAt: number): number {
   const mode = bytes[modRmAt] >> 6;
   const low = bytes[modRmAt] & 7;
@@ -184,10 +183,9 @@ function placeBytesOf(bytes: Uint8Array, modRmAt: number): number {
   return sib + displacement;
 }
 
-/** `vmaskmovps`, `vmaskmovpd` and `vpmaskmovd`, with its sister of 64 bits, where they store. */
+/** Stores of `vmaskmovps`, `vmaskmovpd`, `vpmaskmovd` and `vpmaskmovq`. */
 const MASKED_STORES = new Set([0x22e, 0x22f, 0x28e]);
 
-/** Whether a store leaves some bytes alone, as a mask says. */
 export function isMasked({ encoding, opcode }: Instruction, bytes: Uint8Array): boolean {
   if (encoding === ENCODINGS.V) return MASKED_STORES.has(opcode);
   if (encoding !== ENCODINGS.E) return false;

@@ -42,8 +42,10 @@ const LEA = 0x8d;
 const REX_WIDE = 0x48;
 
 /**
- * `lea`: the address that an instruction accesses. `next`: offset of the instruction behind it in the old code; `shift`: how far below its
- * place the stack pointer is.
+ * Emits `lea` of the address that an instruction accesses.
+ *
+ * @param next offset of the following instruction in the old code
+ * @param shift bytes by which the stack pointer is lowered
  */
 export function putAddress(
   snippet: Snippet,
@@ -70,35 +72,33 @@ export function putAddress(
   snippet.raw([rex, LEA, ...placeBytes(at, to.number)]);
 }
 
-/** Makes an address the distance of its words from the beginning of the shadow. */
+/** Turns an address into the offset of its words in the shadow. */
 export function putFold(snippet: Snippet, register: Register): void {
   snippet.put("shl", 8, register, 64 - ADDRESS_BITS);
   snippet.put("shr", 8, register, 64 - ADDRESS_BITS - 1);
 }
 
-/** Words of bytes from `byte` on. */
+/** Returns the operand for shadow words, `byte` bytes after a folded address. */
 export function word(folded: Register, byte: number): Place {
   return place(folded, SHADOW + 2 * byte);
 }
 
-/** A word at a fixed address. */
 export function slot(address: number): Place {
   return place(undefined, address);
 }
 
-/** Parts of the words of so many bytes that one instruction reaches: how many bytes each has, and from where. */
 export function pieces(bytes: number): { from: number; bytes: 1 | 2 | 4 }[] {
-  const all: { from: number; bytes: 1 | 2 | 4 }[] = [];
+  const parts: { from: number; bytes: 1 | 2 | 4 }[] = [];
   for (let from = 0; from < bytes; ) {
-    const left = bytes - from;
-    const part = left >= 4 ? 4 : left >= 2 ? 2 : 1;
-    all.push({ from, bytes: part });
+    const remaining = bytes - from;
+    const part = remaining >= 4 ? 4 : remaining >= 2 ? 2 : 1;
+    parts.push({ from, bytes: part });
     from += part;
   }
-  return all;
+  return parts;
 }
 
-/** The same word for bytes: a constant, or what a register has four times. */
+/** Writes the same word for all bytes: a constant, or the word that a register holds four times. */
 export function fillWords(
   snippet: Snippet,
   bytes: number,
@@ -113,31 +113,33 @@ const KEPT: readonly Register[] = [RAX, RCX, RDX, RSI];
 const PUSHED = 8;
 const WORD_BYTES = 2;
 const FOUR_WORDS = 8;
-/** Behind what is kept and the return address: what was pushed, the last one first. */
+/**
+ * Offsets from the stack pointer to the pushed operands, last one first. The saved registers and the return address lie
+ * below them.
+ */
 const BELOW = (KEPT.length + 1) * PUSHED;
 const END = BELOW + PUSHED;
 const BY_POINTER = END + PUSHED;
-/** Where the stack pointer was in front of the code that calls: behind what it has pushed, and the red zone. */
+/** Offset to the stack pointer before the inserted code: above the pushed operands and the red zone. */
 const STACK_POINTER = BY_POINTER + PUSHED + RED_ZONE_BYTES;
-/** No frame is larger: somebody goes over to another stack. */
+/** Size limit of a frame. A larger range means that the program switches stacks. */
 const MOST_BYTES = 2 ** 24;
 
-/** What is pushed where a frame ends, the last one first. */
 export interface FrameEnd {
-  /** Bytes below the stack pointer that are the frame's. */
+  /** Bytes below the stack pointer that belong to the frame. */
   below: number;
-  /** It ends so far above the stack pointer; or above the frame pointer. */
+  /** Distance from the stack pointer, or from the frame pointer, up to the end of the range. */
   end: number;
   byFramePointer: boolean;
 }
 
-/** Bytes of a frame that ends are nobody's, and what nobody has read of them is charged to its stores. The flags are lost. */
-function frameEndRoutine(asm: Assembler, nobodys: number): Label {
+/** Marks the bytes of a frame that ends as invalid, and charges unread ones to their stores. Destroys the flags. */
+function frameEndRoutine(asm: Assembler, invalidWord: number): Label {
   asm.align(16);
   const routine = asm.here();
   for (const register of KEPT) asm.put("push", 8, register);
-  const [byStackPointer, loop, one, whole, out] = Array.from({ length: 5 }, () => asm.label());
-  // rdx: where it begins; rcx: bytes.
+  const [byStackPointer, loop, single, whole, out] = Array.from({ length: 5 }, () => asm.label());
+  // rdx: start of the range; rcx: its bytes.
   asm.put("lea", 8, RDX, place(RSP, STACK_POINTER));
   asm.put("mov", 8, RCX, RDX);
   asm.put("cmp", 8, place(RSP, BY_POINTER), 0);
@@ -152,29 +154,29 @@ function frameEndRoutine(asm: Assembler, nobodys: number): Label {
   asm.jump(out, "ae");
   asm.put("shl", 8, RDX, 64 - ADDRESS_BITS);
   asm.put("shr", 8, RDX, 63 - ADDRESS_BITS);
-  asm.put("movabs", 8, RSI, BigInt(nobodys) * 0x0001_0001_0001_0001n);
+  asm.put("movabs", 8, RSI, BigInt(invalidWord) * 0x0001_0001_0001_0001n);
   asm.bind(loop);
   asm.put("cmp", 8, RCX, FOUR_WORDS / WORD_BYTES);
-  asm.jump(one, "b");
+  asm.jump(single, "b");
   asm.put("mov", 8, RAX, place(RDX, SHADOW));
   asm.put("cmp", 8, RAX, RSI);
   asm.jump(whole, "e");
   asm.put("cmp", 8, RAX, -1);
-  asm.jump(one, "ne");
+  asm.jump(single, "ne");
   asm.put("mov", 8, place(RDX, SHADOW), RSI);
   asm.bind(whole);
   asm.put("add", 8, RDX, FOUR_WORDS);
   asm.put("sub", 8, RCX, FOUR_WORDS / WORD_BYTES);
   asm.jump(loop, "ne");
   asm.jump(out);
-  asm.bind(one);
-  const isNobodys = asm.label();
+  asm.bind(single);
+  const markInvalid = asm.label();
   asm.put("movzx.w", 4, RAX, place(RDX, SHADOW));
   asm.put("cmp", 4, RAX, READ_WORD);
-  asm.jump(isNobodys, "e");
-  // What is no store's is counted where nobody looks.
+  asm.jump(markInvalid, "e");
+  // Words that are no store's id count in table entries that are never read.
   asm.put("add", 8, place(undefined, DEALLOCATED, RAX, 8), 1);
-  asm.bind(isNobodys);
+  asm.bind(markInvalid);
   asm.put("mov", 2, place(RDX, SHADOW), RSI);
   asm.put("add", 8, RDX, WORD_BYTES);
   asm.put("sub", 8, RCX, 1);
@@ -186,43 +188,41 @@ function frameEndRoutine(asm: Assembler, nobodys: number): Label {
 }
 
 /**
- * Routines that the code of all points of a file shares. Each takes what was pushed last, and keeps all registers. The first three take
- * what was pushed from the stack.
+ * Offsets of the routines that all inserted code of a file shares. Operands are pushed; all registers are kept. `read`,
+ * `overwrite` and `assign` also remove their operands from the stack.
  */
 export interface CommonCode {
   bytes: Uint8Array;
-  /** The word of bytes that are nobody's. */
-  nobodys: number;
-  /** Stores to the stack that is in use are as all others. */
+  invalidWord: number;
+  /** True if stores to the live stack count like all others. */
   isStackFollowed: boolean;
-  /** Pushed: shadow distance, bytes. What was not read is. */
+  /** Pushed: shadow offset, bytes. Marks unread bytes as read. */
   read: number;
-  /** Pushed: shadow distance, bytes. Unread bytes are charged. The zero flag: some of them are nobody's. */
+  /** Pushed: shadow offset, bytes. Charges unread bytes. The zero flag is set if some bytes are invalid. */
   overwrite: number;
-  /** Pushed: address of the first of some stores' slots, how many. Each gets an id. */
+  /** Pushed: address of the first store's slots, number of stores. Gives each store an id. */
   assign: number;
-  /** In front of a system call, and behind one: as `system-call-routine.ts` says. */
   beforeSystemCall: number;
   behindSystemCall: number;
-  /** Where the count of a block that is sampled is through: as `sample-routine.ts` says. */
+  /** Runs when the countdown of a sampled block is used up: see `sample-routine.ts`. */
   sample: number;
-  /** Where a frame ends. Pushed: what {@link FrameEnd} names. */
+  /** Runs at the end of a frame. Pushed: the fields of {@link FrameEnd}. */
   frameEnd: number;
 }
 
-/** A routine's frame: registers that it keeps, then the return address, then what was pushed. */
-function enter(asm: Assembler, kept: readonly Register[]): { last: number; first: number } {
-  for (const register of kept) asm.put("push", 8, register);
-  const last = (kept.length + 1) * PUSHED;
+/** Saves registers. Returns the offsets of the two pushed operands. */
+function enter(asm: Assembler, saved: readonly Register[]): { last: number; first: number } {
+  for (const register of saved) asm.put("push", 8, register);
+  const last = (saved.length + 1) * PUSHED;
   return { last, first: last + PUSHED };
 }
 
-function leave(asm: Assembler, kept: readonly Register[]): void {
-  for (const register of [...kept].reverse()) asm.put("pop", 8, register);
+function leave(asm: Assembler, saved: readonly Register[]): void {
+  for (const register of [...saved].reverse()) asm.put("pop", 8, register);
   asm.put("ret", 8, 2 * PUSHED);
 }
 
-/** For each word of the pushed range: `visit` finds its address in rdx and the word in eax. */
+/** Emits a loop over the words of the pushed range. `visit` finds a word's address in rdx and its value in eax. */
 function eachWord(
   asm: Assembler,
   frame: { last: number; first: number },
@@ -246,38 +246,37 @@ export function commonCode({
   compat,
   contexts = false,
 }: NativeToolOptions = {}): CommonCode {
-  // Memory that nobody has stored to is as good as freed for deadstores.
-  const nobodys = compat === "deadstores" ? UNTOUCHED : INVALID;
+  const invalidWord = compat === "deadstores" ? UNTOUCHED : INVALID;
   const asm = new Assembler();
-  const kept = [RAX, RCX, RDX];
+  const saved = [RAX, RCX, RDX];
 
   const read = asm.here();
-  eachWord(asm, enter(asm, kept), (next) => {
-    asm.put("cmp", 4, RAX, nobodys);
+  eachWord(asm, enter(asm, saved), (next) => {
+    asm.put("cmp", 4, RAX, invalidWord);
     asm.jump(next, "e");
     asm.put("mov", 2, place(RDX, SHADOW), -1);
   });
-  leave(asm, kept);
+  leave(asm, saved);
 
   asm.align(16);
   const overwrite = asm.here();
-  const all = [...kept, RSI];
-  const frame = enter(asm, all);
+  const overwriteSaved = [...saved, RSI];
+  const frame = enter(asm, overwriteSaved);
   asm.put("mov", 4, RSI, 1);
   eachWord(asm, frame, (next) => {
     const isStore = asm.label();
     asm.put("cmp", 4, RAX, READ_WORD);
     asm.jump(next, "e");
-    asm.put("cmp", 4, RAX, nobodys);
+    asm.put("cmp", 4, RAX, invalidWord);
     asm.jump(isStore, "ne");
     asm.put("xor", 4, RSI, RSI);
     asm.jump(next);
     asm.bind(isStore);
-    // What nobody's store wrote is counted where nobody looks.
+    // Words that are no store's id count in table entries that are never read.
     asm.put("add", 8, place(undefined, DEAD, RAX, 8), 1);
   });
   asm.put("test", 4, RSI, RSI);
-  leave(asm, all);
+  leave(asm, overwriteSaved);
 
   asm.align(16);
   const assign = asm.here();
@@ -309,13 +308,13 @@ export function commonCode({
   asm.put("mov", 4, RAX, OVERFLOW);
   asm.jump(give);
 
-  const frameEnd = frameEndRoutine(asm, nobodys);
+  const frameEnd = frameEndRoutine(asm, invalidWord);
   const sample = sampleRoutine(asm, contexts);
   const systemCall = systemCallRoutines(asm);
   const { bytes, offsetOf } = asm.finish();
   return {
     bytes,
-    nobodys,
+    invalidWord,
     isStackFollowed: includeStack,
     read: offsetOf(read),
     overwrite: offsetOf(overwrite),

@@ -1,73 +1,81 @@
 /**
- * Where everything of the tool lies in a native process. Inserted code reaches all of it with 32 bits, and no base register:
+ * Addresses of the tool in a native process. Inserted code reaches all of them with 32-bit displacements and no base
+ * register:
  *
- *     ARENA .. SLOTS_END   slots of sites and blocks, 8 bytes each; a file has its own from where its plan begins
+ *     ARENA .. SLOTS_END   slots of sites and blocks, 8 bytes each; each file has a range of its own
  *     .. TABLES_END        a word per id for each of the tables below
  *     SHADOW ..            two bytes per byte of the program
  *
- * SBCL has what it cannot move between 0x5000_0000 and 0x5ac0_0000.
+ * SBCL needs the range from 0x5000_0000 to 0x5ac0_0000 at fixed addresses.
  */
 export const ARENA = 0x5b00_0000;
-/** Where the words of slow paths begin, of which this tool has none. */
+/** End of the tables. Words of slow paths, which this tool does not have, would begin here. */
 export const TABLES_END = 0x7ff0_0000;
 export const SLOT_BYTES = 8;
 
-/** As many numbers have 16 bits. */
 const IDS = 65_536;
 const WORD_TABLE_BYTES = IDS * 8;
-/** Bytes of a store's that were overwritten before anybody read them: a u64 per id. */
+/** Bytes that a store wrote and that were overwritten unread: a u64 per id. */
 export const DEAD = TABLES_END - 3 * WORD_TABLE_BYTES;
-/** The same of bytes whose block was freed. */
+/** Bytes that a store wrote and that were unread when their block or frame ended: a u64 per id. */
 export const DEALLOCATED = DEAD + WORD_TABLE_BYTES;
-/** A u32 per id: address of the slot of the store that has it. */
+/** Address of the slot of the store that has the id: a u32 per id. */
 export const SLOT_OF_ID = DEALLOCATED + WORD_TABLE_BYTES;
-/** A u32: how many ids were assigned. Behind the last id's slot. */
+/** Number of assigned ids, a u32. It follows the slot of the last id. */
 export const NEXT_ID = SLOT_OF_ID + IDS * 4;
-/** A u64: system calls of which nobody knows what memory they reach. */
+/** System calls whose memory accesses are unknown, a u64. */
 export const UNKNOWN_CALLS = NEXT_ID + 8;
 /**
- * Blocks that were sampled, by the context they ran in: a head, a table of places by a hash, and one `Sampled` for each. Places are distances from
- * here.
+ * Sampled blocks by the context in which they ran: a head, a hash table of offsets, and one `Sampled` for each block
+ * and context. Offsets are relative to `SAMPLED`.
  */
 export const SAMPLED_BYTES = 2 ** 26;
 export const SAMPLED = DEAD - SAMPLED_BYTES;
 export const SampledHead = {
-  /** u32: bytes that are taken, and ids. */
+  /** u32 each: bytes in use, ids in use. */
   next: 0,
   ids: 4,
-  /** u64: samples that found no room, no id or no context, and those that came from inside of a hook. */
+  /** u64: samples dropped for lack of room, of an id or of a context, or because they came from inside a hook. */
   refused: 8,
-  /** u32 per hash; 0: nothing. */
+  /** u32 per hash; 0: empty. */
   table: 64,
 } as const;
 export const SAMPLED_HASH_BITS = 18;
 export const Sampled = {
-  /** u32: the node of the calling context tree, whose site is in the block, or a caller's site; address of the block's slot. */
+  /**
+   * u32 each: node of the calling context tree whose site is in the block, or a caller's site; address of the block's
+   * slot.
+   */
   context: 0,
   block: 4,
-  /** u32: the id of its first store, the others have those behind it; how many stores, and loads. */
+  /**
+   * u32: id of its first store, followed by those of the other stores. Then u16 each: numbers of stores and of loads.
+   */
   firstId: 8,
   stores: 12,
   loads: 14,
-  /** u64: samples, and runs that they stand for. */
+  /** u64 each: samples, and the runs that they represent. */
   samples: 16,
   runs: 24,
-  /** u64 each: silent stores, or bytes of a string instruction; then the words of loads and string instructions. */
+  /**
+   * u64 each: per store, silent stores or bytes of a string instruction; then the words of loads and string
+   * instructions.
+   */
   counts: 32,
 } as const;
-/** One of so many runs of a block is sampled, as a rule. */
+/** Mean number of runs of a block per sample. */
 export const SAMPLE_PERIOD = 1024;
-/** Behind the last slot that a file can have. */
 export const SLOTS_END = SAMPLED;
 
 /** The words of a program's byte lie at `SHADOW + word(address)`. */
 export const SHADOW = 0x7fff_8000;
-/** Of an address so many bits count: regions of a process, from `0x55…` and from `0x7f…`, differ in the lower ones. */
+/** Number of address bits that are used. Regions at `0x55…` and at `0x7f…` also differ in these lower bits. */
 export const ADDRESS_BITS = 44;
 export const SHADOW_BITS = ADDRESS_BITS + 1;
 
-// What a word of the shadow says, as summary mode has it for WebAssembly. 0: memory as the system, the loader, or somebody else gave it.
-// Then the store that has this id, unread; a store without an id of its own; nobody's. All ones: read since it was written.
+// Values of shadow words, as in summary mode for WebAssembly. 0: memory as the system, the loader or foreign code
+// provided it. First to last id: bytes stored by the store with that id, unread. `OVERFLOW`: bytes of a store without
+// an id. `INVALID`: freed, or part of a frame that ended. `READ_WORD`: read since they were written.
 export const UNTOUCHED = 0;
 export const FIRST_ID = 1;
 export const LAST_ID = 0xfffb;
@@ -75,29 +83,31 @@ export const OVERFLOW = 0xfffc;
 export const INVALID = 0xfffe;
 export const READ_WORD = 0xffff;
 
-/** Words of a store's slots: its id, four times; silent stores. */
+/** Words of a store's slots: its id, four times; number of silent stores. */
 export const STORE_SLOTS = 2;
-/** Of a load: loads that found something new. */
+/** Words of a load's slot: number of loads that found unread bytes. */
 export const LOAD_SLOTS = 1;
 /**
- * Words of a string instruction in place of that: loads that found something new, and bytes that were read; silent stores, and their bytes. The word
- * behind its store's id has the bytes that were written.
+ * Words of a string instruction, instead of a load's: loads that found unread bytes, bytes read, silent stores, bytes
+ * of silent stores. The word after its store's id counts the bytes written.
  */
 export const STRING_SLOTS = 4;
 export const StringSlots = { fresh: 0, read: 8, silent: 16, silentBytes: 24 } as const;
-/** Of a block with accesses: how often it ran, from 0 downwards. */
+/** Words of a block with accesses: its runs, counted from 0 downwards. */
 export const BLOCK_SLOTS = 1;
-/** Of a block that is sampled: runs until something is to be done, downwards; the other words are here. */
+/** Words of a sampled block: first a countdown of runs until the next action, then the words below. */
 export const SAMPLED_BLOCK_SLOTS = 5;
 export const SampledBlock = {
-  /** Runs so far, and those to come before something is to be done. */
+  /** Runs so far, including the remaining runs of the countdown. */
   runs: 8,
-  /** Address of the `Sampled` whose ids its stores have just now; 0: they have their own. */
+  /** Address of the `Sampled` whose ids its stores have at the moment; 0: they have their own ids. */
   current: 16,
-  /** Runs between the last sample and the next one. */
   gap: 24,
-  /** The id of its first store; the others have those behind it. */
+  /** Id of its first store, followed by those of the other stores. */
   base: 32,
 } as const;
-/** Stores that were sampled have ids from `LAST_ID` downwards, so many at most; those that are not, from `FIRST_ID` upwards. */
+/**
+ * Limit of ids for sampled stores, which are assigned from `LAST_ID` downwards. Other stores have ids from `FIRST_ID`
+ * upwards.
+ */
 export const MOST_SAMPLED_IDS = 0x8000;

@@ -33,10 +33,13 @@ import { Snippet, type SnippetLabel } from "./snippet.ts";
 const PUSHED_BYTES = 8;
 const PUSH_CONSTANT = 0x68;
 
-/** The code in front of a string instruction and behind it: what it has reached is known there. Meanwhile the stack pointer is lower. */
+/**
+ * Returns the code before and after a string instruction. The range that it reached is known only afterwards. Between
+ * the two parts the stack pointer stays lowered.
+ */
 function stringCode(
   { storeSlot, loadSlot }: Pick<Access, "storeSlot" | "loadSlot">,
-  what: number,
+  form: number,
   i: number,
   routines: ColdRoutines,
 ): Insertion[] {
@@ -45,18 +48,18 @@ function stringCode(
   before.put("push", 8, RDI);
   before.put("push", 8, RSI);
   before.raw([PUSH_CONSTANT, ...int32(0)]);
-  if (storeSlot !== 0) before.callCommon(routines.same(what));
+  if (storeSlot !== 0) before.callCommon(routines.same(form));
   const behind = new Snippet();
   for (const pushed of [storeSlot, loadSlot]) behind.raw([PUSH_CONSTANT, ...int32(pushed)]);
-  behind.callCommon(routines.string(what));
+  behind.callCommon(routines.string(form));
   behind.put("lea", 8, RSP, place(RSP, RED_ZONE_BYTES + 5 * PUSHED_BYTES));
   return [
-    { ...before.finish(i), where: "last" },
-    { ...behind.finish(i), where: "behind" },
+    { ...before.finish(i), position: "last" },
+    { ...behind.finish(i), position: "behind" },
   ];
 }
 
-/** The code in front of a system call and, if what it reaches is known by what it returns, behind it. */
+/** Returns the code before a system call and, if the accessed range depends on the result, after it. */
 function systemCallCode(i: number, number: number | undefined, common: CommonCode): Insertion[] {
   const call = (pushed: number, routine: number): Insertion => {
     const snippet = new Snippet();
@@ -67,10 +70,9 @@ function systemCallCode(i: number, number: number | undefined, common: CommonCod
     return snippet.finish(i);
   };
   if (number === undefined || !returnsLength(number)) return [call(MOST_BYTES, common.beforeSystemCall)];
-  return [call(0, common.beforeSystemCall), { ...call(number, common.behindSystemCall), where: "behind" }];
+  return [call(0, common.beforeSystemCall), { ...call(number, common.behindSystemCall), position: "behind" }];
 }
 
-/** The code in front of an instruction that ends a frame. */
 function frameEndCode(
   { below, end, byFramePointer }: FrameEnd,
   before: number,
@@ -79,11 +81,11 @@ function frameEndCode(
 ): Insertion {
   const snippet = new Snippet();
   skipRedZone(snippet);
-  // The routine takes the stack pointer from where its operands lie.
+  // The routine finds the stack pointer relative to its pushed operands.
   if (areFlagsLive) snippet.put("pushf", 8);
   const shift = areFlagsLive ? PUSHED_BYTES : 0;
   const pushed = [byFramePointer ? 1 : 0, byFramePointer ? end : end + shift, below - shift];
-  for (const one of pushed) snippet.raw([PUSH_CONSTANT, ...int32(one)]);
+  for (const operand of pushed) snippet.raw([PUSH_CONSTANT, ...int32(operand)]);
   snippet.callCommon(common.frameEnd);
   snippet.put("lea", 8, RSP, place(RSP, 3 * PUSHED_BYTES));
   if (areFlagsLive) snippet.put("popf", 8);
@@ -91,7 +93,7 @@ function frameEndCode(
   return snippet.finish(before);
 }
 
-/** In front of one of a block's instructions: counts that it runs, and gives its stores ids when it does so first. */
+/** Returns code that counts runs of a block. The first run gives ids to the block's stores. */
 function blockCode(
   areFlagsLive: boolean,
   before: number,
@@ -108,8 +110,10 @@ function blockCode(
 }
 
 /**
- * Takes one off a block's slot.
- * @param onBorrow what runs, below the red zone, when that was 0; `here` is where all of it begins. It ends with the stack pointer as it was
+ * Returns code that subtracts one from a block's slot.
+ *
+ * @param onBorrow emits code for the case that the slot was 0. The code runs below the red zone and must leave the
+ * stack pointer as it was. `here` is the start of the whole insertion.
  */
 function countRun(
   areFlagsLive: boolean,
@@ -144,10 +148,9 @@ function countRun(
   return snippet.finish(before);
 }
 
-/** Of all code that is inserted; another number for each change. */
+/** Version of all inserted code. Change it with each change of that code. */
 const KEY = "12";
 
-/** What tells dead and silent stores of native programs. */
 export function nativeWaste(options: NativeToolOptions = {}): NativeTool {
   const { includeStack = false, compat, contexts = false } = options;
   return {
@@ -161,7 +164,7 @@ export function nativeWaste(options: NativeToolOptions = {}): NativeTool {
     ],
     slowPaths: 1,
     isWaste: compat === undefined ? 1 : 2,
-    // Slots have ids, which are given out once.
+    // Slots hold store ids, and each id is assigned only once.
     keptBytes: TABLES_END - ARENA,
   };
 }
@@ -178,7 +181,7 @@ function planFile({ key, folder }: PlannedFile, options: NativeToolOptions): Fil
       if (place !== undefined) keepPlace(folder, place, waste.end);
       return waste.notes();
     },
-    kept: (notes) => {
+    onStored: (notes) => {
       if (place === undefined) return;
       if (!settlePlace(folder, key, notedPlace(notes)))
         throw new Error("it took so long that its tables are another program's; try again");
@@ -191,12 +194,15 @@ const [GROUP, GROUP_BYTE, LEA, LEAVE, MOV_TO, MOV_FROM] = [0x81, 0x83, 0x8d, 0xc
 const [ADD_RSP, SUB_RSP] = [0xc4, 0xec];
 const WORD_BYTES = 8;
 
-/** Which instructions end frames, or parts of them: those that raise the stack pointer, but for `pop`, whose words `push` wrote. */
+/**
+ * Finds instructions that end a frame or a part of it: those that raise the stack pointer, except `pop`, whose words
+ * `push` wrote.
+ */
 class FrameEnds {
   readonly #frames: FrameBases;
   readonly #instruction = new Instruction();
   #code: Code | undefined;
-  /** The function that was looked at last: its instructions, and how far below its stack pointer it reaches. */
+  /** Cache of the last function: its instructions, and the bytes below its stack pointer that it uses. */
   #first = 0;
   #last = 0;
   #below = 0;
@@ -206,10 +212,9 @@ class FrameEnds {
     this.#frames = frames;
   }
 
-  /** What ends in front of an instruction; undefined: nothing. */
   at(code: Code, i: number): FrameEnd | undefined {
     if (code.flows[i] === FLOW.return) {
-      this.#look(code, i);
+      this.#measureBelow(code, i);
       return this.#belowAtReturn === 0
         ? undefined
         : { below: this.#belowAtReturn, end: 0, byFramePointer: false };
@@ -217,7 +222,7 @@ class FrameEnds {
     if ((code.kills[i] & RSP_BIT) === 0 && code.bytes[code.offsets[i]] !== LEAVE) return undefined;
     const end = this.#raised(code, i);
     if (end === undefined) return undefined;
-    this.#look(code, i);
+    this.#measureBelow(code, i);
     return { ...end, below: this.#below };
   }
 
@@ -247,39 +252,42 @@ class FrameEnds {
     return undefined;
   }
 
-  /** How far below the stack pointer the function of an instruction reaches. */
-  #look(code: Code, i: number): void {
+  /** Measures how far below the stack pointer the function of an instruction accesses memory. */
+  #measureBelow(code: Code, i: number): void {
     if (this.#code === code && i >= this.#first && i < this.#last) return;
     const { first, last } = code.functions[code.functionAround(code.offsets[i])];
     this.#code = code;
     this.#first = first;
     this.#last = last;
-    const one = new Instruction();
+    const instruction = new Instruction();
     let [below, belowPointer] = [0, 0];
     let isRaised = false;
     for (let at = first; at < last; at++) {
       isRaised ||= (code.kills[at] & RSP_BIT) !== 0 && this.#raised(code, at) !== undefined;
       if ((code.traits[at] & TRAIT.access) === 0) continue;
-      decode(code.bytes, code.offsets[at], one);
-      if (one.displacement >= 0) continue;
-      if (one.base === RSP.number) below = Math.max(below, -one.displacement);
-      else if (this.#frames.isFrameBase(code, at, one.base))
-        belowPointer = Math.max(belowPointer, -one.displacement + WORD_BYTES);
+      decode(code.bytes, code.offsets[at], instruction);
+      if (instruction.displacement >= 0) continue;
+      if (instruction.base === RSP.number) below = Math.max(below, -instruction.displacement);
+      else if (this.#frames.isFrameBase(code, at, instruction.base))
+        belowPointer = Math.max(belowPointer, -instruction.displacement + WORD_BYTES);
     }
     this.#below = Math.min(below, RED_ZONE_BYTES);
-    // A frame that is addressed by its pointer, and that nothing raises the stack pointer over, lies in the red zone.
+    // If a frame is addressed by its frame pointer and no instruction raises the stack pointer, the frame lies in the
+    // red zone.
     this.#belowAtReturn = Math.min(isRaised ? below : Math.max(below, belowPointer), RED_ZONE_BYTES);
   }
 }
 
-/** Words are reached from a place that is so near, bytes: a displacement of 32 bits has room for it. */
+/** Largest distance at which a shadow offset is reused, bytes. It keeps displacements within 32 bits. */
 const NEAR = 4096;
 
-/** In a block, the register with the place of the last access's words, for as long as its address is known by the same registers. */
+/**
+ * Tracks the register that holds the last access's shadow offset within a block. Any write to a register that it
+ * depends on ends that.
+ */
 class KnownPlaces {
   readonly #code: Code;
   readonly #instruction = new Instruction();
-  /** Up to which instruction was looked. */
   #seen: number;
   #words: Register | undefined;
   #base = 0;
@@ -287,13 +295,12 @@ class KnownPlaces {
   #scale = 0;
   #displacement = 0;
 
-  /** @param first instruction of the block */
   constructor(code: Code, first: number) {
     this.#code = code;
     this.#seen = first;
   }
 
-  /** What is known in front of an access. To be asked in the order of instructions. */
+  /** Returns the known shadow offset before an access. Call it in the order of the instructions. */
   at(i: number, { base, index, scale, displacement }: Instruction): KnownWords | undefined {
     for (; this.#seen < i; this.#seen++) this.#forgetWritten(this.#seen);
     const isSame = base === this.#base && index === this.#index && scale === this.#scale;
@@ -303,7 +310,9 @@ class KnownPlaces {
     return Math.abs(distance) < NEAR ? { register: this.#words, distance } : undefined;
   }
 
-  /** A register has the place of an access's words, unless they were known before. `next`: the instruction behind it. */
+  /**
+   * Records that a register holds the shadow offset of an access. `next` is the offset of the following instruction.
+   */
   keep(words: Register | undefined, { base, index, scale, displacement }: Instruction, next: number): void {
     const isKnown = words !== undefined && words === this.#words;
     const isSame = base === this.#base && index === this.#index && scale === this.#scale;
@@ -316,7 +325,6 @@ class KnownPlaces {
     this.#displacement = to;
   }
 
-  /** What an instruction overwrites is not known behind it. */
   #forgetWritten(i: number): void {
     if (this.#words === undefined) return;
     decode(this.#code.bytes, this.#code.offsets[i], this.#instruction);
@@ -327,19 +335,24 @@ class KnownPlaces {
   }
 }
 
-/** A displacement that can be compared with others: relative to the instruction, it is the place in the old code. */
+/**
+ * Returns a displacement that can be compared with others. A displacement from the instruction pointer becomes an
+ * offset in the old code.
+ */
 function absolute(base: number, displacement: number, next: number): number {
   return base === INSTRUCTION_POINTER ? next + displacement : displacement;
 }
 
-/** A block whose runs are sampled: the first of its slots, and how many accesses it has. */
 export interface SampledCode {
   blockSlot: number;
   stores: number;
   loads: number;
 }
 
-/** In front of a block's first instruction: counts down, and goes to the routine when it is through. */
+/**
+ * Returns code before a block's first instruction that counts down, and calls the sampling routine when the count is
+ * used up.
+ */
 export function sampledBlockCode(
   areFlagsLive: boolean,
   before: number,
@@ -357,10 +370,8 @@ export function sampledBlockCode(
   });
 }
 
-/** Gives a file at most so many bytes for its slots, or fewer: addresses. */
 export type GivePlace = (bytes: number) => { from: number; to: number };
 
-/** The tool for one file, whose slots begin at an address. */
 export class WastePlan {
   readonly plan: PlanBlock;
   readonly #common: CommonCode;
@@ -373,12 +384,12 @@ export class WastePlan {
   #unplaced = 0;
   #next = 0;
   readonly #frames = new FrameBases();
-  /** Every block is sampled with its contexts. */
+  /** True if all blocks are sampled with their contexts. */
   readonly #isByPath: boolean;
   #sampled: SampledFunctions | undefined;
   readonly #frameEnds = new FrameEnds(this.#frames);
 
-  /** @param place where its slots may be; it is asked once, if there is code */
+  /** @param place reserves the slots; called once, when the first block is planned */
   constructor(place: GivePlace = () => ({ from: ARENA, to: SLOTS_END }), options: NativeToolOptions = {}) {
     this.#common = commonCode(options);
     this.#isByPath = options.contexts === true;
@@ -389,12 +400,11 @@ export class WastePlan {
     });
   }
 
-  /** Behind the last slot that was given so far. */
   get end(): number {
     return this.#next;
   }
 
-  /** Of what was planned so far: see `readNotes`. */
+  /** Returns the notes on all blocks planned so far; `readNotes` reads them. */
   notes(): Uint8Array {
     const [from, to] = [this.#from, this.#next];
     return this.#sites.write({ from, to, unfollowed: this.#unfollowed, unplaced: this.#unplaced });
@@ -426,7 +436,7 @@ export class WastePlan {
     return inOrder([...insertions, ...calls]);
   }
 
-  /** As many as code would take if all of its accesses were loads and stores at once, and followed. */
+  /** Upper bound: the number of slots if every access both loaded and stored. */
   #mostSlots(code: Code): number {
     let slots = 0;
     let hasAccess = false;
@@ -476,20 +486,20 @@ export class WastePlan {
     const blockSlot = this.#take(blockSlots(isSampled));
     const firstStore = this.#next;
     let storeSlot = this.#take(STORE_SLOTS * stores);
-    const known = new KnownPlaces(code, first);
-    const insertions = found.flatMap((one): Insertion | Insertion[] => {
-      const { i, kind, instruction, string } = one;
+    const knownPlaces = new KnownPlaces(code, first);
+    const insertions = found.flatMap((foundAccess): Insertion | Insertion[] => {
+      const { i, kind, instruction, string } = foundAccess;
       const access: Access = {
         kind,
         instruction,
         next: code.offsets[i] + code.lengths[i],
         comparison: kind === "store" ? comparisonOf(instruction, bytesOf(code, i)) : undefined,
-        loadSlot: loadSlots(one) === 0 ? 0 : this.#take(loadSlots(one)),
-        storeSlot: isStore(one) ? storeSlot : 0,
+        loadSlot: loadSlots(foundAccess) === 0 ? 0 : this.#take(loadSlots(foundAccess)),
+        storeSlot: isStore(foundAccess) ? storeSlot : 0,
         live: live[i - first],
-        known: known.at(i, instruction),
+        knownWords: knownPlaces.at(i, instruction),
       };
-      if (isStore(one)) storeSlot += STORE_SLOTS * SLOT_BYTES;
+      if (isStore(foundAccess)) storeSlot += STORE_SLOTS * SLOT_BYTES;
       this.#sites.add({
         kind,
         address: code.base + code.offsets[i],
@@ -501,7 +511,7 @@ export class WastePlan {
       });
       if (string !== 0) return stringCode(access, string, i, this.#routines);
       const { insertion, words } = accessCode(access, i, this.#routines);
-      known.keep(words, instruction, access.next);
+      knownPlaces.keep(words, instruction, access.next);
       return insertion;
     });
     if (isSampled) {
@@ -509,15 +519,15 @@ export class WastePlan {
       const block = { blockSlot, stores, loads: sum(found, loadSlots) };
       return [sampledBlockCode(areFlagsLive, first, block, this.#common), ...insertions];
     }
-    // Ids are there before the first store runs; of the places up to there, one where nobody reads the flags.
+    // Ids must be assigned before the first store runs. Prefer an insertion point where the flags are dead.
     const until = found.find(isStore)?.i ?? last - 1;
     let before = first;
     while (before < until && (live[before - first] & FLAGS) !== 0) before++;
     const areFlagsLive = (live[before - first] & FLAGS) !== 0;
     if (areFlagsLive) before = first;
-    const all = { first: firstStore, count: stores };
-    const counting = blockCode(areFlagsLive, before, blockSlot, all, this.#common);
-    const at = insertions.findIndex((one) => one.before >= before);
+    const storeRange = { first: firstStore, count: stores };
+    const counting = blockCode(areFlagsLive, before, blockSlot, storeRange, this.#common);
+    const at = insertions.findIndex((insertion) => insertion.before >= before);
     insertions.splice(at < 0 ? insertions.length : at, 0, counting);
     return insertions;
   }
@@ -537,7 +547,7 @@ interface FoundAccess {
   i: number;
   kind: AccessKind;
   instruction: Instruction;
-  /** Of a string instruction: what it is (`STRING`); else 0. */
+  /** Form of a string instruction (`STRING` bits), else 0. */
   string: number;
 }
 
@@ -552,8 +562,8 @@ function loadSlots({ kind, string }: FoundAccess): number {
   return kind === "store" ? 0 : LOAD_SLOTS;
 }
 
-function sum(all: readonly FoundAccess[], figure: (one: FoundAccess) => number): number {
-  return all.reduce((before, one) => before + figure(one), 0);
+function sum(accesses: readonly FoundAccess[], figure: (access: FoundAccess) => number): number {
+  return accesses.reduce((before, access) => before + figure(access), 0);
 }
 
 function bytesOf(code: Code, i: number): Uint8Array {

@@ -2,8 +2,8 @@ import { decode, INSTRUCTION_POINTER, Instruction } from "../../../../code/x64/d
 import type { Code } from "../../rewrite/code.ts";
 
 /**
- * Functions of the C library that store what a caller wants stored: which line of a program is meant, only the caller says. Variants that
- * check the size of the target (`__memcpy_chk`) and those that a processor needs are found beside them.
+ * Functions of the C library that store on behalf of a caller, so that only the caller identifies a line of the
+ * program. Checked variants (`__memcpy_chk`) and variants for certain processors are found through them.
  */
 const NAMES = [
   ...["memcpy", "memmove", "mempcpy", "memccpy", "memset", "bcopy", "bzero", "explicit_bzero"],
@@ -12,10 +12,9 @@ const NAMES = [
   ...["wcscpy", "wcpcpy", "wcsncpy", "wcpncpy", "wcscat", "wcsncat", "wcslcpy", "wcslcat"],
 ];
 
-/** `lea` of a 64-bit address. */
 const LEA = 0x8d;
 
-/** The functions of the C library whose blocks are sampled by their callers always; none of other files. */
+/** Functions of the C library whose blocks are always sampled by caller. The set is empty for all other files. */
 export class SampledFunctions {
   readonly #code: Code;
   readonly #functions = new Set<number>();
@@ -30,21 +29,19 @@ export class SampledFunctions {
       }
   }
 
-  /** Whether an instruction is one of theirs. */
   has(i: number): boolean {
     return this.#functions.size > 0 && this.#functions.has(this.#code.functionAround(this.#code.offsets[i]));
   }
 
-  /** The function at an offset; where it chooses one by the processor, those that it may choose. */
+  /** Adds the function at an offset. If it selects an implementation by processor, adds all candidates instead. */
   #add(offset: number): void {
     const code = this.#code;
     const own = code.functionAt(offset);
     if (own < 0) return;
     const chosen = this.#addressesIn(own);
-    for (const one of chosen.length > 0 ? chosen : [own]) this.#functions.add(one);
+    for (const index of chosen.length > 0 ? chosen : [own]) this.#functions.add(index);
   }
 
-  /** Functions whose addresses one takes. */
   #addressesIn(own: number): number[] {
     const { bytes, functions, offsets, opcodes, lengths } = this.#code;
     const instruction = new Instruction();
@@ -53,8 +50,8 @@ export class SampledFunctions {
       if (opcodes[i] !== LEA) continue;
       decode(bytes, offsets[i], instruction);
       if (instruction.base !== INSTRUCTION_POINTER) continue;
-      const one = this.#code.functionAt(offsets[i] + lengths[i] + instruction.displacement);
-      if (one >= 0) found.push(one);
+      const index = this.#code.functionAt(offsets[i] + lengths[i] + instruction.displacement);
+      if (index >= 0) found.push(index);
     }
     return found;
   }

@@ -18,30 +18,32 @@ import { ByteWriter } from "../../../../ground/bytes/writer.ts";
 import type { AccessKind, Unfollowed } from "./accesses.ts";
 import { ARENA, SLOTS_END } from "./layout.ts";
 
-/** Slots are given to files by so many bytes at a time. */
 const UNIT_BYTES = 2 ** 20;
 const UNITS = Math.floor((SLOTS_END - ARENA) / UNIT_BYTES);
-/** Beside the folder whose files have them. */
+/** Folder of the files that record the owner of each unit. It lies beside the cache folder. */
 const placesOf = (folder: string): string => `${folder}-places`;
-/** A file that was given slots so long ago has been rewritten, or never will be; one that was not used for so long is in no run, ms. */
+/**
+ * Age limit in ms. A file of this age whose units are still unused was never written; a cached file unused for this
+ * long is in no run.
+ */
 const IN_USE_MS = 600_000;
-/** Nobody looks for slots for so long, ms. */
+/** Age in ms at which a lock counts as abandoned. No process needs it for that long. */
 const LOCKED_MS = 10_000;
 
 const PRIVATE = 0o700;
 
-/** A range of slots that is one file's alone. */
 export interface SitePlace {
   from: number;
   to: number;
 }
 
 /**
- * Gives a file slots that no other file has that is kept in a folder, whoever rewrites at the same time: the first ones that are free, so
- * that large files find room behind many small ones. Where no others are left, files are removed from the folder that were not used for a while.
- * Whoever rewrites the same file meanwhile gets others: `settlePlace` says whose stay.
+ * Assigns slots to a file that no other file of the cache folder uses, also if other processes rewrite files at the
+ * same time. The lowest free range is taken, so that large files find room after many small ones. If no range is free,
+ * cached files that were not used for a while are removed. Two processes that rewrite the same file get different
+ * ranges; `settlePlace` decides between them.
  *
- * @throws Error if all are in use
+ * @throws Error if all slots are in use
  */
 export function takePlace(folder: string, key: string, bytes: number): SitePlace {
   const places = placesOf(folder);
@@ -58,7 +60,7 @@ export function takePlace(folder: string, key: string, bytes: number): SitePlace
   return { from, to: from + wanted * UNIT_BYTES };
 }
 
-/** What is to become of a file of the cache whose slots another one wants. @returns whether it is gone */
+/** Decides about a cached file whose slots are wanted for another file. @returns true if the file is removed */
 type Removal = (file: string) => boolean;
 
 const keepUsed: Removal = () => false;
@@ -68,7 +70,6 @@ const removeUnused: Removal = (file) => {
   return true;
 };
 
-/** The first of so many units that follow each other and are free. */
 function findUnits(folder: string, wanted: number, remove: Removal): number | undefined {
   let from = 0;
   for (let unit = 0; unit < UNITS; unit++)
@@ -77,7 +78,7 @@ function findUnits(folder: string, wanted: number, remove: Removal): number | un
   return undefined;
 }
 
-/** Nobody has the unit, or the file that has it is not kept any more. */
+/** True if the unit has no owner, or if its owner is not in the cache any more. */
 function isFree(folder: string, path: string, remove: Removal): boolean {
   const owner = ownerOf(path);
   if (owner === undefined) return true;
@@ -98,10 +99,10 @@ function ownerOf(path: string): string | undefined {
 }
 
 /**
- * When a file is kept: the slots that it has stay its own, and all others that were its are free.
+ * Makes a file's slots final when the file enters the cache. All other slots that were assigned to it become free.
  *
- * @param place that of the file that is kept, whoever has made it; undefined: none is
- * @returns whether they still were its own. If not, its making took so long that somebody else has got them: it is removed
+ * @param place slots of the cached file, whichever process wrote it; undefined if it has none
+ * @returns false if the file took so long that its slots were assigned to another one; the file is then removed
  */
 export function settlePlace(folder: string, key: string, place: SitePlace | undefined): boolean {
   const places = placesOf(folder);
@@ -122,7 +123,9 @@ export function settlePlace(folder: string, key: string, place: SitePlace | unde
   });
 }
 
-/** Does something that takes milliseconds while no other process does it. Who ended meanwhile is not waited for. */
+/**
+ * Runs an action of a few milliseconds under a lock between processes. The lock of a process that has died is broken.
+ */
 function alone<T>(folder: string, act: () => T): T {
   const lock = `${folder}-lock`;
   for (;;) {
@@ -143,7 +146,7 @@ function alone<T>(folder: string, act: () => T): T {
   }
 }
 
-/** Of several that do so at once, one does; the others may meet the lock of that one, and give it back. */
+/** Breaks an abandoned lock. If another process has replaced the lock meanwhile, the new lock is put back. */
 function breakLock(lock: string): void {
   const broken = `${lock}-${randomUUID()}`;
   try {
@@ -151,40 +154,35 @@ function breakLock(lock: string): void {
     if (Date.now() - statSync(broken).mtimeMs <= LOCKED_MS) renameSync(broken, lock);
     else rmSync(broken, { recursive: true, force: true });
   } catch {
-    // Somebody else was faster.
+    // Another process was faster.
   }
 }
 
-/** Slots that a file does not need, others may have. */
+/** Releases the slots that a file did not need. */
 export function keepPlace(folder: string, { from, to }: SitePlace, end: number): void {
   const used = Math.ceil((end - from) / UNIT_BYTES);
   for (let unit = used; unit < (to - from) / UNIT_BYTES; unit++)
     rmSync(join(placesOf(folder), `${(from - ARENA) / UNIT_BYTES + unit}`), { force: true });
 }
 
-/** An access of a file, and where its figures are. */
 export interface NativeSite {
   kind: AccessKind;
-  /** Address (SVMA) of its instruction. */
+  /** Address (SVMA) of the instruction. */
   address: number;
-  /** Of string instructions, those of an element. */
+  /** Bytes of the access. For a string instruction, bytes of an element. */
   bytes: number;
-  /** Addresses of its slots; 0: it has none. */
   loadSlot: number;
   storeSlot: number;
-  /** Address of the slot with the runs of its block, which is sampled or not. */
+  /** Address of the slot that counts the runs of the access's block. */
   blockSlot: number;
   isSampled: boolean;
 }
 
-/** What a file's plan has come to. */
 interface WasteSites {
   sites: NativeSite[];
-  /** Its slots: `[from, to)`. */
   from: number;
   to: number;
   unfollowed: Unfollowed;
-  /** Accesses for which there were no slots left. */
   unplaced: number;
 }
 
@@ -195,12 +193,12 @@ const [FROM, TO] = [2, 3];
 const HEADER_WORDS = 5 + COUNTS.length;
 const SITE_WORDS = 5;
 const WORD = 4;
-/** Beside the kind of an access. */
+/** Bit beside the kind of an access. */
 const SAMPLED_BIT = 0x80;
 
 /**
- * What is kept of a file's sites: words of 32 bits, a few for all and some for each. A large file has a million of them: they are kept as what
- * will be written.
+ * Collects the notes on a file's sites: 32-bit words, some for the file and some per site. A large file has a million
+ * sites, so they are stored in their final encoding.
  */
 export class SiteNotes {
   readonly #words = new ByteWriter();
@@ -224,7 +222,7 @@ export class SiteNotes {
   }
 }
 
-/** @throws FormatError if it is none of this version */
+/** @throws FormatError if the bytes are not notes of this version */
 export function readNotes(bytes: Uint8Array): WasteSites {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const word = (at: number): number => view.getUint32(WORD * at, true);
@@ -236,12 +234,12 @@ export function readNotes(bytes: Uint8Array): WasteSites {
     throw new FormatError("malformed", 0, "notes of a rewritten file", "they are not whole");
   const sites = Array.from({ length: word(1) }, (_, i): NativeSite => {
     const at = HEADER_WORDS + SITE_WORDS * i;
-    const what = word(at + 1);
+    const packed = word(at + 1);
     return {
-      kind: KINDS[what & (SAMPLED_BIT - 1)],
-      isSampled: (what & SAMPLED_BIT) !== 0,
+      kind: KINDS[packed & (SAMPLED_BIT - 1)],
+      isSampled: (packed & SAMPLED_BIT) !== 0,
       address: word(at),
-      bytes: what >> 8,
+      bytes: packed >> 8,
       loadSlot: word(at + 2),
       storeSlot: word(at + 3),
       blockSlot: word(at + 4),
@@ -251,7 +249,7 @@ export function readNotes(bytes: Uint8Array): WasteSites {
   return { sites, from: word(FROM), to: word(TO), unplaced: word(4), unfollowed: { stack, thread, unusual } };
 }
 
-/** The slots that notes are of; undefined: there are none. */
+/** Returns the slots that a notes file names; undefined if it cannot be read. */
 export function notedPlace(path: string): SitePlace | undefined {
   const header = new DataView(new ArrayBuffer(WORD * HEADER_WORDS));
   let file: number | undefined;

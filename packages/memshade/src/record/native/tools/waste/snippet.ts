@@ -5,10 +5,9 @@ import type { InsertedDistance, Insertion } from "../../rewrite/plan.ts";
 
 type Part = "bytes" | "cold";
 
-/** A place in a snippet. */
 export interface SnippetLabel {
   part: Part;
-  /** −1 before it is bound. */
+  /** −1 until the label is bound. */
   at: number;
 }
 
@@ -21,14 +20,13 @@ interface OpenJump {
 
 const [JUMP, SHORT_JUMP, CALL, LEA] = [0xe9, 0xeb, 0xe8, 0x8d];
 
-/** Code for one point, in its two parts: what runs as a rule, and what seldom does. */
+/** Inserted code for one point: the part that usually runs, and the cold part that rarely does. */
 export class Snippet {
   readonly #parts: Record<Part, number[]> = { bytes: [], cold: [] };
   readonly #distances: InsertedDistance[] = [];
   readonly #jumps: OpenJump[] = [];
   #part: Part = "bytes";
 
-  /** What follows goes to the part that runs seldom, or back to the other. */
   continueIn(part: Part): void {
     this.#part = part;
   }
@@ -51,32 +49,32 @@ export class Snippet {
     for (const byte of bytes) part.push(byte);
   }
 
-  /** An instruction that has a place relative to itself at `at`, `old` bytes behind the base of the old code. */
+  /**
+   * Appends an instruction whose operand is relative to itself. `at` is the displacement's offset in `bytes`; `old` is
+   * the target's offset in the old code.
+   */
   relative(bytes: readonly number[], at: number, old: number): void {
     const from = this.#parts[this.#part].length + at;
     this.#distances.push({ part: this.#part, at: from, tail: bytes.length - at - 4, to: "old", offset: old });
     this.raw(bytes);
   }
 
-  /** To a place of either part. */
   jump(to: SnippetLabel, condition?: Condition): void {
     this.raw(condition === undefined ? [JUMP] : [0x0f, 0x80 | CONDITIONS.indexOf(condition)]);
     this.#open(to, 4);
   }
 
-  /** To a place of the same part, at most 127 bytes away. */
+  /** Jumps to a label of the same part, at most 127 bytes away. */
   shortJump(to: SnippetLabel, condition?: Condition): void {
     this.raw([condition === undefined ? SHORT_JUMP : 0x70 | CONDITIONS.indexOf(condition)]);
     this.#open(to, 1);
   }
 
-  /** `lea`: the address of a place of either part. */
   addressOf(to: SnippetLabel, register: Register): void {
     this.raw([0x48 | ((register.number >> 3) << 2), LEA, ((register.number & 7) << 3) | 5]);
     this.#open(to, 4);
   }
 
-  /** Calls a routine of the code that a file has once. */
   callCommon(offset: number): void {
     this.raw([CALL]);
     const at = this.#parts[this.#part].length;
@@ -89,7 +87,7 @@ export class Snippet {
     return { before, bytes: this.#parts.bytes, cold: this.#parts.cold, distances: this.#distances };
   }
 
-  /** The bytes of one part that lies at an offset of the code that a file has once. */
+  /** Returns the bytes of a one-part snippet that is placed at `offset` of the common code. */
   finishAt(offset: number): number[] {
     this.#close();
     const { bytes } = this.#parts;
@@ -98,7 +96,7 @@ export class Snippet {
     return bytes;
   }
 
-  /** Jumps within a part are known; those to the other one are not. */
+  /** Resolves jumps within a part. Jumps between the parts are left to the writer of the file. */
   #close(): void {
     for (const { part, at, bytes, to } of this.#jumps) {
       const code = this.#parts[part];

@@ -2,36 +2,34 @@ import { GENERAL, type Register } from "../../../../code/x64/index.ts";
 import { type Place, placeBytes } from "../../../../code/x64/operands.ts";
 import { LINE_SHIFT, MARK_BYTES, MARKS } from "./layout.ts";
 
-/** What was done to a line: bits as the decoder's `READ` and `WRITE`. */
+/** Kinds of accesses to a line: bits of the decoder's `READ` and `WRITE`. */
 export type Planes = number;
 const [READ, BOTH] = [1, 3];
 
-/** A byte of a place whose line is marked. */
 interface Mark {
-  /** bytes behind base and index */
+  /** Distance from base and index, bytes. */
   displacement: number;
   planes: Planes;
 }
 
-/** What addresses of the program are made of, without displacement. */
+/** Operands of an address, without displacement. */
 interface Registers {
   base: Register | undefined;
   index: Register | undefined;
   scale: Place["scale"];
-  /** Addresses have 32 bits. */
   isShort: boolean;
 }
 
-/** The same addresses, made of registers that have the values of others. */
+/** Replaces each register by the one that holds its value. */
 export function renamed(
   { base, index, ...rest }: Registers,
   holderOf: (register: number) => number,
 ): Registers {
-  const other = (one: Register | undefined) => one && GENERAL[holderOf(one.number)];
+  const other = (register: Register | undefined) => register && GENERAL[holderOf(register.number)];
   return { ...rest, base: other(base), index: other(index) };
 }
 
-/** `lea`, `shr` and `mov`, for each mark; `register` is overwritten, and the flags. */
+/** Emits `lea`, `shr` and `mov` for each mark. Overwrites `register` and the flags. */
 export function markPlaces(registers: Registers, marks: readonly Mark[], register: number): number[] {
   return marks.flatMap(({ displacement, planes }) => [
     ...loadAddress(registers, displacement, register),
@@ -50,10 +48,10 @@ function loadAddress({ isShort, ...place }: Registers, displacement: number, reg
   return [...(isShort ? [0x67] : []), rex, 0x8d, ...bytes];
 }
 
-/** Where the distance stands in `markLines`. */
+/** Offset of the open displacement in the code of `markLines`. */
 export const DISTANCE_AT = 3;
 
-/** The same for lines at distances, in lines, from the one of an address that is at a known distance from the code. */
+/** Emits marks for lines at known distances, in lines, from an address that is at a fixed distance from the code. */
 export function markLines(lines: readonly { line: number; planes: Planes }[], register: number): number[] {
   const high = register >> 3;
   return [
@@ -74,7 +72,7 @@ function lineOf(register: number): number[] {
   return [0x48 | (register >> 3), 0xc1, 0xe8 | (register & 7), LINE_SHIFT];
 }
 
-/** `movb $1`, or `movw $0x101` for both, to the marks of the line in the register, and so many lines behind it. */
+/** Emits `movb $1`, or `movw $0x101` for both marks, `lines` lines after the line in the register. */
 function setMark(register: number, lines: number, planes: Planes): number[] {
   const displacement = MARKS + MARK_BYTES * lines + (planes === READ || planes === BOTH ? 0 : 1);
   const at = placeBytes(
@@ -86,31 +84,30 @@ function setMark(register: number, lines: number, planes: Planes): number[] {
 }
 
 const LINE_BYTES = 64;
-/** Compilers align what a register holds; what is larger may lie across the edge of a line. */
+/** Size up to which compilers align accesses. A larger one may cross the edge of a line. */
 const MOST_ALIGNED_BYTES = 8;
 const PLANES = [1, 2];
 
-/** `[low, high)`, bytes behind base and index. */
+/** Distances from base and index, bytes: `[low, high)`. */
 interface Span {
   low: number;
   high: number;
-  /** Whether all of it is one access. */
+  /** True if a single access covers the whole span. */
   isSingle: boolean;
 }
 
 /**
- * Accesses by the same registers with the same values, in reach of a line's length: all lie in the lines of the first and the last byte
- * touched.
+ * Accesses with the same register values, within the length of a line. All of them lie in the lines of the first and
+ * the last byte touched.
  */
 export class TouchedSpans {
   readonly registers: Registers;
-  /** mask of the registers */
   readonly uses: number;
-  /** The marks may stand in front of each instruction from here on. */
+  /** First instruction before which the marks may be inserted. */
   readonly from: number;
-  /** The last access, in front of which the registers still have their values: behind it, other marks may overwrite them. */
+  /** The last access. The registers have their values before it; after it, other marks may have overwritten them. */
   to: number;
-  /** Whether the code that marks them is written: what lies outside of them needs other marks. */
+  /** True once the marks are generated. Bytes outside of the spans need other marks. */
   isMarked = false;
   readonly #spans: (Span | undefined)[] = [undefined, undefined];
 
@@ -121,7 +118,7 @@ export class TouchedSpans {
     this.to = from;
   }
 
-  /** Adds an access of so many bytes by an instruction, if it is near enough. @returns whether it was */
+  /** Adds an access if it is near enough. @returns true if it was added */
   add(instruction: number, displacement: number, bytes: number, access: Planes): boolean {
     const end = displacement + bytes;
     if (this.isMarked) return this.#covers(displacement, end, access);

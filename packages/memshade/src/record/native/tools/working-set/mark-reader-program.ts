@@ -17,8 +17,8 @@ const CODE_ALIGNMENT = 16;
 const CALL = 0xe8;
 
 /**
- * The program that takes the marks out of a file: a static ELF file, whose arguments are the path of the file and the number of the
- * process. `layout.ts` says what it writes for each byte that it reads.
+ * Builds the mark reader, a static ELF program. Its arguments are described at `read_marks`; `layout.ts` describes its
+ * output.
  */
 export function markReaderProgram(): Uint8Array {
   const { code, entries, relocations } = compile(bytesOfBase64(MARK_READER_BASE64));

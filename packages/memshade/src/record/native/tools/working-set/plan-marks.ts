@@ -73,10 +73,10 @@ import {
 import { DISTANCE_AT, markLines, markPlaces, type Planes, renamed, TouchedSpans } from "./mark-code.ts";
 import { cheapestPlace, type ScratchCode, withFlags, withScratch } from "./scratch-registers.ts";
 
-/** Of the code: another one where that changes. */
+/** Version of the inserted code. Change it with each change of that code. */
 const KEY = "lines5";
 
-/** The tool that marks the lines that a native program touches, and counts its accesses where intervals are measured by them. */
+/** Returns the tool that marks touched lines. It counts accesses, too, if intervals are measured in accesses. */
 export function nativeWorkingSet({
   isCounting = false,
   isOwned = false,
@@ -108,38 +108,38 @@ export function nativeWorkingSet({
 }
 
 const LINE_BYTES = 2 ** LINE_SHIFT;
-/** Addresses that instructions of programs can name that lie where their files say. */
+/** Limit of addresses that instructions of a non-relocatable program can contain. */
 const LOW_ADDRESSES = 2 ** 31;
 const REGISTERS = 16;
 const EXCHANGE = [0x86, 0x87];
 
 /**
- * Marks the lines of accesses. Left out are the function's own part of the stack, which is reached by rsp, or by rbp where that is the
- * frame pointer; what a segment or a vector of indices is part of the address of; and what `push`, `pop` and calls do. What one
- * block has marked is not marked again in the next one, if control comes there from that one alone.
+ * Plans marks of accesses. Excluded: stack accesses by rsp or the frame pointer, accesses by segment or vector of
+ * indices, and those of `push`, `pop` and calls. If a block is entered only from the previous one, lines that are
+ * already marked are not marked again.
  */
 class MarkPlanner {
   readonly #frames = new FrameBases();
   readonly #instruction = new Instruction();
-  /** Where each register was written last, plus one. */
+  /** Position after the last write of each register. */
   readonly #written = new Int32Array(REGISTERS);
   readonly #isCounting: boolean;
   #view!: BlockView;
   #insertions: Insertion[] = [];
-  /** Those of the block. */
   #accesses = 0;
-  /** By the registers; those of earlier blocks, too. */
+  /** Open spans by registers. Spans of earlier blocks may be included. */
   #open = new Map<string, TouchedSpans[]>();
-  /** How lines of static data are touched, by their number: in this block, and in those before that lead here. */
+  /**
+   * Touched lines of static data by line number: of this block, and in `#markedStatics` of the blocks that lead here.
+   */
   #statics = new Map<number, Planes>();
   readonly #markedStatics = new Map<number, Planes>();
 
-  /** @param isCounting accesses are counted too */
   constructor(isCounting: boolean) {
     this.#isCounting = isCounting;
   }
 
-  /** What a block needs, in the order of its instructions. Blocks come in the order of the code. */
+  /** Returns the insertions of a block. Call it for blocks in the order of the code. */
   plan(view: BlockView): readonly Insertion[] {
     const { code, first, last } = view;
     if (!this.#goesOn(view)) {
@@ -150,14 +150,14 @@ class MarkPlanner {
     this.#insertions = [];
     this.#accesses = 0;
     this.#written.fill(first);
-    for (let i = first; i < last; i++) this.#look(code, i);
-    for (const all of this.#open.values()) for (const spans of all) this.#close(spans);
+    for (let i = first; i < last; i++) this.#visit(code, i);
+    for (const group of this.#open.values()) for (const spans of group) this.#close(spans);
     this.#markStatics();
     if (this.#isCounting && this.#accesses > 0) this.#count();
     return inOrder(this.#insertions);
   }
 
-  /** Whether control comes from the block that was looked at last, and from nowhere else. */
+  /** True if the block is entered only from the previous block. */
   #goesOn({ code, first }: BlockView): boolean {
     const before = this.#view;
     if (before?.code !== code || before.last !== first) return false;
@@ -165,11 +165,11 @@ class MarkPlanner {
     return flow === FLOW.branch && (code.traits[first] & (TRAIT.leader | TRAIT.label)) === 0;
   }
 
-  #look(code: Code, i: number): void {
+  #visit(code: Code, i: number): void {
     const isString = isStringInstruction(code, i);
     const isQuiet = (code.traits[i] & TRAIT.access) === 0 && !isString;
     if (isQuiet && this.#open.size === 0) {
-      // What it writes is not looked at.
+      // The instruction is not decoded, so all registers count as written.
       this.#written.fill(i + 1);
       return;
     }
@@ -181,9 +181,9 @@ class MarkPlanner {
     else if (isMarked) this.#touch(code, i);
     if (isMarked) this.#accesses += accessesOf(instruction);
     const { writes } = instruction;
-    for (const [key, all] of this.#open)
-      if ((all[0].uses & writes) !== 0) {
-        for (const spans of all) this.#close(spans);
+    for (const [key, group] of this.#open)
+      if ((group[0].uses & writes) !== 0) {
+        for (const spans of group) this.#close(spans);
         this.#open.delete(key);
       }
     for (let register = 0; register < REGISTERS; register++)
@@ -209,12 +209,12 @@ class MarkPlanner {
       return;
     }
     const key = `${base} ${index} ${scale} ${shortAddress}`;
-    const all = this.#open.get(key) ?? [];
-    if (all.some((spans) => spans.add(i, displacement, bytes, access))) return;
+    const group = this.#open.get(key) ?? [];
+    if (group.some((spans) => spans.add(i, displacement, bytes, access))) return;
     const spans = this.#spansHere();
     spans.add(i, displacement, bytes, access);
-    all.push(spans);
-    this.#open.set(key, all);
+    group.push(spans);
+    this.#open.set(key, group);
   }
 
   #spansHere(): TouchedSpans {
@@ -238,24 +238,24 @@ class MarkPlanner {
     );
   }
 
-  /** Lines of static data are at known distances from each other. */
+  /** Marks lines of static data, whose distances from each other are known. */
   #markStatics(): void {
     const { code, first, last } = this.#view;
     const marked = this.#markedStatics;
-    // No distance is above 0: behind the first marks end the addresses that instructions can name.
+    // Distances must not be positive: no displacement reaches beyond the address of the first marks.
     const lines = [...this.#statics]
       .filter(([line, planes]) => (planes & ~(marked.get(line) ?? 0)) !== 0)
       .sort(([a], [b]) => b - a);
     this.#statics = new Map();
     if (lines.length === 0) return;
     const [base] = lines[0];
-    const all = lines.map(([line, planes]) => ({ line: line - base, planes }));
+    const lineOffsets = lines.map(([line, planes]) => ({ line: line - base, planes }));
     for (const [line, planes] of lines) marked.set(line, planes | (marked.get(line) ?? 0));
     const target = base * LINE_BYTES - code.base;
-    this.#insert(first, last - 1, 0, (register) => markLines(all, register), target);
+    this.#insert(first, last - 1, 0, (register) => markLines(lineOffsets, register), target);
   }
 
-  /** A block runs to its end: its accesses are counted at once. */
+  /** Counts all accesses of the block at once, since a block runs to its end. */
   #count(): void {
     const { first, last, live } = this.#view;
     const liveBefore = (i: number): number => live[i - first];
@@ -266,15 +266,15 @@ class MarkPlanner {
       before,
       bytes: saved.bytes,
       cold,
-      distances: distances.map((one) => ({
-        ...one,
-        at: one.at + (one.part === "bytes" ? saved.before : 0),
-        offset: one.offset + (one.to === "bytes" ? saved.before : 0),
+      distances: distances.map((distance) => ({
+        ...distance,
+        at: distance.at + (distance.part === "bytes" ? saved.before : 0),
+        offset: distance.offset + (distance.to === "bytes" ? saved.before : 0),
       })),
     });
   }
 
-  /** `target`: offset in the code of what the code's distance leads to. */
+  /** `target`: offset in the code that the generated displacement must reach. */
   #insert(from: number, to: number, uses: number, code: ScratchCode, target?: number): void {
     const { first, live } = this.#view;
     const liveBefore = (i: number): number => live[i - first];
@@ -288,7 +288,7 @@ class MarkPlanner {
   }
 }
 
-/** As the heap profiler has them: what reads and writes at once for all threads to see is one, as a string instruction is. */
+/** Counts like the heap profiler: an atomic access or a string instruction counts once. */
 function accessesOf({ access, locked, opcode, implicit }: Instruction): number {
   const isOne = locked || EXCHANGE.includes(opcode) || implicit !== IMPLICIT.none;
   return !isOne && access === (READ | WRITE) ? 2 : 1;
@@ -303,23 +303,22 @@ function linesOf(address: number, bytes: number): number[] {
 const FUTEX = 202;
 const [WAIT, WAKE] = [0, 1];
 const TIMED_OUT = -110;
-/** More accesses than any program makes. */
+/** Larger than any count of accesses. */
 const FOREVER = 2n ** 62n;
 const [CALL, JUMP] = [0xe8, 0xe9];
 const IF_NEGATIVE = [0x0f, 0x88];
 const SUBTRACT_PLACE = 5;
-/** What system calls take and overwrite. */
+/** Registers that system calls use or overwrite. */
 const KEPT = [RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11];
 
-const left = place(undefined, SHARED + Clock.left);
+const accessesLeft = place(undefined, SHARED + Clock.left);
 const isWatched = place(undefined, SHARED + Clock.isWatched);
-const asked = place(undefined, SHARED + Clock.asked);
+const requested = place(undefined, SHARED + Clock.asked);
 const answered = place(undefined, SHARED + Clock.answered);
 
-/** Calls the routine, and goes on. */
 const WAIT_AND_RETURN = [...SKIP_RED_ZONE, CALL, ...int32(0), ...LEAVE_RED_ZONE, JUMP, ...int32(0)];
 
-/** Takes accesses off those that are left of an interval, and calls the routine where none are. Overwrites the flags. */
+/** Subtracts accesses from the open interval, and calls the routine if the result is negative. Overwrites the flags. */
 function countDown(accesses: number): {
   bytes: number[];
   cold: readonly number[];
@@ -329,7 +328,7 @@ function countDown(accesses: number): {
   const subtraction = [
     0x48,
     isShort ? 0x83 : 0x81,
-    ...placeBytes(left, SUBTRACT_PLACE),
+    ...placeBytes(accessesLeft, SUBTRACT_PLACE),
     ...(isShort ? [accesses] : int32(accesses)),
   ];
   const bytes = [...subtraction, ...IF_NEGATIVE, ...int32(0)];
@@ -344,7 +343,7 @@ function countDown(accesses: number): {
   };
 }
 
-/** Waits until somebody has ended the interval, once in a file. Overwrites the flags. */
+/** Emits the routine that waits until the interval has ended; a file has one. Overwrites the flags. */
 function awaitNextInterval(): Uint8Array {
   const asm = new Assembler();
   const [again, alone, done] = [asm.label(), asm.label(), asm.label()];
@@ -353,9 +352,9 @@ function awaitNextInterval(): Uint8Array {
   asm.put("cmp", 4, isWatched, 0);
   asm.jump(alone, "e");
   asm.put("mov", 4, RDX, answered);
-  asm.put("cmp", 8, left, 0);
+  asm.put("cmp", 8, accessesLeft, 0);
   asm.jump(done, "ge");
-  asm.put("mov", 4, asked, 1);
+  asm.put("mov", 4, requested, 1);
   asm.put("push", 8, RDX);
   asm.put("mov", 4, RDI, SHARED + Clock.asked);
   asm.put("mov", 4, RSI, WAKE);
@@ -376,7 +375,7 @@ function awaitNextInterval(): Uint8Array {
   asm.put("mov", 4, isWatched, 0);
   asm.bind(alone);
   asm.put("movabs", 8, RAX, FOREVER);
-  asm.put("mov", 8, left, RAX);
+  asm.put("mov", 8, accessesLeft, RAX);
   asm.bind(done);
   for (const register of KEPT.toReversed()) asm.put("pop", 8, register);
   asm.put("ret", 8);
@@ -390,30 +389,30 @@ const RESTORE = [POP_RDX, POP_RCX, POP_RAX, POP_FLAGS];
 const WORD_BYTES = 8;
 const [EQUAL, NOT_ABOVE] = [0x74, 0x76];
 
-/** Marks the lines of what a string instruction reaches. How much that is, is known behind one that repeats. */
+/** Marks the lines that a string instruction accesses. For a repeated one, the range is known only afterwards. */
 function markStrings(instruction: Instruction, i: number): Insertion[] {
   const operands = stringOperands(instruction);
   if (operands.length === 0) return [];
   if (!instruction.repeated) {
-    const marks = operands.flatMap((one) => markFirst(one, instruction));
+    const marks = operands.flatMap((operand) => markFirst(operand, instruction));
     return [{ before: i, bytes: [...SKIP_RED_ZONE, ...SAVE, ...marks, ...RESTORE, ...LEAVE_RED_ZONE] }];
   }
-  const kept = WORD_BYTES * operands.length;
-  const marks = operands.flatMap((one, at) =>
-    markReached(one, instruction, WORD_BYTES * SAVE.length + kept - WORD_BYTES * (at + 1)),
+  const pushedBytes = WORD_BYTES * operands.length;
+  const marks = operands.flatMap((operand, at) =>
+    markReached(operand, instruction, WORD_BYTES * SAVE.length + pushedBytes - WORD_BYTES * (at + 1)),
   );
-  const back = [0x48, 0x8d, 0xa4, 0x24, ...int32(RED_ZONE_BYTES + kept)];
+  const back = [0x48, 0x8d, 0xa4, 0x24, ...int32(RED_ZONE_BYTES + pushedBytes)];
   return [
     {
       before: i,
-      where: "last",
+      position: "last",
       bytes: [...SKIP_RED_ZONE, ...operands.flatMap(({ register }) => pushBytes(register.number))],
     },
-    { before: i, where: "behind", bytes: [...SAVE, ...marks, ...RESTORE, ...back] },
+    { before: i, position: "behind", bytes: [...SAVE, ...marks, ...RESTORE, ...back] },
   ];
 }
 
-/** Compilers align what is not longer than a word, as everywhere. */
+/** A single element is at most a word, which compilers align. */
 function markFirst({ register, isWritten }: StringOperand, { shortAddress }: Instruction): number[] {
   return assembled((put) => {
     put("mov", shortAddress ? 4 : 8, RAX, register);
@@ -422,7 +421,10 @@ function markFirst({ register, isWritten }: StringOperand, { shortAddress }: Ins
   });
 }
 
-/** From the line of the first byte to that of the last one. @param keptAt where the stack has what the register was in front of it */
+/**
+ * Marks all lines from the first to the last byte. @param keptAt offset from the stack pointer of the register's value
+ * before the instruction
+ */
 function markReached(
   { register, isWritten }: StringOperand,
   instruction: Instruction,

@@ -3,7 +3,7 @@ import { GENERAL, RAX, RBP, RBX, RCX, RDI, RDX, RSI } from "../../../../code/x64
 import { LEAVE_RED_ZONE, popBytes, pushBytes, SKIP_RED_ZONE } from "../../rewrite/insertion/red-zone.ts";
 import { GIVE_FLAGS, moveRegister, TAKE_FLAGS } from "../../rewrite/insertion/saved-flags.ts";
 
-/** Registers in the order in which dead ones are taken: those that calls overwrite stand first. */
+/** Preference order for scratch registers: caller-saved ones first. */
 const SCRATCH = [RAX, RCX, RDX, RSI, RDI, ...GENERAL.slice(8, 12), RBX, RBP, ...GENERAL.slice(12)].map(
   ({ number }) => number,
 );
@@ -11,11 +11,11 @@ const REGISTERS = SCRATCH.reduce((mask, register) => mask | (1 << register), 0);
 
 const RAX_BIT = 1 << RAX.number;
 
-/** What saving flags costs, in registers saved. */
+/** Cost of saving the flags, in registers. */
 const FLAGS_COST = 2;
 
 /**
- * In front of which instruction of `[from, to]` code that needs the flags and a register has to save the least.
+ * Returns the instruction of `[from, to]` before which code that needs the flags and a register saves the least.
  *
  * @param uses mask of the registers that the code reads
  */
@@ -28,9 +28,10 @@ export function cheapestPlace(
   let best = from;
   let least = Number.POSITIVE_INFINITY;
   for (let i = from; i <= to && least > 0; i++) {
-    const taken = liveBefore(i);
+    const unavailable = liveBefore(i);
     const cost =
-      ((taken & FLAGS) === 0 ? 0 : FLAGS_COST) + (((taken | uses) & REGISTERS) === REGISTERS ? 1 : 0);
+      ((unavailable & FLAGS) === 0 ? 0 : FLAGS_COST) +
+      (((unavailable | uses) & REGISTERS) === REGISTERS ? 1 : 0);
     if (cost < least) {
       least = cost;
       best = i;
@@ -39,34 +40,37 @@ export function cheapestPlace(
   return best;
 }
 
-/** Code that overwrites a register and the flags, with what is live of them elsewhere meanwhile. */
+/** Code that overwrites a register and the flags, with code that saves live ones. */
 export interface SavedCode {
   readonly bytes: number[];
-  /** Bytes in front of the code. */
   readonly before: number;
 }
 
-/** @returns code; `register`: what it may overwrite; `holderOf`: which register has the value of one */
+/** Generates code. `register` may be overwritten; `holderOf` returns the register that holds another one's value. */
 export type ScratchCode = (register: number, holderOf: (register: number) => number) => number[];
 
-/** Code that overwrites the flags alone. */
 export function withFlags(live: number, code: number[]): SavedCode {
   return withScratch(live, 0, () => code, 0);
 }
 
-/** @param live mask of what may not be lost; `uses`: what the code reads besides; `wanted`: registers that it overwrites, 1 at most */
+/**
+ * @param live mask of registers and flags to keep; `uses`: registers that the code reads besides; `wanted`: registers
+ * that it overwrites, 0 or 1
+ */
 export function withScratch(live: number, uses: number, code: ScratchCode, wanted = 1): SavedCode {
   const flagsAreLive = (live & FLAGS) !== 0;
-  const taken = live | uses;
-  // The flags go through rax.
-  const isRaxKept = flagsAreLive && (taken & RAX_BIT) !== 0;
-  const free = SCRATCH.filter((one) => (taken & (1 << one)) === 0 && !(flagsAreLive && one === RAX.number));
+  const unavailable = live | uses;
+  // Saving the flags needs rax.
+  const isRaxKept = flagsAreLive && (unavailable & RAX_BIT) !== 0;
+  const free = SCRATCH.filter(
+    (register) => (unavailable & (1 << register)) === 0 && !(flagsAreLive && register === RAX.number),
+  );
   const missing = wanted + (isRaxKept ? 1 : 0) - free.length;
   const saved = SCRATCH.filter(
-    (one) => one !== RAX.number && (uses & (1 << one)) === 0 && !free.includes(one),
+    (register) => register !== RAX.number && (uses & (1 << register)) === 0 && !free.includes(register),
   ).slice(0, Math.max(missing, 0));
-  const all = [...free, ...saved];
-  const [register, keeper] = [all[0], all[wanted]];
+  const available = [...free, ...saved];
+  const [register, keeper] = [available[0], available[wanted]];
   const enter = [
     ...(saved.length === 0 ? [] : SKIP_RED_ZONE),
     ...saved.flatMap(pushBytes),
@@ -79,6 +83,6 @@ export function withScratch(live: number, uses: number, code: ScratchCode, wante
     ...saved.toReversed().flatMap(popBytes),
     ...(saved.length === 0 ? [] : LEAVE_RED_ZONE),
   ];
-  const holderOf = (one: number): number => (isRaxKept && one === RAX.number ? keeper : one);
+  const holderOf = (register: number): number => (isRaxKept && register === RAX.number ? keeper : register);
   return { bytes: [...enter, ...code(register, holderOf), ...leave], before: enter.length };
 }

@@ -55,38 +55,43 @@ import {
 } from "./records";
 import { noteOwner, noteProcessors } from "./threads";
 
-/** Prepares the tables, before the first block. */
 function prepare(): void {
   store<u32>(RECORDS, -1, Record.address);
   prepareContexts();
   prepareIntervals();
 }
 
-/** Another live block starts in the same slot, or this very block was never seen to end. */
-function meetNeighbours(slot: usize, address: Address, size: u32): void {
+/**
+ * Handles a slot that is not empty: another live block starts in it, or the release of this very block was
+ * not seen.
+ */
+function handleNeighbours(slot: usize, address: Address, size: u32): void {
   const tag = load<u32>(slot, Slot.tag);
   if ((tag & Tag.recorded) === 0) moveToRecord(slot, blockStart(slotStart(address), tag));
   if (findRecord(slot, address) !== 0) {
-    // Its release was not seen. It ends here, or its successor would inherit it.
+    // Ends the old block at this address, whose release was not seen; else the new block would inherit its
+    // counts.
     bump32(CONTROL, Control.overlaps, 1);
     endBlock(address, false);
     forgetEnded();
   }
   const first = load<u32>(slot, Slot.tag);
   if (first === 0) return;
-  for (let other = recordOf(first); other !== RECORDS; other = RECORDS + load<u32>(other, Record.next)) {
-    const otherAddress = addressOf(other);
-    const otherEnd = otherAddress + load<u32>(other, Record.size);
-    // Two live blocks in one counter granule are said in the profile, never guessed apart.
-    if (address < otherEnd && otherAddress < address + size) bump32(CONTROL, Control.overlaps, 1);
-    else if ((otherEnd - 1) >>> 3 === address >>> 3 || otherAddress >>> 3 === (address + size - 1) >>> 3)
+  for (let neighbour = recordOf(first); neighbour !== RECORDS; neighbour = RECORDS + load<u32>(neighbour, Record.next)) {
+    const neighbourAddress = addressOf(neighbour);
+    const neighbourEnd = neighbourAddress + load<u32>(neighbour, Record.size);
+    // Counts live blocks that overlap or share a counter granule. The profile reports their number; their
+    // accesses are not divided by guess.
+    if (address < neighbourEnd && neighbourAddress < address + size) bump32(CONTROL, Control.overlaps, 1);
+    else if ((neighbourEnd - 1) >>> 3 === address >>> 3 || neighbourAddress >>> 3 === (address + size - 1) >>> 3)
       bump32(CONTROL, Control.sharedGranules, 1);
   }
 }
 
 /**
- * Records a block of `size` bytes at `address` (0: the allocation failed) that was handed out to the call of the newest frame. It
- * may be of any kind.
+ * Records a block of `size` bytes at `address` that was returned to the call of the newest frame. Handles
+ * every kind of block.
+ * `address`: 0 if the allocation failed.
  * `self`: as for `contextOf`.
  */
 export function allocatedAnyhow(address: Address, size: u32, frame: u32, self: u32): void {
@@ -107,7 +112,7 @@ export function allocatedAnyhow(address: Address, size: u32, frame: u32, self: u
 @inline
 function begin(address: Address, size: u32, frame: u32, self: u32, atLimit: bool): void {
   const slot = slotFor(address, size);
-  if (slot !== 0 && load<u32>(slot, Slot.tag) !== 0) meetNeighbours(slot, address, size);
+  if (slot !== 0 && load<u32>(slot, Slot.tag) !== 0) handleNeighbours(slot, address, size);
   const mib = contextOf(frame, self);
   if (atLimit) noteNext(mib, load<u64>(CONTROL, Control.allocations));
   bump64(CONTROL, Control.allocations, 1);
@@ -119,13 +124,14 @@ function begin(address: Address, size: u32, frame: u32, self: u32, atLimit: bool
     bump64(CONTROL, Control.unfollowedBytes, size);
     return;
   }
-  // Only records say who allocated.
+  // Followed blocks, blocks of several instances and blocks of high context numbers need a record, because a
+  // tag has no room for them.
   const weight = COUNTED === 0 ? 0 : weightOf(size);
-  const known =
+  const fitsSlot =
     SHARED === 0 &&
     weight === 0 &&
     (MIB_CAPACITY <= Tag.contexts || mib < MIBS + Tag.contexts * CONTEXT_BYTES);
-  if (aligned && known && size <= LARGEST_IN_SLOT && load<u32>(slot, Slot.tag) === 0) {
+  if (aligned && fitsSlot && size <= LARGEST_IN_SLOT && load<u32>(slot, Slot.tag) === 0) {
     store<u32>(slot, time, Slot.time);
     store<u32>(slot, tagOf(mib, size, address), Slot.tag);
   } else {
@@ -182,17 +188,16 @@ function endBlock(address: Address, copied: bool): bool {
   return true;
 }
 
-/** A block is given back by the program. */
 export function releasedRarely(address: Address): void {
   releasedAnyhow(address, false);
 }
 
-/** Ends the block at an address, of any kind; counts a release of what is no known block. */
 export function releasedAnyhow(address: Address, copied: bool): void {
   if (address === 0) bump32(CONTROL, Control.nullFrees, 1);
   else if (address >= END) bump32(CONTROL, Control.outside, 1);
   else if (!endBlock(address, copied)) {
-    // One of the blocks beyond the bound, as long as there are any.
+    // The block may be one that was left out because the tables were full, as long as any of these is not
+    // released.
     const unfollowed =
       load<u32>(CONTROL, Control.unfollowedFrees) < load<u32>(CONTROL, Control.overflowBlocks);
     if (unfollowed) bump32(CONTROL, Control.unfollowedFrees, 1);
@@ -200,7 +205,9 @@ export function releasedAnyhow(address: Address, copied: bool): void {
   }
 }
 
-/** Notes the release of a block whose allocation was not seen: it may be one that the memory begins with. */
+/**
+ * Counts the release of a block whose allocation was not seen. It may be part of the memory's initial image.
+ */
 function noteUnseen(address: Address): void {
   const bytes = bytesByHeader(address);
   const isEarlier = address - IMAGE < IMAGE_BYTES;
@@ -210,16 +217,16 @@ function noteUnseen(address: Address): void {
   if (isEarlier) bump64(CONTROL, Control.earlierBytes, bytes);
 }
 
-/** After a reallocation: the old block has ended and a new one begins, also where the address stayed. */
+/** Handles a reallocation: the old block has ended and a new one begins, even if the address is the same. */
 export function reallocated(old: Address, address: Address, size: u32, frame: u32, self: u32): void {
   if (address === 0) {
-    // Null for size 0 means that the block was freed; for any other size it means that nothing happened.
+    // A null result for size 0 means that the block was freed; for any other size nothing happened.
     if (size === 0 && old !== 0) releasedAnyhow(old, false);
     return;
   }
   forgetEnded();
   if (old !== 0) {
-    // At the end of an interval, what moves is live.
+    // An interval may end here, and the old block is live at its end.
     if (load<u32>(RECORDS, Record.address) === 0) prepare();
     if (isLimit()) passLimit();
     releasedAnyhow(old, true);
@@ -233,8 +240,8 @@ export function reallocated(old: Address, address: Address, size: u32, frame: u3
 }
 
 /**
- * After a function that resizes an object of a collector: as after a reallocation, but where it moved, the collector frees the old block, and
- * the new one may be known by now.
+ * Handles a function that resizes an object of a garbage collector, like a reallocation with two differences:
+ * a moved object's old block is freed later by the collector, and the new block may be recorded already.
  */
 export function renewed(old: Address, address: Address, size: u32, frame: u32, self: u32): void {
   const oldSize = sizeAt(old);

@@ -3,11 +3,14 @@ import { Control, FOLD_BYTES, FOLD_COUNT, Fold, Record } from "./layout.generate
 import { markPlace, markRange, SHORTEST_MARKED } from "./marks";
 import { bump64, recordAround } from "./records";
 
-/** Steps up to here touch every granule between them; steps of twice as much touch every other one. */
+/**
+ * Bytes per counter. Steps up to this size touch every granule of a range; steps of twice this size touch
+ * every other granule.
+ */
 const GRANULE: u32 = 8;
 const LARGEST_COUNT: u64 = 0x7fffffff;
 
-/** Adds accesses to one counter; what 31 bits cannot hold goes to the block's record. */
+/** Adds accesses to one counter. If 31 bits cannot hold the sum, it goes to the block's record. */
 function addTo(address: u32, accesses: u64, reads: u32): void {
   const at: u32 = (address >>> 3) << 2;
   const counter = load<u32>(at);
@@ -27,13 +30,19 @@ function fold(address: u32, accesses: u64): void {
   if (SHARED !== 0) unlock();
 }
 
-/** Bulk access to `size` bytes: one access for every 8 bytes, stepping from the first one. May span several blocks. */
+/**
+ * Counts a bulk access to `size` bytes as one access for every 8 bytes, from the first byte on. The range may
+ * span several blocks.
+ */
 export function countRange(address: u32, size: u32, reads: u32): void {
   const steps = (size >>> 3) + (size & 7 ? 1 : 0);
   countGranules(address, steps, 2, reads);
 }
 
-/** The host has read `size` bytes, which no instruction of the module counts: what was written there has its reader. */
+/**
+ * Marks `size` bytes as read by the host. No instruction of the module counts such reads, so only the read
+ * bit is set.
+ */
 export function hostRead(address: u32, size: u32): void {
   if (size !== 0) countGranules(address, ((address & 7) + size + 7) >>> 3, 0, 1);
 }
@@ -44,7 +53,6 @@ function addSmall(address: u32, add: u32, reads: u32): void {
   store<u32>(at, (load<u32>(at) + add) | reads);
 }
 
-/** Adds `add` to the counters of `count` granules in a row. */
 function countGranules(address: u32, count: u32, add: u32, reads: u32): void {
   let at: u32 = (address >>> 3) << 2;
   const wide = i32x4.splat(add);
@@ -59,31 +67,35 @@ function countGranules(address: u32, count: u32, add: u32, reads: u32): void {
   }
 }
 
-/** `trips` times the accesses of `word` (accesses << 1 | read) at one address. */
+/** Counts `trips` times the accesses of `word` (accesses << 1 | read) at one address. */
 export function countTrips(address: u32, trips: u32, word: u32): void {
   addTo(address, <u64>trips * (word >>> 1), word & 1);
 }
 
 /**
- * A loop of `trips` trips made the accesses of `word` at places `stride` bytes apart; `end` is one stride behind the
- * last of them.
+ * Counts the accesses of a loop: `trips` trips, each with the accesses of `word`, at addresses `stride` bytes
+ * apart.
+ * `end`: one stride past the last address.
  */
 export function countStrided(end: u32, stride: i32, trips: u32, word: u32): void {
   let address: u32 = end - trips * stride;
   const reads = word & 1;
   const add = word & ~1;
   if (EXACT === 0) {
-    // One pointer walks through one object: all of the loop's accesses are counted at its last place.
+    // A pointer that walks through a range stays in one object, so all accesses of the loop are counted at
+    // its last address.
     const step: u32 = stride < 0 ? -stride : stride;
     const last: u32 = end - stride;
     const length = trips * step;
     const regular = step <= GRANULE || step === 2 * GRANULE;
-    // Only static data is read back place by place, so that what nobody touches can be told.
+    // Static data is counted granule by granule, because its unread parts are reported; only long regular
+    // walks are shortened there.
     if (regular ? length >= SHORTEST_MARKED + 2 * GRANULE : !isStatic(last)) {
       if (trips === 0) return;
       addTo(last, <u64>trips * (word >>> 1), reads);
       if (!regular) {
-        // The walk's other end is marked where it is the higher one: how far a block was used has to be known.
+        // A downward walk has its highest address first. It is marked, because the used length of a block
+        // must be known.
         if (stride < 0 && length >= SHORTEST_MARKED + 2 * GRANULE) markPlace(address);
         return;
       }
@@ -93,12 +105,12 @@ export function countStrided(end: u32, stride: i32, trips: u32, word: u32): void
     }
   }
   if (stride < 0) {
-    // The same places, counted upwards.
+    // Turns a downward walk into an upward one over the same addresses.
     address = end - stride;
     stride = -stride;
   }
   if (stride <= 8 && popcnt(stride) === 1) {
-    // Several trips per counter. The first granule and the last one may have fewer of them than those between.
+    // Several trips share a counter. The first and the last granule may have fewer trips than those between.
     const shift: u32 = ctz(<u32>stride);
     const first: u32 = (7 - (address & 7) + <u32>stride) >>> shift;
     if (trips > first) {
@@ -125,7 +137,7 @@ function isStatic(address: u32): bool {
   return address - STATICS < STATIC_BYTES;
 }
 
-/** Keeps accesses to static data that a counter has no room for; false where there is no room for them either. */
+/** Records accesses to static data that a counter has no room for; false if the fold table is full too. */
 function foldStatic(address: u32, accesses: u64): bool {
   if (!isStatic(address)) return false;
   const granule: u32 = address & ~7;

@@ -1,5 +1,5 @@
-// The way from the program's calls to a calling context: here by the frames of the shadow stack. The build puts another file in the
-// place of this one for native programs, whose stacks are walked.
+// Maps the program's calls to a calling context, here by the frames of the shadow stack. Native programs,
+// whose stacks are unwound, get another file in place of this one when they are built.
 import { STACK_FRAME_BYTES, StackFrame } from "../../../contexts/assembly/layout.generated";
 import { dragOf } from "./drag";
 import { growthOf } from "./growth";
@@ -45,10 +45,10 @@ import {
   useChildren,
 } from "./tree";
 
-/** Allocations without a flush, when many flushes have made no room. */
+/** Longest pause between flushes, in allocations, after many flushes that made no room. */
 const LONGEST_PAUSE: u32 = 1 << 30;
 
-/** Below the stack lies the root's frame, and a zero where there would be a call site before any call. */
+/** Prepares the frames below the stack: the root's frame, and under it a zero where a call site would be. */
 export function prepareContexts(): void {
   store<u32>(STACK - STACK_FRAME_BYTES, NODES, StackFrame.node);
   store<u32>(STACK - 2 * STACK_FRAME_BYTES, NODES, StackFrame.node);
@@ -56,16 +56,17 @@ export function prepareContexts(): void {
 }
 
 /**
- * Address of the block table entry for the calls on the shadow stack up to `frame`; 0 when the tables are full. Frames
- * that were decoded before carry their node as a memo, but for the newest. Where that stands for the host, which called the
- * allocation function itself, the function's own place is called from there.
+ * Returns the block table entry for the calls on the shadow stack up to `frame`; 0 if the tables are full.
+ * Decoded frames carry their node as a memo, except the newest one. If the newest frame stands for the host,
+ * the host called the allocation function itself. Then `self`, the function's own site, becomes the innermost
+ * call.
  */
 function decode(frame: u32, self: u32): usize {
   if (frame < STACK) return mibOfCall(NODES, self);
-  let known = frame - STACK_FRAME_BYTES;
-  while (load<u32>(known, StackFrame.node) === 0) known -= STACK_FRAME_BYTES;
-  let node = load<u32>(known, StackFrame.node);
-  for (let at = known + STACK_FRAME_BYTES; at < frame; at += STACK_FRAME_BYTES) {
+  let knownFrame = frame - STACK_FRAME_BYTES;
+  while (load<u32>(knownFrame, StackFrame.node) === 0) knownFrame -= STACK_FRAME_BYTES;
+  let node = load<u32>(knownFrame, StackFrame.node);
+  for (let at = knownFrame + STACK_FRAME_BYTES; at < frame; at += STACK_FRAME_BYTES) {
     const site = siteOf(at, frame);
     if (HOST_STACKS === 1 && isNew(node, site) && askOutOfTurn(frame)) return decode(frame, self);
     node = childOf(node, site);
@@ -84,13 +85,15 @@ function decode(frame: u32, self: u32): usize {
   return mibOfCall(node, site);
 }
 
-/** An entry has come to the node that it is of: its frame has a memo from now on, or is not looked at again. */
+/**
+ * Counts an entry of the host in its node. Each entry is counted once: its frame gets a memo now, or is the
+ * newest frame and is not decoded again.
+ */
 @inline
 function countEntry(node: u32): void {
   store<u32>(node, load<u32>(node, HostNode.entries) + 1, HostNode.entries);
 }
 
-/** Whether nothing has been allocated by way of this child so far. */
 function isNew(parent: u32, site: u32): boolean {
   return findChild(parent, site) === 0 && standsFor(parent, site) === 0;
 }
@@ -104,8 +107,8 @@ function mibOfCall(parent: u32, site: u32): usize {
 }
 
 /**
- * Gives back everything no live block needs; whether there is room again, for contexts and for calls on their paths. The finished figures have
- * been handed out before.
+ * Frees all nodes and contexts that no live block needs. True if there is enough room again for contexts and
+ * for the calls on their paths. The caller has handed the finished figures to the host before.
  */
 function evict(frame: u32): bool {
   let free: u32 = MIB_CAPACITY - 1 - load<u32>(CONTROL, Control.mibNext);
@@ -125,7 +128,8 @@ function evict(frame: u32): bool {
         store<u32>(n, 1, Node.mark);
       continue;
     }
-    // A free entry keeps the next free one where its node was; its own node forgets it.
+    // A free entry stores the index of the next free entry in place of its node, and its node drops the
+    // reference to it.
     if (node >= NODES && load<u32>(node, Node.mib) === mib) store<u32>(node, 0, Node.mib);
     store<u64>(pastOf(mib), 0, Past.peak);
     store<u32>(mib, load<u32>(CONTROL, Control.mibFree), Context.node);
@@ -154,7 +158,7 @@ function evict(frame: u32): bool {
   return free >= MIB_CAPACITY >>> 3 && NODE_CAPACITY - 1 - used >= NODE_CAPACITY >>> 3;
 }
 
-/** Whether so many contexts have no live block that it is worth while to give them back. */
+/** True if so many contexts have no live block that freeing them is worth the cost. */
 function areManyIdle(): bool {
   const mibEnd = load<u32>(CONTROL, Control.mibNext);
   let idle: u32 = MIB_CAPACITY - 1 - mibEnd;
@@ -162,9 +166,9 @@ function areManyIdle(): bool {
   return idle >= MIB_CAPACITY >>> 3;
 }
 
-/** No block has ended. */
+/** Resets a context to the state before its first block ended. */
 function emptyMib(mib: usize): void {
-  // The histogram buffer stays with the entry, emptied by its length.
+  // The histogram buffer stays with the entry; a length of zero empties it.
   memory.fill(mib + Context.allocTimestamp, 0, Context.forgottenEnd - Context.allocTimestamp);
   memory.fill(growthOf(mib), 0, GROWTH_BYTES);
   memory.fill(dragOf(mib), 0, DRAG_BYTES);
@@ -172,7 +176,6 @@ function emptyMib(mib: usize): void {
   memory.fill(mib + Context.collectedBytes, 0, Context.collectedEnd - Context.collectedBytes);
 }
 
-/** Forgets the figures the host has taken; blocks that still live keep their entry. */
 function clearFinished(): void {
   const end = load<u32>(CONTROL, Control.mibNext);
   for (let i: u32 = 0; i <= end; i++) emptyMib(mibAt(i));
@@ -180,21 +183,21 @@ function clearFinished(): void {
 }
 
 /**
- * The entry in the block table for the call of the newest frame, 0 if it was not called from there before. Frames that
- * were decoded before carry their node as a memo, the root's always; the newest does not, it has been written for this
- * call.
+ * Returns the block table entry for the call of the newest frame, 0 if that call has not allocated before.
+ * Decoded frames and the root carry their node as a memo. The newest frame has none, because it was written
+ * for this call.
  */
 @inline
 export function knownContext(frame: u32): usize {
   let node = load<u32>(frame - STACK_FRAME_BYTES, StackFrame.node);
   if (node === 0) {
-    let known = frame - 2 * STACK_FRAME_BYTES;
-    node = load<u32>(known, StackFrame.node);
+    let knownFrame = frame - 2 * STACK_FRAME_BYTES;
+    node = load<u32>(knownFrame, StackFrame.node);
     while (node === 0) {
-      known -= STACK_FRAME_BYTES;
-      node = load<u32>(known, StackFrame.node);
+      knownFrame -= STACK_FRAME_BYTES;
+      node = load<u32>(knownFrame, StackFrame.node);
     }
-    for (let at = known + STACK_FRAME_BYTES; at !== frame; at += STACK_FRAME_BYTES) {
+    for (let at = knownFrame + STACK_FRAME_BYTES; at !== frame; at += STACK_FRAME_BYTES) {
       const entry = childEntry(node, load<u32>(at, StackFrame.site));
       if (entry === 0) return 0;
       node = load<u32>(entry, Child.node);
@@ -215,8 +218,9 @@ export function knownContext(frame: u32): usize {
 }
 
 /**
- * Address of the block table entry for the call of the newest frame on the shadow stack. `self` is the code offset of
- * the allocation function, which stands for the context when the host itself called it.
+ * Returns the block table entry for the call of the newest frame on the shadow stack.
+ * `self`: code offset of the allocation function, which is the context if the host called the function
+ * itself.
  */
 export function contextOf(frame: u32, self: u32): usize {
   if (SHARED !== 0) noteDepth(frame);
@@ -232,7 +236,8 @@ export function contextOf(frame: u32, self: u32): usize {
     if (flush() === 0) store<u32>(CONTROL, MIB_CAPACITY, Control.flushPause);
     else {
       clearFinished();
-      // Where live blocks keep nearly all calls on paths, the next try will not help either: not so soon again, and after that one even later.
+      // If live blocks need nearly all nodes, the next eviction will not help either. The pause before the
+      // next one is doubled each time.
       if (evict(frame)) store<u32>(CONTROL, 0, Control.fruitlessPause);
       else {
         const last = load<u32>(CONTROL, Control.fruitlessPause);

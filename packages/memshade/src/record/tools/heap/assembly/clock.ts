@@ -6,8 +6,9 @@ export { WALL_CLOCK };
 const LONGEST_INTERVAL: u32 = 1024;
 
 /**
- * Time of a heap event: allocations so far, or milliseconds. The host is asked once in a while only: the number of
- * events until the next question doubles while the clock stands still and shrinks as soon as it moves.
+ * Returns the time of a heap event: the number of allocations so far, or milliseconds.
+ * Milliseconds come from the host, which is called rarely: the number of events until the next call doubles
+ * while the clock stands still, and shrinks when it moves.
  */
 @inline
 export function now(): u32 {

@@ -1,8 +1,8 @@
-// Where the counters of the program's granules are, and how they are read: what differs between WebAssembly programs and native ones. This is
-// the side of WebAssembly; the build puts another file in its place for native programs.
+// Addresses of the counters of the program's granules, and how counters are read. This is the version for
+// WebAssembly programs; the build replaces it by another file for native programs.
 import { Address } from "./program";
 
-/** Of a counter; the next granule's is 4 further. */
+/** Address of a counter. The next granule's counter is 4 bytes further. */
 export type CounterPlace = u32;
 
 @inline
@@ -10,7 +10,6 @@ export function counterPlace(address: Address): CounterPlace {
   return (<u32>address >>> 3) << 2;
 }
 
-/** The same where the address is a multiple of 8. */
 @inline
 export function alignedCounterPlace(address: Address): CounterPlace {
   return <u32>(address >>> 1);
@@ -41,13 +40,14 @@ export function cleanFour(at: CounterPlace): void {
   v128.store(at, i64x2.splat(0));
 }
 
-/** Whether a block is so large that its counters are looked through part by part. */
+/** True if a block is so large that its counters are searched in parts. */
 @inline
 export function mayBeUntouched(_size: u32): bool {
   return false;
 }
-// Of counters that nobody has touched, large ranges need not be read: where the next ones are in `[at, end)` that may be, and where these end.
-// What was found out before `askAgain` holds no longer.
+// Skips large ranges of counters that were never written. `nextTouched` returns the start of the next part of
+// `[at, end)` that may have been written, `touchedEnd` the end of that part. `askAgain` discards cached
+// results.
 @inline
 export function askAgain(): void {}
 @inline
@@ -58,13 +58,19 @@ export function nextTouched(at: CounterPlace, _end: CounterPlace): CounterPlace 
 export function touchedEnd(_at: CounterPlace, end: CounterPlace): CounterPlace {
   return end;
 }
-/** Whether nobody has touched the counters that end at `end`, down to the place that is returned; `end`: somebody may have. */
+/**
+ * Returns the lowest address from which on all counters up to `end` were never written; `end` itself if the
+ * last one may have been.
+ */
 @inline
 export function untouchedBefore(_from: CounterPlace, end: CounterPlace): CounterPlace {
   return end;
 }
 
-/** Whether the counters of the block that ends were taken before: then `touchedBefore` and `flagsBefore` are what was found. */
+/**
+ * True if the counters of the ending block were summed earlier. `touchedBefore` and `flagsBefore` return
+ * these sums.
+ */
 @inline
 export function wereTaken(): bool {
   return false;
@@ -78,10 +84,8 @@ export function flagsBefore(): u32 {
   return 0;
 }
 
-/** That block has ended. */
 @inline
 export function forgetTaken(): void {}
 
-/** Counters in `[from, end)` were cleaned. */
 @inline
 export function giveBack(_from: CounterPlace, _end: CounterPlace): void {}

@@ -42,7 +42,10 @@ import {
   takeSmall,
 } from "./shapes";
 
-/** Counters that are not clean though no block is live there: accesses to freed memory belong to nobody. */
+/**
+ * Clears counters that are not zero though no block is live there. Their accesses, to freed memory, are added
+ * to the accesses outside of blocks.
+ */
 function cleanCounters(from: CounterPlace, to: CounterPlace): void {
   let sum: u64 = 0;
   askAgain();
@@ -57,7 +60,7 @@ function cleanCounters(from: CounterPlace, to: CounterPlace): void {
   bump64(CONTROL, Control.otherAccesses, sum);
 }
 
-/** Makes sure that a new block starts with clean counters and marks, whoever used its memory before. */
+/** Clears the counters and marks of a new block, which earlier blocks in the same memory may have left. */
 @inline
 export function claimCounters(address: Address, size: u32): void {
   if (COUNTED === 0) return;
@@ -68,8 +71,9 @@ export function claimCounters(address: Address, size: u32): void {
 }
 
 /**
- * Adds an ended block and its counters to its context, and cleans them. `folded`: accesses that are in no counter.
- * `copied`: its contents live on.
+ * Adds an ended block and its counters to its context, and clears the counters.
+ * `folded`: accesses that are in no counter.
+ * `copied`: the contents live on in another block.
  */
 export function countBlock(
   address: Address,
@@ -85,7 +89,7 @@ export function countBlock(
   countAlone(address, size, mib, start, time, folded, copied);
 }
 
-/** Adds a block to the shape it has, and cleans its counters; false if it has to be counted by itself. */
+/** Adds a block to its shape and clears its counters; false if the block must be counted alone. */
 @inline
 function countShape(at: CounterPlace, size: u32, mib: usize, start: u32, time: u32, copied: bool): bool {
   if (MIB_CAPACITY > Tag.contexts && mib >= MIBS + Tag.contexts * CONTEXT_BYTES) return false;
@@ -104,7 +108,7 @@ function countShape(at: CounterPlace, size: u32, mib: usize, start: u32, time: u
   return true;
 }
 
-/** The same for blocks of any size and address, with any counters; returns the accesses. */
+/** Like `countBlock`, for blocks of any size and address, with any counters. Returns the accesses. */
 export function countAlone(
   address: Address,
   size: u32,
@@ -136,12 +140,11 @@ export function countAlone(
   return accesses;
 }
 
-/** Sums of the counters that were taken last: accesses, granules that had some, and a bit if there were reads. */
+/** Sums of the last `takeCounters`: accesses, granules that were accessed, and 1 if any access was a read. */
 export let takenAccesses: u64 = 0;
 export let takenTouched: u32 = 0;
 export let takenFlags: u32 = 0;
 
-/** Sums the counters in `[from, end)`, and cleans them. */
 export function takeCounters(from: CounterPlace, end: CounterPlace): void {
   takenAccesses = 0;
   takenTouched = 0;
@@ -162,24 +165,25 @@ function takeAll(at: CounterPlace, end: CounterPlace): void {
   let flags: u32 = 0;
   const granules = <u32>(end - at) >>> 2;
   if (granules >= 4) {
-    // The last counters that fill no vector of their own are the upper lanes of one that overlaps the one before.
+    // The last one to three counters do not fill a vector. They are the upper lanes of a vector that overlaps
+    // the one before.
     let counters = v128.and(fourCounters(end - 16), i32x4.gt_u(i32x4.splat(granules & 3), i32x4(3, 2, 1, 0)));
-    let all = counters;
+    let united = counters;
     let wide = i64x2.add(i64x2.shr_u(counters, 33), i64x2.shr_u(i64x2.shl(counters, 32), 33));
     let zeros = i32x4.eq(counters, i64x2.splat(0));
     for (const last = end - (granules & 3) * 4; at !== last; at += 16) {
       counters = fourCounters(at);
-      all = v128.or(all, counters);
+      united = v128.or(united, counters);
       wide = i64x2.add(wide, i64x2.add(i64x2.shr_u(counters, 33), i64x2.shr_u(i64x2.shl(counters, 32), 33)));
       zeros = i32x4.add(zeros, i32x4.eq(counters, i64x2.splat(0)));
       cleanFour(at);
     }
     cleanFour(end - 16);
-    // Lanes hold the clean counters they have seen, as negative numbers.
+    // Each lane holds the number of zero counters it has seen, as a negative number.
     zeros = i32x4.add(zeros, i32x4.shuffle(zeros, zeros, 2, 3, 0, 1));
     touched = (granules & ~3) + 4 + i32x4.extract_lane(zeros, 0) + i32x4.extract_lane(zeros, 1);
     accesses = i64x2.extract_lane(wide, 0) + i64x2.extract_lane(wide, 1);
-    flags = v128.any_true(v128.and(all, i32x4.splat(1))) ? 1 : 0;
+    flags = v128.any_true(v128.and(united, i32x4.splat(1))) ? 1 : 0;
   } else {
     for (; at < end; at += 4) {
       const counter = counterOf(at);
@@ -198,7 +202,6 @@ function takeAll(at: CounterPlace, end: CounterPlace): void {
 
 const SMALLEST_CLASS: u32 = 3;
 
-/** A buffer of 2^class entries of 8 bytes; 0 when the region is used up. */
 function takeBuffer(sizeClass: u32): u32 {
   const list: usize = CONTROL + Control.histogramFree + sizeClass * 4;
   const free = load<u32>(list);
@@ -213,27 +216,27 @@ function takeBuffer(sizeClass: u32): u32 {
   return at;
 }
 
-/** Makes room for `length` entries. The longer histogram of two is kept: entries only ever get added. */
+/** Grows a context's histogram to `length` entries. It never shrinks. */
 function ensureLength(mib: usize, length: u32): bool {
-  const have = load<u32>(mib, Context.histogramLength);
+  const oldLength = load<u32>(mib, Context.histogramLength);
   let buffer = load<u32>(mib, Context.histogram);
   const sizeClass = load<u32>(mib, Context.histogramClass);
   if (buffer === 0 || length > (<u32>1) << sizeClass) {
-    let wanted = SMALLEST_CLASS;
-    while ((<u32>1) << wanted < length) wanted++;
-    const bigger = wanted < 28 ? takeBuffer(wanted) : 0;
+    let wantedClass = SMALLEST_CLASS;
+    while ((<u32>1) << wantedClass < length) wantedClass++;
+    const bigger = wantedClass < 28 ? takeBuffer(wantedClass) : 0;
     if (bigger === 0) return false;
     if (buffer !== 0) {
-      memory.copy(bigger, buffer, have * 8);
+      memory.copy(bigger, buffer, oldLength * 8);
       const list: usize = CONTROL + Control.histogramFree + sizeClass * 4;
       store<u32>(buffer, load<u32>(list));
       store<u32>(list, buffer);
     }
     buffer = bigger;
     store<u32>(mib, buffer, Context.histogram);
-    store<u32>(mib, wanted, Context.histogramClass);
+    store<u32>(mib, wantedClass, Context.histogramClass);
   }
-  memory.fill(buffer + have * 8, 0, (length - have) * 8);
+  memory.fill(buffer + oldLength * 8, 0, (length - oldLength) * 8);
   store<u32>(mib, length, Context.histogramLength);
   return true;
 }
@@ -267,7 +270,9 @@ function join(low: u32, high: u64): u64 {
   return <u64>low | (high << 32);
 }
 
-/** The times of an ended block, whether of a run or not: sections 15.3 and 5.3 of the MemProf format description. */
+/**
+ * Adds the times of an ended block to its context (sections 15.3 and 5.3 of the MemProf format description).
+ */
 @inline
 export function addTimes(mib: usize, start: u32, time: u32): void {
   if (start < load<u32>(mib, Context.deallocTimestamp)) bump32(mib, Context.overlaps, 1);
@@ -276,7 +281,10 @@ export function addTimes(mib: usize, start: u32, time: u32): void {
   bump64(mib, Context.totalLifetime, time - start);
 }
 
-/** `count` blocks that differ in their lifetimes only; those and their densities lie between the ones given. */
+/**
+ * Adds `count` blocks that differ in their lifetimes only. The lifetimes and their densities lie between the
+ * given bounds.
+ */
 export function addBlocks(
   mib: usize,
   count: u64,
@@ -314,7 +322,10 @@ export function addUnread(mib: usize, count: u64, size: u32, accesses: u64): voi
   }
 }
 
-/** Adds one ended block to its context. `unread`: nobody read it, and its contents do not live on elsewhere. */
+/**
+ * Adds one ended block to its context.
+ * `unread`: it was never read, and its contents do not live on in another block.
+ */
 function addBlock(
   mib: usize,
   size: u32,

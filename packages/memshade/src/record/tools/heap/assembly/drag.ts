@@ -29,52 +29,66 @@ import { addressOf } from "./program";
 import { bump32, bump64 } from "./records";
 import { bumpWork } from "./work";
 
-// How long blocks live after their last access. Nothing is added to an access: once in a while the sums of blocks' counters are
-// compared with those of the last look, and at a block's end with those of its last one. So a block was accessed last before the
-// first look that finds the sum that it has in the end.
-//
-//   A block of 64 bytes begins at 10. It is looked at, at 20: sum 5. At 30: sum 8. At 40: 8. It ends at 70, its sum is 8:
-//   it was used until 30 at most, so it was dragged along for 40 of its 60: 64 × 40 bytes × time.
-//
-// There is one clock of the program's work: allocations, and accesses to static data and to followed blocks, which looks find. A block is
-// late if the larger part of the work during its life came after its last access.
-//
-// What frees a block follows pointers in it: destructors do. So no more accesses since the last look than it would take to read the
-// block 16 bytes at a time are no use of it.
-//
-// Looks come at the ends of intervals, as the clock of allocations goes on, and where loops begin trips that have calls or other loops
-// in them, as the program computes. One is due when the program has done a part of its work more, and many times what looking costs. But what was
-// accessed is known by the looks alone. So one is due, too, when a part of the allocations, or of a loop's trips, has been made more. Where a look
-// finds too little for its cost, the next one waits for as many allocations as do enough if the program goes on like that, and for as many trips
-// of a loop as there have been, so that there are twice as many at most.
-//
-// Most of what has to be looked at is idle, and stays so. So when looks have cost something, they pass over blocks that they found unchanged
-// before, for longer each time: a thousand idle blocks cost no more than some that are used, and their last use is known already. What is found
-// late at one that is used again may have been done at any time since, and is no work after the last use of others.
-//
-// Of each size some blocks are followed: all at first, fewer when there have been many or when too many of them live, and
-// then each stands for several. An allocation that is to be followed lies behind the limit of the common path, and the block has a
-// record, so that its end is no matter of the common path either.
+// Measures how long blocks live after their last access (drag).
+// No code is added to an access. At intervals, a look compares the sum of each followed block's counters with
+// the sum of the last look. A block's end does the same. So the last access came before the first look that
+// found the final sum.
+// Example: a block of 64 bytes begins at 10. Looks find the sums 5 at 20, 8 at 30 and 8 at 40. The block ends
+// at 70 with 8. It was used until 30 at most, so its drag is 40 of its 60 units: 64 × 40 bytes × time.
+// The clock is the program's work: allocations, and accesses to static data and to followed blocks as looks
+// find them. A block is late if more than half of the work during its life came after its last access.
+// A destructor follows pointers in the block that it frees. So accesses after the last look do not count as
+// use if they are too few to read the block 16 bytes at a time.
+// Looks happen at the ends of intervals, and where loops with calls or inner loops begin a trip. A look is
+// due when the program has done a certain share more work, and many times the cost of a look. Accesses are
+// known by looks alone, so a look is due, too, when allocations or a loop's trips have grown by that share.
+// If a look finds too little for its cost, the next one waits for as many allocations as will find enough at
+// the same rate. In a loop it waits for as many trips as were made so far, so trips at most double.
+// Most blocks are idle and stay idle. Once looks have cost something, they pass over blocks that were
+// unchanged before, each time for longer. When a block that was passed over is used again, its accesses may
+// have happened at any time since. They are "found late" and do not count as work after the last use of other
+// blocks.
+// Not every block is followed: all of a size class at first, fewer after many allocations or when too many of
+// them live. A followed block then stands for several (its weight). The allocation of a followed block is
+// beyond the limit of the common path. The block has a record, so its end does not use the common path either.
 
-/** Blocks of a class that are followed before fewer are: of programs with no more of them nothing is an estimate. */
+/** Number of blocks of a class that are all followed. Programs with fewer blocks get exact figures. */
 const FREE_BLOCKS: u32 = 2048;
-/** From then on one for so many blocks of the smallest class, half as many of the next: one for 16 KiB. */
+/**
+ * After that, one block in 2^6 of the smallest class is followed, twice that share of the next class, and so
+ * on: about one in 16 KiB.
+ */
 const SPARSE_SHIFT: u32 = 6;
-/** What looks may cost before that is compared with what they find, in granules: that takes some hundredths of a second. */
+/**
+ * Granules that looks may read before their cost is compared with what they find: a few hundredths of a
+ * second.
+ */
 const FREE_WORK: u64 = 1 << 26;
-/** When they have cost that much, they pass over idle blocks, until they are compared with what they find. */
+/**
+ * Granules that looks may read before they pass over idle blocks. They do so until `FREE_WORK` is reached.
+ */
 const REST_WORK: u64 = FREE_WORK >> 2;
-/** Looks that pass over a block that stays unchanged. */
 const MOST_REST: u32 = 15;
-/** What a look at one block costs beside its granules: its record and its counters are in no cache. */
+/**
+ * Cost of one block in a look beside its granules, in granules: its record and counters are not in the cache.
+ */
 const LOOK_WORK: u64 = 64;
-/** Beyond that, looks find so many times the accesses that they read granules, 2 to the power of this: they take a few hundredths of the time. */
+/**
+ * Looks beyond `FREE_WORK` must find 2^4 accesses per granule that they read. Then they take a few hundredths
+ * of the time.
+ */
 const FOUND_SHIFT: u64 = 4;
-/** Trips of loops between polls: a poll is a call, and that for each trip would be more than what some do. */
+/** Trips of loops between polls. A poll is a call, which costs more than a trip of some loops. */
 const POLLED_TRIPS: u32 = 32;
-/** Part of the program's work, of its allocations, or of a loop's trips, between looks: how exactly the last use of a block is known. */
+/**
+ * Share of the program's work, allocations or loop trips between looks: 1/2^6. It is the precision of a
+ * block's last use.
+ */
 const LOOK_SHIFT: u64 = 6;
-/** An access moves at most so many bytes: nobody reads a block with fewer accesses than it has of these, but for SIMD's with as many. */
+/**
+ * Bytes that one access moves at most. Fewer accesses than a block has units of this size cannot have read
+ * the block.
+ */
 const WIDEST: u64 = 16;
 
 @inline
@@ -87,7 +101,6 @@ function entryAt(index: u32): usize {
   return FOLLOWED + index * FOLLOWED_BYTES;
 }
 
-/** Which class blocks of a size are in, from 0. */
 @inline
 function classOf(size: u32): u32 {
   return 31 - clz(size | LARGEST_UNMARKED) - SMALLEST_CLASS_BITS;
@@ -110,7 +123,7 @@ function shiftOf(sizeClass: u32, place: usize): u32 {
   return isSparse ? max(shift, SPARSE_SHIFT - sizeClass) : shift;
 }
 
-/** How many blocks the one that has just been counted stands for; 0: it is not followed. */
+/** Returns how many blocks the newest block stands for; 0 if it is not followed. */
 export function weightOf(size: u32): u32 {
   const sizeClass = classOf(size);
   const place = placeOf(sizeClass);
@@ -123,7 +136,8 @@ export function weightOf(size: u32): u32 {
     const drawn = load<u32>(CONTROL, Control.sampleShift);
     store<u64>(CONTROL, number + gap(shift), Control.nextSample);
     store<u32>(CONTROL, shift, Control.sampleShift);
-    // A large block had the number: then none is taken, so that all have the same chance. If all are followed, this one is.
+    // A block of a larger class had the drawn number. Then no block is taken, so that all have the same
+    // chance. If all blocks are followed, this one is.
     if (drawn !== 0 && number !== next) return 0;
     shift = drawn;
   } else if ((mix(<u32>number) & ((1 << shift) - 1)) !== 0) return 0;
@@ -131,43 +145,43 @@ export function weightOf(size: u32): u32 {
   return 1 << shift;
 }
 
-/** How far the next number is: any of as many that the mean is the power of two. */
+/** Returns the distance to the next sampled number: random, with a mean of 2^shift. */
 function gap(shift: u32): u32 {
   const random = load<u32>(CONTROL, Control.random) + 0x9e3779b9;
   store<u32>(CONTROL, random, Control.random);
   return 1 + (mix(random) % ((2 << shift) - 1));
 }
 
-/** The program's work, as far as it is seen. */
+/** Returns the program's work that looks and allocations have shown. */
 @inline
 function workSeen(): u64 {
   return load<u64>(CONTROL, Control.allocations) * ACCESSES_PER_BLOCK + load<u64>(CONTROL, Control.accesses);
 }
 
-/** The same without what was found late. */
+/** Returns the work without the accesses that were found late. */
 @inline
 function workInTime(): u64 {
   return workSeen() - load<u64>(CONTROL, Control.foundLate);
 }
 
-/** The block of an entry has so many accesses more than at the look before, which may have been passed over. */
+/** Counts accesses as found late if the block was passed over before this look. */
 @inline
-function noteLate(entry: usize, found: u64): void {
+function noteLate(entry: usize, accesses: u64): void {
   if (load<u16>(entry, Followed.lastRest) !== 0)
-    bump64(CONTROL, Control.foundLate, found * load<u32>(entry, Followed.weight));
+    bump64(CONTROL, Control.foundLate, accesses * load<u32>(entry, Followed.weight));
 }
 
-/** What an entry stands for has other accesses than at the last look: the difference. */
+/** Returns the accesses of an entry since the last look, and adds them to the work. */
 @inline
 function seeAccesses(entry: usize, accesses: u64): u64 {
   const before = load<u64>(entry, Followed.accesses);
-  // Counters of static data that had no room for more have begun anew; those of a block may be another one's, which ends inside of it.
+  // A smaller sum has two causes: counters of static data overflowed and began anew, or an overlapping block
+  // ended and cleared the counters.
   if (accesses < before) return 0;
   bump64(CONTROL, Control.accesses, (accesses - before) * load<u32>(entry, Followed.weight));
   return accesses - before;
 }
 
-/** The block of a record is followed from its beginning on. */
 export function follow(record: usize, weight: u32, time: u32): void {
   const index = load<u32>(CONTROL, Control.followed) + 1;
   store<u32>(CONTROL, index, Control.followed);
@@ -184,7 +198,6 @@ export function follow(record: usize, weight: u32, time: u32): void {
   bump32(placeOf(classOf(load<u32>(record, Record.size))), SizeClass.followed, 1);
 }
 
-/** Takes an entry out of the table; the last one gets its place. */
 function remove(index: u32): void {
   const entry = entryAt(index);
   const record: usize = RECORDS + load<u32>(entry, Followed.record);
@@ -197,7 +210,7 @@ function remove(index: u32): void {
   store<u32>(RECORDS + load<u32>(entry, Followed.record), index, Record.followed);
 }
 
-/** Half of a class's blocks are followed no longer, and each of the others stands for twice as many. */
+/** Stops following half of a class's blocks. Each of the rest stands for twice as many. */
 function letGo(sizeClass: u32, place: usize): void {
   const shift = load<u32>(place, SizeClass.shift) + 1;
   store<u32>(place, shift, SizeClass.shift);
@@ -211,14 +224,13 @@ function letGo(sizeClass: u32, place: usize): void {
   }
 }
 
-/** The accesses to a block so far. */
 function accessesOf(record: usize): u64 {
   const address = addressOf(record);
   const end = counterPlace(address + load<u32>(record, Record.size) - 1) + 4;
   return accessesIn(counterPlace(address), end) + load<u64>(record, Record.folded);
 }
 
-/** What counters have counted: a counter is twice the accesses and the bit of reads. */
+/** Sums the accesses of counters. A counter is accesses × 2, plus the read bit. */
 function accessesIn(from: CounterPlace, end: CounterPlace): u64 {
   let sum: u64 = 0;
   askAgain();
@@ -235,7 +247,10 @@ function accessesIn(from: CounterPlace, end: CounterPlace): u64 {
   return sum;
 }
 
-/** Loops have begun as many trips as they were to, the last one `loop`; returns after how many they poll again. */
+/**
+ * Handles the poll of a loop, and looks at all blocks if that is due. Returns the number of trips until the
+ * next poll.
+ */
 export function poll(loop: u32): u32 {
   const place = CONTROL + Control.loops + loop * LOOP_BYTES;
   const trips = load<u32>(place, Loop.trips) + POLLED_TRIPS;
@@ -247,14 +262,16 @@ export function poll(loop: u32): u32 {
   return POLLED_TRIPS;
 }
 
-/** Looks at all that is followed, if it is due by what is known of the program's work, or by its allocations. */
+/** Looks at all followed blocks if the known work or the number of allocations makes that due. */
 export function look(): void {
   const byWork = workSeen() >= load<u64>(CONTROL, Control.nextLook);
   const byNumber = load<u64>(CONTROL, Control.allocations) >= load<u64>(CONTROL, Control.nextLookNumber);
   if (byWork || byNumber) lookAtAll();
 }
 
-/** Whether more work was done since the last look than this one has cost. */
+/**
+ * Looks at all followed blocks. True if the program did enough work since the last look to justify the cost.
+ */
 function lookAtAll(): bool {
   const number = load<u64>(CONTROL, Control.allocations);
   const time = WALL_CLOCK === 0 ? <u32>number : load<u32>(CONTROL, Control.wallMs);
@@ -283,7 +300,7 @@ function lookAtAll(): bool {
     store<u64>(entry, LATER, Followed.seenWork);
   }
   const work = workSeen();
-  // What this look has found at any block was done before.
+  // Accesses that this look found at any block happened before the look, so all of them are counted first.
   for (let entry = entryAt(1); entry <= end; entry += FOLLOWED_BYTES)
     if (load<u64>(entry, Followed.seenWork) === LATER) store<u64>(entry, workInTime(), Followed.seenWork);
   const done = work - load<u64>(CONTROL, Control.lookedWork);
@@ -302,7 +319,7 @@ function lookAtAll(): bool {
   return done >= cost << FOUND_SHIFT;
 }
 
-/** The counters of static data, and of what lies below. */
+/** Looks at the counters of static data and of all memory below it. Returns the cost. */
 function lookAtStatics(): u64 {
   const end = counterPlace(STATICS + STATIC_BYTES);
   const entry = entryAt(0);
@@ -313,10 +330,13 @@ function lookAtStatics(): u64 {
   return LOOK_WORK + ((STATICS + STATIC_BYTES) >>> 3);
 }
 
-/** Work that is known at the end of a look alone. */
 const LATER: u64 = -1;
 
-/** The followed block of a record has ended, with so many accesses. `copied`: a reallocation has just used it. */
+/**
+ * Ends the followed block of a record.
+ * `accesses`: its accesses in all.
+ * `copied`: a reallocation has just used it.
+ */
 export function endFollowed(record: usize, accesses: u64, time: u32, copied: bool): void {
   const index = load<u32>(record, Record.followed);
   const entry = entryAt(index);
@@ -329,8 +349,8 @@ export function endFollowed(record: usize, accesses: u64, time: u32, copied: boo
   noteLate(entry, since);
   const isIdle = !copied && before !== 0 && since * WIDEST <= max(<u64>size, WIDEST);
   const work = workSeen();
-  const all = work - load<u64>(entry, Followed.startWork);
-  const after: u64 = isIdle ? workInTime() - load<u64>(entry, Followed.seenWork) : 0;
+  const workOfLife = work - load<u64>(entry, Followed.startWork);
+  const workAfterUse: u64 = isIdle ? workInTime() - load<u64>(entry, Followed.seenWork) : 0;
   remove(index);
   const context = dragOf(load<u32>(record, Record.mib));
   const bytes = <u64>size * weight;
@@ -338,14 +358,14 @@ export function endFollowed(record: usize, accesses: u64, time: u32, copied: boo
   bump64(context, Drag.blocks, weight);
   bump64(context, Drag.bytes, bytes);
   bump64(context, Drag.byteTime, bytes * (time - start));
-  bumpWork(context + Drag.byteWork, bytes, all);
+  bumpWork(context + Drag.byteWork, bytes, workOfLife);
   if (!isIdle) return;
   bump64(context, Drag.dragged, bytes * (time - seen));
-  if (after === 0 || after << 1 < all) return;
+  if (workAfterUse === 0 || workAfterUse << 1 < workOfLife) return;
   bump64(context, Drag.lateBlocks, weight);
   bump64(context, Drag.lateBytes, bytes);
-  bumpWork(context + Drag.lateByteWork, bytes, all);
-  bumpWork(context + Drag.lateUsedByteWork, bytes, all - after);
+  bumpWork(context + Drag.lateByteWork, bytes, workOfLife);
+  bumpWork(context + Drag.lateUsedByteWork, bytes, workOfLife - workAfterUse);
   bump64(context, Drag.lateLastUse, bytes * seen);
   bump32(context, Drag.lateFollowed, 1);
 }

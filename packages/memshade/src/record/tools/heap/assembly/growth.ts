@@ -23,31 +23,37 @@ import { countMarks, lastMarked, SHORTEST_MARKED } from "./marks";
 import { Address, addressOf, isReadable } from "./program";
 import { bump32, bump64, recordAt } from "./records";
 
-// Blocks that grow: by a reallocation that moves them, or as vectors, strings and hash tables do, which allocate a larger block,
-// copy, and release the old one. The first way is seen as it is. For the second one only the moment counts at which a block
-// is released, and only one block can be its successor: the large block that began last, if it began after the one that ends and
-// is larger. It is the successor if one of these holds:
-//
-//  - It has the contents of the one that ends: at least half of that one was used, and the bytes up to the last one that
-//    was used are the same in both, but for the last 8, and not all alike. So it is with strings, whose end is where the new
-//    one goes on, and with elements that are copied as they are.
-//  - Nothing was allocated since, both come from one context, and the program has written to the new one about what the old one
-//    had: some of it, and at most half of what is more room in it. So it is with elements that are moved one by one, which
-//    empties the old ones, and with hash tables, whose elements get other places. A buffer that is filled before its
-//    predecessor is released has no room left, and one that is filled later has nothing in it yet.
-//
-// Where realloc finds room behind a block nothing is copied, by the allocator's luck. Such steps are counted apart.
-//
-// Chains are counted where they end, in the context of the last block: until then the block's record carries them.
-//
-//   malloc 1000 → A, written up to 1000. malloc 2000 → B, A's 1000 bytes copied to B, A freed:        1 copy,  1000 bytes
-//   B written up to 2000. realloc B to 4000 moves it to C:                                            2 copies, 3000 bytes
-//   C written up to 2500, freed: a chain of 2 copies and 3000 bytes, at its end 2500 of 4000 bytes used, 1500 were not.
+// Recognizes blocks that grow: by a reallocation that moves them, or as vectors, strings and hash tables do.
+// These allocate a larger block, copy, and release the old block.
+// A reallocation is seen directly. For the second way, the release of a block is the moment of decision. Only
+// one block can be the successor: the large block that began last, if it began after the ending block and is
+// larger. It is the successor if one of these conditions holds:
+// - It has the contents of the ending block: at least half of that block was used, both have the same bytes
+// up to the last one used (except the last 8), and the bytes are not all alike. Strings, which are appended
+// to at their end, and elements that are copied unchanged grow this way.
+// - Nothing was allocated since, both blocks come from one context, and the program has accessed about as
+// much of the new block as of the old one: some of it, and at most half of the additional room. Elements that
+// are moved one by one, which empties the old ones, and hash tables, whose elements get new positions, grow
+// this way.
+// A buffer that is filled before its predecessor is released has no room left, and a buffer that is filled
+// later is still empty; both are no successors.
+// If realloc finds room behind a block, nothing is copied, by luck of the allocator. Such steps are counted
+// apart.
+// A chain is counted when it ends, in the context of its last block. Until then the block's record carries
+// it.
+// malloc 1000 → A, written up to 1000.
+// malloc 2000 → B, A's 1000 bytes copied to B, A freed: 1 copy, 1000 bytes
+// B written up to 2000. realloc B to 4000 moves it to C: 2 copies, 3000 bytes
+// C written up to 2500, freed: a chain of 2 copies and 3000 bytes; at its end 2500 of 4000 bytes were used,
+// 1500 were not.
 
-/** So much of two blocks is compared before it is asked whether more can be read. */
+/** Bytes of two blocks that are compared before the next part is checked for being readable. */
 const PART_BYTES: u32 = 4096;
 
-/** Of the block that ended last: how often its contents were copied, how many bytes that were, its size, and what it used of it. */
+/**
+ * Chain of the block that ended last: copies of its contents, steps in place, bytes copied, its size, and the
+ * bytes used of it.
+ */
 let copies: u32 = 0;
 let steps: u32 = 0;
 let copiedBytes: u64 = 0;
@@ -59,7 +65,6 @@ export function growthOf(mib: usize): usize {
   return GROWTHS + (mib - MIBS) / (CONTEXT_BYTES / GROWTH_BYTES);
 }
 
-/** A large block begins, which has a record. */
 @inline
 export function noteYoungest(record: usize): void {
   store<u32>(CONTROL, record, Control.youngest);
@@ -75,7 +80,10 @@ export function forgetEnded(): void {
   endedSize = 0;
 }
 
-/** The block of a record is about to end. True: its contents were copied into another one before. */
+/**
+ * Takes the chain from the record of an ending block. True if its contents were copied into another block
+ * earlier.
+ */
 @inline
 export function takeChain(record: usize): bool {
   copies = load<u32>(record, Record.copies);
@@ -86,7 +94,10 @@ export function takeChain(record: usize): bool {
   return copies === WENT_ON;
 }
 
-/** Bytes of a block up to the end of the last granule that was accessed, as far as it is known. */
+/**
+ * Returns the bytes of a block up to the end of the last granule that was accessed, as far as counters and
+ * marks show it.
+ */
 export function usedBytes(address: Address, size: u32): u32 {
   if (COUNTED === 0) return size;
   if (wereTaken()) return 0;
@@ -96,7 +107,7 @@ export function usedBytes(address: Address, size: u32): u32 {
   let last = end;
   while (last > first) {
     last = untouchedBefore(first, last);
-    // Steps of 16 end at the beginnings of pages, which are asked about.
+    // Steps of 16 end at page starts, where `untouchedBefore` can skip whole pages.
     if ((last & 15) === 0 && last - first >= 16 && !v128.any_true(fourCounters(last - 16))) last -= 16;
     else if (last === first || counterOf(last - 4) !== 0) break;
     else last -= 4;
@@ -109,8 +120,8 @@ export function usedBytes(address: Address, size: u32): u32 {
 }
 
 /**
- * The block that `takeChain` was told of ends, before its counters are cleaned. `moved`: by a reallocation, which tells
- * `continueChain` of the block that comes after.
+ * Ends the block that `takeChain` was called for, before its counters are cleared.
+ * `moved`: a reallocation ends it, and calls `continueChain` for the next block.
  */
 export function endChain(address: Address, size: u32, mib: usize, start: u32, moved: bool): void {
   endedSize = size;
@@ -140,7 +151,10 @@ export function endChain(address: Address, size: u32, mib: usize, start: u32, mo
   }
 }
 
-/** After a reallocation that ended a block: the one at `address` comes after it. `moved`: it is at another place. */
+/**
+ * Continues the chain of a reallocated block in the block at `address`.
+ * `moved`: the new block is at another address.
+ */
 export function continueChain(address: Address, size: u32, moved: bool): void {
   if (endedSize === 0) return;
   if (size > endedSize) {
@@ -155,7 +169,10 @@ export function continueChain(address: Address, size: u32, moved: bool): void {
   if ((copies | steps | carried) !== 0) carryTo(recordAt(address));
 }
 
-/** The contents of a block that lives, and that a collector frees some day, have been copied into the one at `address`. */
+/**
+ * Continues the chain of a live block in the block at `address`, which its contents were copied into. A
+ * collector frees the old block later.
+ */
 export function goOnBeside(old: Address, oldSize: u32, address: Address, size: u32): void {
   forgetEnded();
   const record = oldSize > LARGEST_SMALL ? recordAt(old) : 0;
@@ -166,13 +183,13 @@ export function goOnBeside(old: Address, oldSize: u32, address: Address, size: u
   if (record !== 0) store<u32>(record, WENT_ON, Record.copies);
 }
 
-/** Whether the ended block's contents are in the youngest one, whose record is given; then that one carries the chain. */
+/** True if the youngest block has the ended block's contents. Its record then carries the chain. */
 function goesOnIn(youngest: usize, address: Address, mib: usize, start: u32): bool {
   const size = load<u32>(youngest, Record.size);
   if (size <= endedSize || carried < endedSize - carried) return false;
-  // It comes after another one.
+  // The youngest block is already the successor of another one.
   if ((load<u32>(youngest, Record.copies) | load<u32>(youngest, Record.carried)) !== 0) return false;
-  // Small blocks may be younger than the youngest large one.
+  // A small ended block may be younger than the youngest large block.
   if (endedSize <= LARGEST_UNMARKED && <i32>(load<u32>(youngest, Record.time) - start) <= 0) return false;
   const next = addressOf(youngest);
   if (!isCopy(address, next, carried)) {
@@ -187,8 +204,8 @@ function goesOnIn(youngest: usize, address: Address, mib: usize, start: u32): bo
 }
 
 /**
- * Whether two ranges of the program's memory have the same contents, but for the last 8 bytes, and not the same 8 bytes over
- * and over.
+ * True if two ranges of the program's memory have the same contents (except the last 8 bytes), and these are
+ * not one repeated word.
  */
 function isCopy(from: Address, to: Address, bytes: u32): bool {
   let first: u64 = 0;
@@ -207,8 +224,9 @@ function isCopy(from: Address, to: Address, bytes: u32): bool {
 }
 
 /**
- * Whether a block of `size` bytes has been accessed about as much as the smaller one that ends. Only twice that one's
- * size is looked at, so that it never takes longer than copying does.
+ * True if a block of `size` bytes has been accessed about as much as the smaller block that ends. Only the
+ * first part, twice the size of the smaller block, is examined. So the check never takes longer than the
+ * copy.
  */
 function isFilledAsFar(address: Address, size: u32): bool {
   const seen = size - endedSize < endedSize ? size : endedSize << 1;
@@ -227,11 +245,10 @@ function isFilledAsFar(address: Address, size: u32): bool {
   }
   const old = (endedSize + 7) >>> 3;
   const more = <u32>((end - first) >>> 2) - old;
-  // One access moves 8 bytes as a rule, and up to 16; and a hash table is not full.
+  // An access moves 8 bytes as a rule and 16 at most, and a hash table is not full.
   return touched <= old + (more >>> 1) && accesses >= (carried + 31) >>> 5;
 }
 
-/** Writes what is known of the chain to a record. */
 function carryTo(record: usize): void {
   store<u32>(record, copies, Record.copies);
   store<u32>(record, steps, Record.steps);

@@ -17,19 +17,24 @@ import { Address, END } from "./program";
 import { bump32, mibOfTag, placeDifference, regionOf, sizeOfTag, slotIn, tagOf } from "./records";
 import { addToShape, anyCounter, counterAt, lastOf, mixSmall, ownerOf, shapeOf, takeSmall } from "./shapes";
 
-// These two run with every block, so every instruction counts. They are compiled apart from all else and written into the
-// hooks of allocation functions. They do the common case of the usual profile: a block of at most half a KiB begins in a
-// context that is known and has changed in this interval, a small one ends. Everything else is found out before the first
-// store (but for what is kept of a peak, which may be done at any time before) and left to functions that can do all cases.
-// One comparison per branch: where two are joined, their results have to be made numbers first.
+// The two functions below run for every block, so every instruction counts. They are compiled apart from the rest
+// and written into the hooks of allocation functions.
+// They handle the common case of the usual profile: a block of at most half a KiB begins in a known context
+// that has changed in this interval, or a small block ends. All checks come before the first store, except
+// that a peak may be stored at any time. If a check fails, a function that handles all cases takes over
+// (`otherwise`).
+// Each branch has one comparison, because a joined condition first turns both results into numbers.
 
-/** A block of `size` bytes was handed out at `address` (0: the allocation failed) to the newest frame's call. */
+/**
+ * Records a block of `size` bytes at `address` (0: the allocation failed), allocated by the call of the
+ * newest frame.
+ */
 export function allocated(address: Address, size: u32, frame: u32): void {
   if (size - 1 >= LARGEST_IN_SLOT) {
     otherwise();
     return;
   }
-  // Null, or so high that the block might end out of reach.
+  // The address is null, or so high that the block might end beyond the covered memory.
   if (address - 1 >= END - LARGEST_UNMARKED) {
     otherwise();
     return;
@@ -81,7 +86,7 @@ export function allocated(address: Address, size: u32, frame: u32): void {
   store<u64>(CONTROL, load<u64>(CONTROL, Control.live) + unit, Control.live);
 }
 
-/** The program gives a block back. Called before the allocator's own function runs. */
+/** Ends a block. Runs before the allocator's own function. */
 export function released(address: Address): void {
   if (address - 1 >= END - 1) {
     if (address === 0) bump32(CONTROL, Control.nullFrees, 1);
@@ -104,7 +109,7 @@ export function released(address: Address): void {
     otherwise();
     return;
   }
-  // If the tag is that of a chain of records, no shape is its owner's.
+  // A tag of a chain of records is safe here: no shape has it as its owner.
   const at = alignedCounterPlace(address);
   const owner = ownerOf(tag, false);
   const first = counterAt(at);

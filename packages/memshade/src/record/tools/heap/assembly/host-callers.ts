@@ -1,19 +1,26 @@
-// Who called the module: frames that stand for entries of the host. Asking for the host's stack takes as long as thousands of
-// allocations, so most entries of a kind are left out once some are known. Which ones is random but the same in every run.
+// Finds the host's callers of the module. A request for the host's stack takes as long as thousands of
+// allocations. So most entries of a kind are left out once some are known. The choice is random but the same
+// in every run.
 import { HostSite, STACK_FRAME_BYTES, StackFrame } from "../../../contexts/assembly/layout.generated";
 import { HOST_ENTRIES, HOST_STACKS, STACK, askHost } from "./imports";
 import { HOST_KIND_BYTES, HOST_KINDS, HOST_PATHS, HostEntries, HostKind } from "./layout.generated";
 
-/** Until so many were asked in all, nobody is left out: a sample of few entries contradicts itself, and to ask all of them is cheap. */
+/**
+ * Requests in the whole run before entries are left out. A sample of few entries contradicts itself, and that
+ * many requests are cheap.
+ */
 const FREELY_ASKED: u32 = 2048;
-/** Entries that are asked in each stage of a kind, before the next one asks a quarter as many: at least so many, */
+/** Least number of requests in each stage of a kind. The next stage requests a quarter as many entries. */
 const FEWEST_PER_STAGE: u32 = 32;
-/** and so many for each caller but one, for how far a sample is off grows with the square root of both's ratio: */
+/**
+ * Requests in a stage for each caller beyond the first. The error of a sample grows with the square root of
+ * callers / requests.
+ */
 const ASKED_PER_CALLER: u32 = 128;
-/** from this stage on, in which few are asked. */
+/** First stage in which `ASKED_PER_CALLER` applies, because few entries are requested. */
 const FIRST_SPARSE_STAGE: u32 = 2;
 const LAST_STAGE: u32 = 14;
-/** Paths that were never seen are asked so often whatever the stage. */
+/** Requests for each path that was not seen before, whatever the stage. */
 const ASKED_OUT_OF_TURN: u32 = 4;
 const FIRST_RANDOM: u32 = 0x9e3779b9;
 
@@ -22,13 +29,15 @@ export function isHostSite(site: u32): boolean {
   return site >>> 31 !== 0;
 }
 
-/** What is not settled yet may still be asked in its turn. */
+/** True if an entry was settled without a request for its caller. */
 @inline
 function isLeftOut(site: u32): boolean {
   return isHostSite(site) && site !== HostSite.unsettled && (site & HostSite.numberMask) === 0;
 }
 
-/** The call site in the frame at `at` of a stack up to `frame`; what stands for an entry is settled before. */
+/**
+ * Returns the call site in the frame at `at` of a stack up to `frame`. An entry of the host is settled first.
+ */
 export function siteOf(at: u32, frame: u32): u32 {
   const site = load<u32>(at, StackFrame.site);
   if (HOST_STACKS === 0 || site !== HostSite.unsettled) return site;
@@ -38,20 +47,21 @@ export function siteOf(at: u32, frame: u32): u32 {
 }
 
 /**
- * Asks for the innermost entry that was left out, if the path from there to `frame` is to be asked so: the calls of a kind have
- * their first allocation in common, and what is behind it may be rare. False: nothing has changed.
+ * Requests the caller of the innermost entry that was left out, if the path from there to `frame` is rare.
+ * Calls of a kind have their first allocation in common, but the code behind it may run rarely. False if
+ * nothing changed.
  */
 export function askOutOfTurn(frame: u32): boolean {
   let at = frame;
   while (at >= STACK && !isHostSite(load<u32>(at, StackFrame.site))) at -= STACK_FRAME_BYTES;
   if (at < STACK || !isLeftOut(load<u32>(at, StackFrame.site))) return false;
   const counter: usize = HOST_ENTRIES + HostEntries.paths + ((pathHash(at, frame) >>> 7) & (HOST_PATHS - 1));
-  const asked: u32 = load<u8>(counter);
-  if (asked >= ASKED_OUT_OF_TURN) return false;
-  store<u8>(counter, asked + 1);
+  const requests: u32 = load<u8>(counter);
+  if (requests >= ASKED_OUT_OF_TURN) return false;
+  store<u8>(counter, requests + 1);
   const site = ask(at, frame, 0);
   if ((site & HostSite.numberMask) === HostSite.unknown) return false;
-  // The entry may be older than the counter, which is set back when ended blocks are forgotten.
+  // The entry may be older than the counter, which is reset when ended blocks are cleared.
   if (load<u32>(HOST_ENTRIES, HostEntries.leftOut) !== 0) count(HostEntries.leftOut, -1);
   store<u32>(at, site, StackFrame.site);
   for (; at <= frame; at += STACK_FRAME_BYTES) store<u32>(at, 0, StackFrame.node);
@@ -71,18 +81,21 @@ function settle(at: u32, frame: u32): u32 {
   }
   const site = ask(at, frame, stage);
   if ((site & HostSite.numberMask) === HostSite.unknown) return site;
-  let asked: u32 = <u32>load<u16>(kind, HostKind.asked) + 1;
-  if (asked >= enoughFor(kind, site & HostSite.numberMask, stage) && stage < LAST_STAGE) {
-    asked = 0;
+  let requests: u32 = <u32>load<u16>(kind, HostKind.asked) + 1;
+  if (requests >= enoughFor(kind, site & HostSite.numberMask, stage) && stage < LAST_STAGE) {
+    requests = 0;
     stage++;
     store<u16>(kind, <u16>stage, HostKind.stage);
   }
-  store<u16>(kind, <u16>min<u32>(asked, 0xffff), HostKind.asked);
+  store<u16>(kind, <u16>min<u32>(requests, 0xffff), HostKind.asked);
   store<u32>(kind, stage === 0 ? 0 : random() % ((2 << (2 * stage)) - 1), HostKind.skip);
   return site;
 }
 
-/** How many entries of a kind are to be asked in this stage, now that the caller with this number was met. */
+/**
+ * Returns how many entries of a kind are to be requested in this stage. `caller`: number of the caller that
+ * was found just now.
+ */
 function enoughFor(kind: usize, caller: u32, stage: u32): u32 {
   const callers = load<u64>(kind, HostKind.callers) | ((<u64>1) << ((caller * 0x9e3779b1) >>> 26));
   store<u64>(kind, callers, HostKind.callers);
@@ -91,7 +104,6 @@ function enoughFor(kind: usize, caller: u32, stage: u32): u32 {
   return max(FEWEST_PER_STAGE, (<u32>popcnt<u64>(callers) - 1) * ASKED_PER_CALLER);
 }
 
-/** The site of an entry whose caller is asked for in a stage. */
 function ask(at: u32, frame: u32, stage: u32): u32 {
   let above: u32 = 0;
   for (let next = at + STACK_FRAME_BYTES; next <= frame; next += STACK_FRAME_BYTES)
@@ -109,7 +121,7 @@ function count(field: u32, change: i32): void {
   store<u32>(HOST_ENTRIES + field, load<u32>(HOST_ENTRIES + field) + change);
 }
 
-/** Of the calls between the frame of an entry and the next one, or the newest frame. */
+/** Hashes the calls between the frame of an entry and the next entry, or the newest frame. */
 function pathHash(at: u32, frame: u32): u32 {
   let hash: u32 = 0;
   for (let next = at + STACK_FRAME_BYTES; next <= frame; next += STACK_FRAME_BYTES) {
@@ -121,7 +133,6 @@ function pathHash(at: u32, frame: u32): u32 {
   return hash;
 }
 
-/** xorshift */
 function random(): u32 {
   let state = load<u32>(HOST_ENTRIES, HostEntries.random);
   if (state === 0) state = FIRST_RANDOM;

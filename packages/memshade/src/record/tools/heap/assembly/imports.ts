@@ -1,5 +1,6 @@
-// All that this code asks of the module that it is merged into: addresses and sizes of tables, which depend on the profiled
-// module and become constants, and the number of the instance where several share the memory.
+// All imports of this code from the module that it is merged into. Addresses and sizes of tables depend on
+// the profiled module and become constants. If several instances share the memory, the number of the instance
+// is imported too.
 
 @external("host", "COVERED")
 export declare const COVERED: u32;
@@ -11,22 +12,22 @@ export declare const SLOTS_END: u32;
 export declare const MARKS: u32;
 @external("host", "DIRECTORY")
 export declare const DIRECTORY: u32;
-// 0 where nothing counts accesses: then all counters are zero, and nobody looks at them.
+// 0 if no pass counts accesses: all counters are zero then, and are not read.
 @external("host", "COUNTED")
 export declare const COUNTED: u32;
 @external("host", "EXACT")
 export declare const EXACT: u32;
-// Where static data lies: its first address, and bytes from there on; 0 where nothing is known of it.
+// First address of static data, and its length in bytes; 0 if the layout of static data is unknown.
 @external("host", "STATICS")
 export declare const STATICS: u32;
 @external("host", "STATIC_BYTES")
 export declare const STATIC_BYTES: u32;
-// Where the module's segments lie: the first address, and bytes from there on.
+// First address of the module's data segments, and their length in bytes.
 @external("host", "IMAGE")
 export declare const IMAGE: u32;
 @external("host", "IMAGE_BYTES")
 export declare const IMAGE_BYTES: u32;
-// Bytes of the word in front of a block in which the allocator notes its size.
+// Bytes of the word before a block in which the allocator stores its size.
 @external("host", "HEADER_BYTES")
 export declare const HEADER_BYTES: u32;
 @external("host", "CONTROL")
@@ -69,7 +70,7 @@ export declare const HISTOGRAMS: u32;
 export declare const HISTOGRAMS_END: u32;
 @external("host", "STACK")
 export declare const STACK: u32;
-// Whose calls into the module are told apart by the host's stack: 0 none, 1 a sample, 2 all.
+// Entries of the host that are distinguished by the host's stack: 0 none, 1 a sample, 2 all.
 @external("host", "HOST_STACKS")
 export declare const HOST_STACKS: u32;
 @external("host", "HOST_ENTRIES")
@@ -83,8 +84,8 @@ export declare const PROGRAM_STACK_END: u32;
 export declare const STACK_TAKES: u32;
 @external("host", "WALL_CLOCK")
 export declare const WALL_CLOCK: u32;
-// Where several instances share the memory: 1, where the first stack is, how far the next ones are and how many, and the
-// number of the instance that runs, from 1 on.
+// If several instances share the memory: 1, the address of the first stack, the distance between stacks,
+// their number, and the number of the running instance (from 1).
 @external("host", "SHARED")
 export declare const SHARED: u32;
 @external("host", "FIRST_STACK")
@@ -96,32 +97,32 @@ export declare const STACK_COUNT: u32;
 @external("host", "INSTANCE")
 export declare const INSTANCE: u32;
 
-// Loads from the program's own memory. The merger puts the instruction in the place of the call.
+// Loads from the program's own memory. The merger replaces the call by the load instruction.
 @external("program", "load64")
 export declare function programLoad64(address: u32): u64;
 @external("program", "pages")
 export declare function programPages(): u32;
 
-// The program's own global. The merger puts the instruction in the place of the call.
+// The program's own global. The merger replaces the call by the instruction.
 @external("stack", "get")
 export declare function programStackPointer(): u32;
 
-/** Hands all finished figures to the host. 0: nobody listens. */
+/** Hands all finished figures to the host. 0 if the host takes none. */
 @external("host", "flush")
 export declare function flush(): u32;
-/** Asks the host which of its stacks has entered the module. 0: nobody listens. */
+/** Asks the host which of its stacks has entered the module. 0 if the host does not answer. */
 @external("host", "askHost")
 export declare function askHost(): u32;
 @external("host", "lock")
 export declare function lock(): void;
 @external("host", "unlock")
 export declare function unlock(): void;
-/** Asks the host to write the milliseconds since the start to the control block. */
+/** Makes the host write the milliseconds since the start to the control block. */
 @external("host", "tick")
 export declare function tick(): void;
-/** Leaves the hook for the function that can do all cases. */
+/** Leaves the hook and continues in the function that handles all cases. */
 @external("hook", "otherwise")
 export declare function otherwise(): void;
-/** A block was handed out, most often such a one as the common path knows; parameters as for `allocatedAnyhow`. */
+/** Records a block, by the common path if possible. Parameters as for `allocatedAnyhow`. */
 @external("hook", "allocated")
 export declare function allocatedAsUsual(address: u32, size: u32, frame: u32, self: u32): void;

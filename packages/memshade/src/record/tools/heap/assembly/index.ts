@@ -1,5 +1,6 @@
-// The code that runs inside the profiled module. Merged into it function by function: no data, no start function,
-// no calls out except the two of the host object, which the merger turns into guarded table calls.
+// Entry points of the code that runs inside the profiled module. It is merged into the module function by
+// function. It has no data and no start function, and calls only the two functions of the host object, by
+// guarded table calls.
 export { allocatedAnyhow as allocatedRarely, reallocated, releasedRarely, renewed } from "./blocks";
 export { poll } from "./drag";
 export { countRange, countStrided, countTrips, hostRead } from "./bulk";

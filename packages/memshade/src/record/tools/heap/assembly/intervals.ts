@@ -14,16 +14,17 @@ import {
 import { beginMaximum, blocksOf, bytesOf, liveOf, noticePeak, pastOf, roomLeft } from "./live";
 import { bump32, bump64 } from "./records";
 
-// The heap over time. An interval begins with one allocation and ends before another one; the first has one allocation, and when
-// there are too many, neighbours become one and all are twice as long from then on. A context is noted when it changes for the first
-// time in an interval, so that the end of an interval costs as much as contexts have changed in it, and an
-// allocation or a release costs nothing.
+// Records the heap over time. An interval begins with one allocation and ends before another. The first
+// interval has one allocation. When there are too many intervals, neighbours are merged, and all are twice as
+// long from then on.
+// A context is noted when it changes for the first time in an interval. So the end of an interval costs as
+// much as there are changed contexts, and allocations and releases cost nothing.
 
-/** Ends of intervals and changes before what they cost is looked at. */
+/** Ends of intervals and changes that are free, before their cost is compared with the allocations. */
 const FREE_WORK: u64 = 16384;
-/** Then there may be so many allocations for one of them. */
+/** Allocations that must be made for each end or change after that. */
 const ALLOCATIONS_PER_WORK: u64 = 16;
-/** Within so many allocations, and so many bytes, the sums of a context are unambiguous. */
+/** Within so many allocations and so many bytes, the packed sums of a context do not overflow. */
 const MOST_UNSETTLED: u64 = 1 << 25;
 const MOST_UNSETTLED_BYTES: u64 = 1 << 36;
 const LAST_TIME: u64 = 0xffffffff;
@@ -44,19 +45,20 @@ function newStamp(): u32 {
   return stamp;
 }
 
-/** No context has been noted in the open interval. */
 export function forgetNoted(): void {
   store<u32>(CONTROL, newStamp(), Control.intervalStamp);
 }
 
-/** Before the first block. */
 export function prepareIntervals(): void {
   forgetNoted();
   store<u64>(CONTROL, 1, Control.deadline);
   store<u64>(CONTROL, 1, Control.nextSample);
 }
 
-/** A context is about to change: what it was is kept where that is still to be known. */
+/**
+ * Notes a context that is about to change. Its values at the peak and at the start of the interval are stored
+ * if they are still needed.
+ */
 export function noteChange(mib: usize): void {
   const seen = load<u32>(mib, Context.stamp);
   const stamp = load<u32>(CONTROL, Control.stamp);
@@ -67,7 +69,7 @@ export function noteChange(mib: usize): void {
   store<u32>(mib, stamp, Context.stamp);
 }
 
-/** There is room: an interval ends with enough of it for the next one. */
+/** Adds a change record. The table has room, because an interval ends with enough room for the next one. */
 function addChange(mib: usize, past: usize): void {
   const index = load<u32>(CONTROL, Control.changes);
   if (index >= CHANGE_CAPACITY) return;
@@ -79,7 +81,7 @@ function addChange(mib: usize, past: usize): void {
   store<u32>(CONTROL, index + 1, Control.changes);
 }
 
-/** Adds up what contexts have done in the open interval since that was done last. */
+/** Adds to the change records the work of contexts in the open interval since the last call. */
 function settle(): void {
   const end = changeAt(load<u32>(CONTROL, Control.changes));
   for (let change = changeAt(load<u32>(CONTROL, Control.openChanges)); change < end; change += CHANGE_BYTES) {
@@ -98,7 +100,7 @@ function settle(): void {
   store<u64>(CONTROL, 0, Control.unsettledBytes);
 }
 
-/** The rare path is about to allocate a block. */
+/** Counts bytes of a block from the rare path, and settles before the packed sums overflow. */
 @inline
 export function settleBytes(size: u32): void {
   const bytes = load<u64>(CONTROL, Control.unsettledBytes) + size;
@@ -106,26 +108,24 @@ export function settleBytes(size: u32): void {
   else store<u64>(CONTROL, bytes, Control.unsettledBytes);
 }
 
-/** Whether a block is about to begin whose time lies behind the limit. */
 @inline
 export function isLimit(): bool {
   return load<u32>(CONTROL, Control.allocations) >= load<u32>(CONTROL, Control.limit);
 }
 
-/** The limit is reached: ends the open interval if that is due. */
 export function passLimit(): void {
   const time = load<u64>(CONTROL, Control.allocations);
   if (time >= load<u64>(CONTROL, Control.deadline)) endInterval(time);
   else if (time - load<u64>(CONTROL, Control.settled) >= MOST_UNSETTLED) settle();
 }
 
-/** The clock until which the common path may go on. */
+/** Sets the limit: the clock value up to which the common path may run. */
 export function setLimit(): void {
   const time = load<u64>(CONTROL, Control.allocations);
   const room = time + roomLeft();
   const settled = load<u64>(CONTROL, Control.settled) + MOST_UNSETTLED;
   let limit = min(min(load<u64>(CONTROL, Control.deadline), settled), min(room, time | LAST_TIME));
-  // The block after the limit is the first that is not of the common kind.
+  // The common path must not take the block with the next sampled number.
   if (COUNTED !== 0) limit = min(limit, load<u64>(CONTROL, Control.nextSample) - 1);
   store<u32>(CONTROL, <u32>limit, Control.limit);
 }
@@ -148,7 +148,7 @@ function endInterval(time: u64): void {
   store<u32>(CONTROL, count, Control.intervals);
   store<u32>(CONTROL, changes, Control.openChanges);
   if (count === MOST_INTERVALS || isDear(work, time)) mergeNeighbours();
-  // Two intervals until the next merge is possible, with a change of each context.
+  // Makes room for two intervals, with a change of each context, before the next merge is possible.
   while (CHANGE_CAPACITY - load<u32>(CONTROL, Control.changes) < 2 * MIB_CAPACITY && canMerge())
     mergeNeighbours();
   forgetNoted();
@@ -171,7 +171,6 @@ function canMerge(): bool {
   return count >= 2 && (count & 1) === 0;
 }
 
-/** Intervals become twice as long. */
 function mergeNeighbours(): void {
   const count = load<u32>(CONTROL, Control.intervals);
   let to: u32 = 0;
@@ -185,10 +184,10 @@ function mergeNeighbours(): void {
     const start = to;
     for (; from < firstEnd; from++) to = moveChange(from, to);
     for (; from < secondEnd; from++) to = joinChange(from, start, to);
-    const peak = load<u64>(first, Interval.peak);
-    const other = load<u64>(second, Interval.peak);
+    const firstPeak = load<u64>(first, Interval.peak);
+    const secondPeak = load<u64>(second, Interval.peak);
     memory.copy(merged, second, INTERVAL_BYTES);
-    store<u64>(merged, bytesOf(other) > bytesOf(peak) ? other : peak, Interval.peak);
+    store<u64>(merged, bytesOf(secondPeak) > bytesOf(firstPeak) ? secondPeak : firstPeak, Interval.peak);
     store<u32>(merged, to, Interval.changesEnd);
   }
   store<u32>(CONTROL, to, Control.changes);
@@ -210,21 +209,24 @@ function moveChange(from: u32, to: u32): u32 {
   return to + 1;
 }
 
-/** Adds a change to that of the same context from `start` on, or moves it to `to`; the index behind the last one. */
+/**
+ * Adds a change to that of the same context from `start` on, or moves it to `to`. Returns the index after the
+ * last change.
+ */
 function joinChange(from: u32, start: u32, to: u32): u32 {
   const change = changeAt(from);
-  const known = load<u32>(noteOf(change));
-  const other = changeAt(known);
-  if (known < start || known >= to || load<u32>(other, Change.context) !== load<u32>(change, Change.context))
+  const earlierIndex = load<u32>(noteOf(change));
+  const earlier = changeAt(earlierIndex);
+  if (earlierIndex < start || earlierIndex >= to || load<u32>(earlier, Change.context) !== load<u32>(change, Change.context))
     return moveChange(from, to);
-  bump32(other, Change.allocations, load<u32>(change, Change.allocations));
-  bump64(other, Change.allocatedBytes, load<u64>(change, Change.allocatedBytes));
-  bump32(other, Change.frees, load<u32>(change, Change.frees));
-  bump64(other, Change.freedBytes, load<u64>(change, Change.freedBytes));
+  bump32(earlier, Change.allocations, load<u32>(change, Change.allocations));
+  bump64(earlier, Change.allocatedBytes, load<u64>(change, Change.allocatedBytes));
+  bump32(earlier, Change.frees, load<u32>(change, Change.frees));
+  bump64(earlier, Change.freedBytes, load<u64>(change, Change.freedBytes));
   return to;
 }
 
-/** The host has taken all that names contexts. */
+/** Drops all records that name contexts, after the host has taken them. */
 export function clearChanges(): void {
   bump32(CONTROL, Control.intervalTurn, 1);
   const count = load<u32>(CONTROL, Control.intervals);
@@ -235,7 +237,7 @@ export function clearChanges(): void {
   bump32(CONTROL, Control.intervalTurn, 1);
 }
 
-/** A context allocates at `time`, the number of allocations before: if an interval has just ended, that is what comes next. */
+/** Notes the context that allocates first after an interval. `time`: the number of allocations before. */
 export function noteNext(mib: usize, time: u64): void {
   const count = load<u32>(CONTROL, Control.intervals);
   if (count === 0 || load<u64>(intervalAt(count - 1), Interval.end) !== time) return;

@@ -1,12 +1,15 @@
 import { MARKS } from "./imports";
 import { LARGEST_UNMARKED } from "./layout.generated";
 
-/** Ranges shorter than this are counted granule by granule; only blocks this long can have marks. */
+/**
+ * Bytes of the shortest range that is marked. Shorter ranges are counted granule by granule, and only blocks
+ * this long can have marks.
+ */
 export const SHORTEST_MARKED: u32 = LARGEST_UNMARKED + 1;
 
 /**
- * Marks the granules from that of `first` to that of `last`, at least 64 apart: all of them, or every other one for
- * places 16 bytes apart.
+ * Marks the granules from that of `first` to that of `last`, which are at least 64 granules apart.
+ * `alternate`: marks every other granule, for accesses 16 bytes apart.
  */
 export function markRange(first: u32, last: u32, alternate: bool): void {
   first >>>= 3;
@@ -15,22 +18,21 @@ export function markRange(first: u32, last: u32, alternate: bool): void {
   const wide: u64 = <u64>pattern * 0x0101010101010101;
   const from: usize = MARKS + (first >>> 3);
   const to: usize = MARKS + (last >>> 3) - 7;
-  // Words from both ends, which overlap where the bytes between are not a multiple of eight: the last one is read before
-  // anything is stored, as a load that spans several stores has to wait for all of them. (A call of the engine's own
-  // fill takes longer than most of these ranges.)
+  // Words are written from both ends and overlap if the bytes between are no multiple of eight. The last word
+  // is loaded before any store, because a load that spans several stores waits for all of them. (A call of
+  // the engine's own fill takes longer than most of these ranges.)
   const end = load<u64>(to) | (wide & (<u64>-1 >>> (7 - (last & 7))));
   store<u64>(from, load<u64>(from) | (wide & ((<u64>-1) << (first & 7))));
   for (let at = from + 8; at < to; at += 8) store<u64>(at, load<u64>(at) | wide);
   store<u64>(to, end);
 }
 
-/** Marks the granule of an address. */
 export function markPlace(address: u32): void {
   const byte: usize = MARKS + (address >>> 6);
   store<u8>(byte, load<u8>(byte) | <u8>((<u32>1) << ((address >>> 3) & 7)));
 }
 
-/** The last marked granule up to `last`, or `first` if that is not before it. */
+/** Returns the last marked granule up to `last`, or `first` if no later one is marked. */
 export function lastMarked(first: i32, last: i32): i32 {
   for (let granule = last; granule > first; granule = (granule & ~63) - 1) {
     const word = load<u64>(MARKS + ((granule >>> 6) << 3)) & (<u64>-1 >>> (63 - (granule & 63)));
@@ -39,7 +41,7 @@ export function lastMarked(first: i32, last: i32): i32 {
   return first;
 }
 
-/** The number of marked granules of a block whose own counter is zero. `take`: they are marked no longer. */
+/** Counts the marked granules of a block whose own counter is zero. `take`: clears the marks. */
 export function countMarks(address: u32, size: u32, take: bool): u32 {
   const first = address >>> 3;
   const last = (address + size - 1) >>> 3;

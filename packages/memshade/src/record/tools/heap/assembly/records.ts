@@ -22,34 +22,31 @@ export function bump64(at: usize, field: usize, by: u64): void {
   store<u64>(at + field, load<u64>(at + field) + by);
 }
 
-/** Where the slots of an address's region are, 0 if it has none yet. */
 @inline
 export function regionOf(address: Address): usize {
   return load<u32>(directoryEntry(address));
 }
 
-/** The slot of an address in its region. */
 @inline
 export function slotIn(region: usize, address: Address): usize {
   return region + (<u32>(address >>> (PROGRAM_SLOT_BITS - 3)) & (REGION_SLOTS - 8));
 }
 
-/** Bits of an address in its slot that a tag has no room for. */
+/** Bits of an address in its slot that a tag does not store. */
 const UNTOLD_BITS: u32 = PROGRAM_SLOT_BITS - 4;
 
-/** The first address of a slot. */
 @inline
 export function slotStart(address: Address): Address {
   return address & ~(((<Address>1) << PROGRAM_SLOT_BITS) - 1);
 }
 
-/** Where the block of a tag begins, in the slot that begins at an address. */
+/** Returns the start of a tag's block. `slot`: first address of its slot. */
 @inline
 export function blockStart(slot: Address, tag: u32): Address {
   return slot | ((<Address>(tag & Tag.placeMask)) << UNTOLD_BITS);
 }
 
-/** 0: the block of a tag begins at an address of its slot. */
+/** Returns 0 if the block of a tag begins at an address of its slot. */
 @inline
 export function placeDifference(tag: u32, address: Address): u32 {
   return (tag ^ <u32>(address >>> UNTOLD_BITS)) & Tag.placeMask;
@@ -74,7 +71,6 @@ export function recordOf(tag: u32): usize {
   return RECORDS + (tag & ~Tag.recorded) * RECORD_BYTES;
 }
 
-/** The slot of an address, made if there is none; 0 if there is no room for it. */
 export function makeSlot(address: Address): usize {
   let region = regionOf(address);
   if (region === 0) {
@@ -84,7 +80,10 @@ export function makeSlot(address: Address): usize {
   return slotIn(region, address);
 }
 
-/** A new record at the head of a slot's chain. There is one: no more blocks are followed than there are records. */
+/**
+ * Adds a record at the head of a slot's chain. A free one exists, because no more blocks are recorded than
+ * there are records.
+ */
 export function addRecord(slot: usize, address: Address, size: u32, mib: usize, time: u32): usize {
   let offset = load<u32>(CONTROL, Control.recordFree);
   if (offset !== 0) store<u32>(CONTROL, load<u32>(RECORDS + offset, Record.next), Control.recordFree);
@@ -103,27 +102,24 @@ export function addRecord(slot: usize, address: Address, size: u32, mib: usize, 
   store<u64>(record, 0, Record.copiedBytes);
   store<u32>(record, 0, Record.steps);
   store<u32>(record, 0, Record.followed);
-  // The slot says that it had a block when that has ended, too.
+  // The slot keeps this time after the block has ended, as a sign that it had a block.
   if (time !== 0) store<u32>(slot, time, Slot.time);
   linkRecord(slot, record);
   return record;
 }
 
-/** Puts a record at the head of a slot's chain. */
 export function linkRecord(slot: usize, record: usize): void {
   const tag = load<u32>(slot, Slot.tag);
   store<u32>(record, tag === 0 ? 0 : (tag & ~Tag.recorded) * RECORD_BYTES, Record.next);
   store<u32>(slot, <u32>((record - RECORDS) / RECORD_BYTES) | Tag.recorded, Slot.tag);
 }
 
-/** Gives the block of a slot a record. */
 export function moveToRecord(slot: usize, place: Address): usize {
   const tag = load<u32>(slot, Slot.tag);
   store<u32>(slot, 0, Slot.tag);
   return addRecord(slot, place, sizeOfTag(tag), mibOfTag(tag), load<u32>(slot, Slot.time));
 }
 
-/** The record of the live block at `address` in a slot's chain, 0 when there is none. */
 export function findRecord(slot: usize, address: Address): usize {
   let record = recordOf(load<u32>(slot, Slot.tag));
   while (record !== RECORDS) {
@@ -133,7 +129,6 @@ export function findRecord(slot: usize, address: Address): usize {
   return 0;
 }
 
-/** Takes a record out of a slot's chain. */
 export function removeRecord(slot: usize, record: usize): void {
   const offset = record - RECORDS;
   const next = load<u32>(record, Record.next);
@@ -147,7 +142,7 @@ export function removeRecord(slot: usize, record: usize): void {
   store<u32>(CONTROL, offset, Control.recordFree);
 }
 
-/** The record of the live block at `address`, made if it has none; 0 when there is no block. */
+/** Returns the record of the live block at `address`, and creates it if needed; 0 if there is no block. */
 export function recordAt(address: Address): usize {
   const slot = slotOf(address);
   if (slot === 0) return 0;
@@ -156,7 +151,10 @@ export function recordAt(address: Address): usize {
   return tag !== 0 && placeDifference(tag, address) === 0 ? moveToRecord(slot, address) : 0;
 }
 
-/** The record of the live block that `address` lies in, made if it has none; 0 when there is no block. */
+/**
+ * Returns the record of the live block that contains `address`, and creates it if needed; 0 if there is no
+ * block.
+ */
 export function recordAround(address: Address): usize {
   let place = slotStart(address);
   while (true) {
@@ -190,7 +188,6 @@ export function recordAround(address: Address): usize {
   }
 }
 
-/** Bytes of the live block at `address`, 0 when there is none. */
 export function sizeAt(address: Address): u32 {
   const slot = address < END ? slotOf(address) : 0;
   if (slot === 0) return 0;
@@ -200,7 +197,6 @@ export function sizeAt(address: Address): u32 {
   return record === 0 ? 0 : load<u32>(record, Record.size);
 }
 
-/** The context of the live block at `address`, 0 when there is none. */
 export function contextAt(address: Address): usize {
   const slot = address < END ? slotOf(address) : 0;
   if (slot === 0) return 0;

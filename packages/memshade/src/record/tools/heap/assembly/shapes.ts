@@ -12,25 +12,28 @@ import { COUNTED, SHAPES, WALL_CLOCK } from "./imports";
 import { Context, SHAPE_BITS, SHAPE_BYTES, SHAPE_COUNT_BITS, Shape, Tag } from "./layout.generated";
 import { bump32, bump64, mibOfTag, sizeOfTag } from "./records";
 
-/** So many blocks of other shapes have to come by before one of them takes an entry. */
+/** Blocks of other shapes that must come by before one of them takes over an entry. */
 const PATIENCE: u64 = 3;
 
-/** Whose shape a block has. `copied`: its contents live on in another one, so that it was not written for nothing. */
+/**
+ * Returns the owner word of a block's shape. `copied`: its contents live on in another block, so its writes
+ * were of use.
+ */
 @inline
 export function ownerOf(tag: u32, copied: bool): u32 {
   return (tag | Tag.placeMask) ^ <u32>copied;
 }
 
-/** Where the shape of a block is, if it is anywhere. `mix`: that of its counters. */
+/** Returns the entry in which a block's shape would be. `mix`: hash of its counters. */
 @inline
 export function shapeOf(owner: u32, mix: u32): usize {
   return SHAPES + (((mix + owner) * 0x9e3779b1) >>> (32 - SHAPE_BITS)) * SHAPE_BYTES;
 }
 
-/** One more block of a shape. */
 @inline
 export function addToShape(shape: usize, mib: usize, start: u32, time: u32): void {
-  // Most blocks that end soon end before the next one begins: they overlap nothing, and their lifetimes add nothing.
+  // Most short-lived blocks end before the next one begins: they overlap none, and add nothing to the sum of
+  // lifetimes.
   if (WALL_CLOCK === 0 && time === start) {
     store<u64>(shape, load<u64>(shape, Shape.zero) + 1, Shape.zero);
     store<u32>(mib, time, Context.allocTimestamp);
@@ -48,7 +51,6 @@ export function addToShape(shape: usize, mib: usize, start: u32, time: u32): voi
   bump64(mib, Context.totalLifetimeDensity, lifetime <= 1 ? density : density / lifetime);
 }
 
-/** A lifetime, already counted, is beyond those so far. */
 @inline
 function widenSpan(shape: usize, lifetime: u32): void {
   let least = load<u32>(shape, Shape.minLifetime);
@@ -62,13 +64,12 @@ function widenSpan(shape: usize, lifetime: u32): void {
   store<u32>(shape, max(most, lifetime) - least, Shape.span);
 }
 
-/** Blocks of a shape that have a lifetime. */
+/** Returns the blocks of a shape that have a lifetime above zero. */
 @inline
 function countOf(shape: usize): u64 {
   return load<u64>(shape, Shape.count) & ((1 << SHAPE_COUNT_BITS) - 1);
 }
 
-/** The blocks of a shape join their context's sums. */
 function fold(shape: usize): void {
   const withLifetime = countOf(shape);
   const without = load<u64>(shape, Shape.zero);
@@ -110,7 +111,6 @@ function fold(shape: usize): void {
   for (let field = Shape.count; field < Shape.pattern; field += 8) store<u64>(shape + field, 0);
 }
 
-/** All blocks of shapes join their contexts' sums, and the table is empty. */
 export function foldAll(): void {
   const end = SHAPES + (SHAPE_BYTES << SHAPE_BITS);
   for (let shape: usize = SHAPES; shape < end; shape += SHAPE_BYTES) {
@@ -119,7 +119,7 @@ export function foldAll(): void {
   }
 }
 
-/** Makes an entry that of a block's shape, without blocks yet. False: it stays what it is. */
+/** Gives an entry to the shape of a block, without blocks yet. False if the entry keeps its shape. */
 @inline
 export function takeShape(shape: usize, owner: u32, at: CounterPlace): bool {
   const count = load<u64>(shape, Shape.count);
@@ -132,7 +132,8 @@ export function takeShape(shape: usize, owner: u32, at: CounterPlace): bool {
   let accesses: u64 = 0;
   for (let i: u32 = 0; i < counters; i += 4) accesses += counterAt(at + i) >>> 1;
   const density = divide(accesses * 100, size);
-  // Beyond, the least density would not be that of the longest lifetime, because extremes are cut down to 32 bits.
+  // Beyond 32 bits extremes are cut off, and the least density would no longer belong to the longest
+  // lifetime.
   if ((density * 1000) >> 32 !== 0) return false;
   fold(shape);
   for (let i: u32 = 0; i < counters; i += 4) store<u32>(shape + i, counterAt(at + i), Shape.pattern);
@@ -142,12 +143,13 @@ export function takeShape(shape: usize, owner: u32, at: CounterPlace): bool {
   return true;
 }
 
-// Counters of a small block: at most 16, at a multiple of 4. They are read as two words of 4, 8 or 16 bytes, or four of 16,
-// that overlap where the block does not fill them: so nothing outside of it is read, and no loop is needed. The smallest blocks are
-// read counter by counter: a wider load has to wait until the stores it overlaps have left the processor's store buffer,
-// and what a program counts last is often what it is about to release.
+// Reads the counters of a small block: at most 16, at an address that is a multiple of 4. They are read as
+// two words of 4, 8 or 16 bytes, or four of 16, that overlap where the block does not fill them. So no loop
+// is needed, and nothing outside of the block is read.
+// The smallest blocks are read counter by counter. A wider load waits until the stores that it overlaps have
+// left the processor's store buffer, and programs often release a block just after its last access.
 
-/** Distance of the last counter of a block of `size` bytes from the first. */
+/** Returns the distance of the last counter of a block of `size` bytes from its first counter, in bytes. */
 @inline
 export function lastOf(size: u32): u32 {
   return ((size - 1) >>> 3) << 2;
@@ -160,7 +162,6 @@ export function counterAt(at: CounterPlace): u32 {
 
 const VECTOR_BYTES: u32 = 16;
 
-/** Whether one of the counters in `[from, to)`, at least 16 bytes, is not zero. */
 @inline
 function anyOfMany(from: CounterPlace, to: CounterPlace): bool {
   const last = to - VECTOR_BYTES;
@@ -169,7 +170,6 @@ function anyOfMany(from: CounterPlace, to: CounterPlace): bool {
   return v128.any_true(any);
 }
 
-/** Whether one of the counters of a block of `size` bytes is not zero. */
 @inline
 export function anyCounter(at: CounterPlace, size: u32): bool {
   const last = at + lastOf(size);
@@ -178,14 +178,15 @@ export function anyCounter(at: CounterPlace, size: u32): bool {
   return anyOfMany(at, last + 4);
 }
 
-/** A number that tells blocks of one size apart by their counters, as a rule. */
+/** Hashes the counters of a block, so that blocks of one size usually differ. */
 @inline
 export function mixSmall(first: u32, last: u32): u32 {
   return first + last * 31;
 }
 
 /**
- * Whether the counters are those of a shape; then they are cleaned. `first`, `end`: the first and the last of them.
+ * Clears the counters if they equal those of a shape; else returns false.
+ * `first`, `end`: the first and the last counter.
  */
 @inline
 export function takeSmall(at: CounterPlace, size: u32, first: u32, end: u32, shape: usize): bool {

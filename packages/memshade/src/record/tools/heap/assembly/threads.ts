@@ -2,14 +2,13 @@ import { STACK_FRAME_BYTES, StackFrame } from "../../../contexts/assembly/layout
 import { CONTROL, FIRST_STACK, INSTANCE, STACK, STACK_COUNT, STACK_DISTANCE } from "./imports";
 import { Context, Control, Record } from "./layout.generated";
 
-// Where several instances share the memory, all of this and of what calls it runs under a lock. Access counters do not.
+// If several instances share the memory, this code and its callers run under a lock. Access counters do not.
 
-/** The instance that runs has allocated the block of a record. */
 export function noteOwner(record: usize): void {
   store<u32>(record, INSTANCE, Record.owner);
 }
 
-/** The instance that runs ends the block of a record: MemProf's rules for processors. */
+/** Applies MemProf's rules for processors when the running instance ends the block of a record. */
 export function noteProcessors(record: usize, mib: usize): void {
   const from = load<u32>(record, Record.owner);
   const last = load<u32>(mib, Context.allocCpu);
@@ -23,18 +22,17 @@ export function noteProcessors(record: usize, mib: usize): void {
   store<u32>(mib, INSTANCE, Context.deallocCpu);
 }
 
-/** Frames up to here may have memos from now on. */
+/** Notes the depth up to which frames may have memos. */
 export function noteDepth(frame: u32): void {
   const depth = frame - STACK;
   if (<i32>depth > load<i32>(CONTROL, Control.deepest)) store<u32>(CONTROL, depth, Control.deepest);
 }
 
-/** Takes the memos from all frames of all stacks: the nodes they name are given back. */
 export function forgetMemos(): void {
   const depth = load<u32>(CONTROL, Control.deepest);
   for (let i: u32 = 0; i < STACK_COUNT; i++) {
     const stack = FIRST_STACK + i * STACK_DISTANCE;
-    // Of a stack that was never used, the root's frame has no node.
+    // The root's frame of an unused stack has no node.
     if (load<u32>(stack - STACK_FRAME_BYTES, StackFrame.node) === 0) continue;
     for (let at = stack; at <= stack + depth; at += STACK_FRAME_BYTES) store<u32>(at, 0, StackFrame.node);
   }

@@ -1,4 +1,5 @@
-// The calling context tree: nodes, their children by call site, and the entries in the block table of those that allocate.
+// The calling context tree: nodes, their children by call site, and the block table entries of the nodes that
+// allocate.
 
 import { isHostSite } from "./host-callers";
 import {
@@ -33,13 +34,12 @@ export function mibAt(index: u32): usize {
   return MIBS + index * CONTEXT_BYTES;
 }
 
-/** Entries of the children's table, used or not. */
 @inline
 export function childCount(): u32 {
   return (<u32>-1 >>> load<u32>(CONTROL, Control.childShift)) + 1;
 }
 
-/** Makes the table one of `count` entries; its memory is zero. */
+/** Sets the table to `count` entries; its memory is zero. */
 export function useChildren(count: u32): void {
   store<u32>(CONTROL, CHILDREN + count * CHILD_BYTES, Control.childTable);
   store<u32>(CONTROL, clz(count) + 1, Control.childShift);
@@ -59,7 +59,6 @@ export function insertChild(parent: u32, site: u32, node: u32): void {
   store<u32>(entry, node, Child.node);
 }
 
-/** Moves the children to a table of twice the size. */
 function growChildren(): void {
   const old = load<u32>(CONTROL, Control.childTable);
   const count = childCount();
@@ -69,12 +68,14 @@ function growChildren(): void {
       memory.copy(freePlace(load<u32>(from, Child.parent), load<u32>(from, Child.site)), from, CHILD_BYTES);
 }
 
-/** The entry of a child, 0 when there is none. */
 export function findChild(parent: u32, site: u32): usize {
   return childEntry(parent, site);
 }
 
-/** A site that is on the path already stands for itself: recursion through any kind of call stays finite. */
+/**
+ * Returns the node on the path that has the same site already, so that recursion stays finite; 0 if none
+ * does.
+ */
 export function findOnPath(node: u32, site: u32): u32 {
   while (node !== NODES) {
     if (load<u32>(node, Node.site) === site) return node;
@@ -84,15 +85,15 @@ export function findOnPath(node: u32, site: u32): u32 {
 }
 
 /**
- * The node that stands for a new child already, 0 if none does. An entry of the host is one of its own, for those whose callers
- * nobody asked for look alike; what the module calls between two of them keeps paths finite.
+ * Returns an existing node for a new child, 0 if there is none.
+ * An entry of the host stands for itself only, because entries without a known caller look alike. Paths stay
+ * finite by the module's calls between two entries.
  */
 export function standsFor(parent: u32, site: u32): u32 {
   if (HOST_STACKS === 0 || !isHostSite(site)) return findOnPath(parent, site);
   return load<u32>(parent, Node.site) === site ? parent : 0;
 }
 
-/** 0 when the table is full. */
 function newNode(parent: u32, site: u32): u32 {
   let node = load<u32>(CONTROL, Control.nodeFree);
   if (node !== 0) {
@@ -109,21 +110,21 @@ function newNode(parent: u32, site: u32): u32 {
   return node;
 }
 
-/** The tree node of `site` called from `parent`; 0 when the table is full. */
 export function childOf(parent: u32, site: u32): u32 {
   const entry = findChild(parent, site);
   if (entry !== 0) return load<u32>(entry, Child.node);
   let node = standsFor(parent, site);
   if (node === 0) node = newNode(parent, site);
-  // Aliases of recursive sites take table space too: a full table is a full table.
+  // Aliases of recursive sites take table space as well.
   if (node === 0 || !hasChildRoom()) return 0;
   insertChild(parent, site, node);
   return node;
 }
 
 /**
- * The largest table has more entries than there are nodes, up to twice as many; aliases may fill the others, and a quarter stays empty.
- * Smaller ones stay three quarters empty, so that a look at one place or two is enough.
+ * Counts a new entry of the children's table, and grows the table if it must; false if there is no room.
+ * The largest table has up to twice as many entries as there are nodes; aliases may use the rest, and a
+ * quarter stays empty. Smaller tables stay three quarters empty, so that one or two probes are enough.
  */
 export function hasChildRoom(): bool {
   const used = load<u32>(CONTROL, Control.childrenUsed) + 1;
@@ -135,10 +136,10 @@ export function hasChildRoom(): bool {
   return true;
 }
 
-/** The block table entry of a tree node, made at first sight; 0 when the table is full. */
+/** Returns the block table entry of a tree node, and creates it if needed; 0 if the table is full. */
 export function mibOf(node: u32): usize {
-  const known = load<u32>(node, Node.mib);
-  if (known !== 0) return known;
+  const existing = load<u32>(node, Node.mib);
+  if (existing !== 0) return existing;
   let index = load<u32>(CONTROL, Control.mibFree);
   if (index !== 0) store<u32>(CONTROL, load<u32>(mibAt(index), Context.node), Control.mibFree);
   else {
@@ -156,7 +157,10 @@ export function mibOf(node: u32): usize {
   return mib;
 }
 
-/** Offset in the table of the entry where a child belongs; those behind it are next. */
+/**
+ * Returns the offset of a child's home entry in the table. If that is taken, the child is in the next free
+ * one.
+ */
 @inline
 function childPlace(parent: u32, site: u32): u32 {
   return (
@@ -164,13 +168,11 @@ function childPlace(parent: u32, site: u32): u32 {
   );
 }
 
-/** Offset of the entry behind the one at `place`. */
 @inline
 function nextPlace(place: u32): u32 {
   return (place + CHILD_BYTES) & ((<u32>-1 >>> load<u32>(CONTROL, Control.childShift)) * CHILD_BYTES);
 }
 
-/** The entry of a child, 0 when there is none. */
 @inline
 export function childEntry(parent: u32, site: u32): usize {
   const table = load<u32>(CONTROL, Control.childTable);

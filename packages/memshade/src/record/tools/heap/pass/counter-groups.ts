@@ -11,29 +11,28 @@ import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { SHORT_SCRATCH } from "../../../rewrite/write/temporaries.ts";
 import { MERGED_BYTES } from "../layout.ts";
 
-/** Indices, in the rewritten module, of what counters need. */
+/** Indices, in the rewritten module, that counters refer to. */
 export interface CounterTargets {
   shadowMemory: number;
-  /** Shadow address of a counter for places that are not followed. */
+  /** Shadow address of a dummy counter for addresses that are not followed. */
   unreadCounter: number;
-  /** Function of the runtime by name. */
   runtime(name: "countTrips" | "countStrided"): number;
-  /** Function that adds a counter word for the address it is given. */
+  /** Returns the index of the function that adds a counter word for a given address. */
   countFunction(word: number): number;
 }
 
-/** Accesses of a loop whose address is followed: the counter word of one trip, and a local with the number of trips. */
+/**
+ * Accesses of a loop whose address changes in a known way: the counter word of one trip, and a local with the
+ * number of trips.
+ */
 interface CountedTrips extends Progression {
   word: number;
   trips: number;
 }
 
-/** Bytes of program memory per counter of four bytes. */
 const GRANULE_BYTES = 8;
-/** `select` of a number. */
 const SELECT = 0x1b;
 
-/** Writes the counters. */
 export class HeapSnippets {
   readonly #targets: CounterTargets;
   readonly #memory64: boolean;
@@ -43,10 +42,11 @@ export class HeapSnippets {
     this.#memory64 = memory64;
   }
 
-  /** counter[(local + displacement) / 8] += word; the lowest bit of the word is a flag. */
+  /** Writes: counter[(local + displacement) / 8] += word. The lowest bit of the word is a flag. */
   count(sink: SnippetSink, { local, displacement, word }: Counter): void {
     const { shadowMemory } = this.#targets;
-    // Whole granules go into the offsets of the counter's load and store: the access was valid, so the sum does not wrap.
+    // Whole granules go into the offsets of the counter's load and store. The access was valid, so the sum
+    // does not wrap.
     const folded = !this.#memory64 && displacement > 0 && displacement % GRANULE_BYTES === 0;
     const offset = folded ? displacement / 2 : 0;
     if (this.#memory64) this.#pushWideIndex(sink, local, displacement);
@@ -69,13 +69,12 @@ export class HeapSnippets {
     sink.access(Op.I32_STORE, 2, shadowMemory, offset);
   }
 
-  /** As `count`, by a call. */
   callCount(sink: SnippetSink, { local, displacement, word }: Counter): void {
     pushSum(sink, local, displacement);
     sink.indexed(Op.CALL, this.#targets.countFunction(word));
   }
 
-  /** Behind a loop: counts all its trips through a counter that was left out. */
+  /** Counts all trips of a loop after it, in place of a counter inside. */
   countTrips(sink: SnippetSink, { word, end, stride, trips }: CountedTrips): void {
     const moves = !isZero(stride);
     pushForm(sink, end);
@@ -85,7 +84,9 @@ export class HeapSnippets {
     sink.indexed(Op.CALL, this.#targets.runtime(moves ? "countStrided" : "countTrips"));
   }
 
-  /** Half the address in a local plus `displacement`; addresses above 4 GiB have one counter that nobody reads. */
+  /**
+   * Writes half the address in a local plus `displacement`. Addresses above 4 GiB share one dummy counter.
+   */
   #pushWideIndex(sink: SnippetSink, local: number, displacement: number): void {
     const shifted = (bits: number): void => {
       sink.local(Op.LOCAL_GET, local);
@@ -112,22 +113,21 @@ function pushSum(sink: SnippetSink, local: number, displacement: number): void {
   sink.plain(Op.I32_ADD);
 }
 
-/** Stands behind an access and counts it, and others of the same base. */
+/** Counter after an access. It counts that access and others of the same base. */
 class Counter implements Insertion {
   readonly #snippets: HeapSnippets;
-  /** The local that holds the counted address before `displacement` is added; may be a temporary. */
+  /** Local with the counted address before `displacement` is added; may be a temporary. */
   local = 0;
   displacement = 0;
-  /** What it adds: (accesses << 1) | (1 if one of them reads). */
+  /** Word that it adds: (accesses << 1) | (1 if one of them reads). */
   word = 0;
-  /** Value number of the address, and how far the counted address is from it. */
+  /** Value number of the address, and the distance of the counted address from it. */
   base = 0;
   offset = 0;
-  /** The counter of the same base before it, in the same stretch of code; −1 if there is none. */
+  /** Previous counter of the same base in the same stretch of code; −1 if there is none. */
   previous = -1;
-  /** Something else counts these accesses. */
   isLeftOut = false;
-  /** It is a call: smaller and slower. */
+  /** True if it is written as a call, which is smaller and slower. */
   isOutlined = false;
 
   constructor(snippets: HeapSnippets) {
@@ -141,42 +141,40 @@ class Counter implements Insertion {
   }
 }
 
-/** How counters are told apart. */
 export interface CounterKinds {
-  /** Share counters at identical addresses only. */
   exact: boolean;
-  /** Count the stack too. */
   includeStack: boolean;
-  /** Addresses that static data may have; undefined if it has none that are known. */
   statics: { readonly start: number; readonly end: number } | undefined;
 }
 
-/** Bytes of program memory per counter, as a power of two. */
 const GRANULE_BITS = 3;
-/** Of the counters with one base in a stretch of code, so many are looked through for one that can be shared. */
+/** Most counters with one base in a stretch of code that are searched for one to share. */
 const MOST_SHARED = 64;
 
 /**
- * Access counters of one function. Accesses of a basic block whose addresses have one base value share a counter: it
- * stands behind the first of them, where the address is known to be valid, and counts for all. Where the constant part of an
- * address is one of static data, the base is an index, and other constants are other variables: each granule counts for itself.
+ * Access counters of one function.
+ * Accesses of a basic block whose addresses have one base value share a counter. The counter stands after the
+ * first of them, where the address is known to be valid, and counts for all.
+ * If the constant part of an address lies in static data, the base is an index, and other constants belong to
+ * other variables. Then each granule has its own counter.
  */
 export class CounterGroups {
-  /** Number of counters so far. */
   length = 0;
-  /** They come first; those behind them are of functions before, to be used again. */
+  /**
+   * Counters of this function come first. Those after `length` belong to earlier functions and are reused.
+   */
   readonly counters: Counter[] = [];
 
-  /** The last counter of a base, and the stretch of code that it is in. */
+  /** Last counter of a base, and the stretch of code that it is in. */
   #last = new Int32Array(4096);
   #stretchOf = new Int32Array(4096);
-  /** Number of the stretch of code whose groups are open: all of it runs equally often. */
+  /** Number of the stretch of code whose groups are open. All code of a stretch runs equally often. */
   stretch = 1;
   #stretches = 1;
-  /** What `#last` and `#stretchOf` of a counter's base were before. */
+  /** Values of `#last` and `#stretchOf` for a counter's base before the counter was added. */
   #lastBefore = new Int32Array(1024);
   #stretchBefore = new Int32Array(1024);
-  /** Whether the walk is at a place that runs rarely compared to the rest of its function. */
+  /** True if the walk is in code that runs rarely compared to the rest of its function. */
   cold = false;
 
   readonly #snippets: HeapSnippets;
@@ -194,23 +192,23 @@ export class CounterGroups {
     this.#staticEnd = statics?.end ?? 0;
   }
 
-  /** A function's walk begins, at a place that is `cold` or not. */
   begin(state: WalkState, cold: boolean): void {
     this.#state = state;
     this.cold = cold;
     this.length = 0;
-    // Value numbers start again; so do their groups.
+    // Value numbers start again, and so do their groups.
     this.endBlock();
   }
 
-  /** A basic block ends: what follows may run a different number of times. */
+  /** Ends a basic block: the code that follows may run a different number of times. */
   endBlock(): void {
     this.stretch = ++this.#stretches;
   }
 
   /**
-   * A stretch goes on behind a block that had its own: the one numbered `stretch`, when there were `groups` groups. Not
-   * where each counter must be exact.
+   * Continues a stretch after a block that had its own, unless each counter must be exact.
+   * `stretch`: its number.
+   * `groups`: number of counters before that block.
    */
   resume(stretch: number, groups: number): void {
     if (this.#exact || stretch === this.stretch) return;
@@ -223,8 +221,8 @@ export class CounterGroups {
   }
 
   /**
-   * One access through the address at stack index `at` plus the constant `displacement`; `access` is the instruction,
-   * at `[start, end)`.
+   * Counts one access. Its address is the value at stack index `at` plus the constant `displacement`.
+   * `access`: opcode of the instruction, which is at `[start, end)`.
    */
   count(access: number, at: number, displacement: number, start: number, end: number): void {
     const { stack, values, insertions, temporaries } = this.#state;
@@ -252,19 +250,22 @@ export class CounterGroups {
     insertions.add(end, counter);
   }
 
-  /** The first counter, of that base from `open` on, that may count for an access `offset` bytes from the base; −1 if none may. */
+  /**
+   * Returns the first counter of a base, from `open` on, that may count for an access `offset` bytes from the
+   * base; −1 if none may.
+   */
   #shared(base: number, offset: number, open: number): number {
     const { counters } = this;
     const isStatic = base === CONSTANT || (offset >= this.#staticStart && offset < this.#staticEnd);
     let group = open;
-    for (let looked = 0; group >= 0; group = counters[group].previous, looked++) {
-      if (looked === MOST_SHARED) return -1;
-      const other = counters[group].offset;
-      if (other === offset) return group;
+    for (let examined = 0; group >= 0; group = counters[group].previous, examined++) {
+      if (examined === MOST_SHARED) return -1;
+      const groupOffset = counters[group].offset;
+      if (groupOffset === offset) return group;
       if (this.#exact) continue;
       if (isStatic) {
-        if (other >>> GRANULE_BITS === offset >>> GRANULE_BITS) return group;
-      } else if (Math.abs(other - offset) < MERGED_BYTES) return group;
+        if (groupOffset >>> GRANULE_BITS === offset >>> GRANULE_BITS) return group;
+      } else if (Math.abs(groupOffset - offset) < MERGED_BYTES) return group;
     }
     return -1;
   }

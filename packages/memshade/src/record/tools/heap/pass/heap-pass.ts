@@ -6,37 +6,35 @@ import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { LOOPS } from "../layout.ts";
 import { CounterGroups, type CounterKinds, type CounterTargets, HeapSnippets } from "./counter-groups.ts";
 
-/** Indices, in the rewritten module, of what polls need. */
+/** Indices, in the rewritten module, that polls refer to. */
 interface PollTargets {
-  /** Functions that loops of others may call, by index: 1. */
+  /** 1 for each function, by index, that other functions' loops may call. */
   underLoops: Uint8Array;
-  /** Global with the trips that are left until the next poll. */
   countdown: number;
-  /** (i32) → i32: looks at them if that is due in the loop with this number, and gives the next countdown. */
+  /**
+   * Returns the index of the function (i32) → i32 that looks at followed blocks if that is due. Its parameter
+   * is the loop's number, its result the next countdown.
+   */
   poll(): number;
 }
 
-/** Trips before the first poll. */
 export const FIRST_COUNTDOWN = 32;
 
-/** Block type without results. */
 const NO_RESULT = 0x40;
 
-/** What a loop may ask, and its number in the runtime. */
 interface Poll {
   loop: number;
   readonly code: OptionalInsertion;
 }
 
 /**
- * Has loops ask whether it is time to look at blocks: those with calls or other loops inside, of functions that no other loop calls.
- * Trips of these are few and long; to ask in all functions would take six to eleven per cent of a program's time.
+ * Inserts polls into loops with calls or inner loops, in functions that no other loop calls. Trips of these
+ * loops are few and long. Polls in all functions would take 6 to 11 % of a program's time.
  */
 export class LoopPolls {
   readonly #targets: PollTargets;
   #isAsked = false;
   #loops = 0;
-  /** Of each open loop, outermost first. */
   readonly #open: Poll[] = [];
 
   constructor(targets: PollTargets) {
@@ -57,7 +55,7 @@ export class LoopPolls {
     this.#open.push(poll);
   }
 
-  /** The innermost loop has a call, or another loop, inside. */
+  /** Enables the poll of the innermost loop, which has a call or another loop inside. */
   call(): void {
     const innermost = this.#open.at(-1);
     if (innermost?.code.isLeftOut !== true) return;
@@ -87,9 +85,9 @@ export class LoopPolls {
 }
 
 /**
- * Counters of a loop that is one basic block leave the loop: an address that does not change is counted once, times
- * the number of trips; one that moves by the same distance each trip is counted place by place, in one call after the
- * loop.
+ * Moves counters out of a loop that is one basic block. An address that does not change is counted once,
+ * times the number of trips. An address that moves by the same distance each trip is counted granule by
+ * granule, in one call after the loop.
  */
 export class LoopSummary {
   readonly #snippets: HeapSnippets;
@@ -102,14 +100,17 @@ export class LoopSummary {
     this.#counters = counters;
   }
 
-  /** A function's walk begins. */
   begin(state: WalkState): void {
     if (this.#state !== state) this.#progressions = new LoopProgressions(state.insertions, state.values);
     this.#state = state;
     this.#progressions.locals = state.locals;
   }
 
-  /** The innermost block is such a loop, whose first counter would have been `first`; `end` is the offset behind it. */
+  /**
+   * Summarizes the counters of the innermost block, which is such a loop.
+   * `first`: index of its first counter.
+   * `end`: offset after the loop.
+   */
   summarize(first: number, end: number): void {
     const { control, insertions, temporaries } = this.#state as WalkState;
     this.#progressions.begin(control);
@@ -118,7 +119,7 @@ export class LoopSummary {
     for (let i = first; i < length; i++) {
       const counter = counters[i];
       const { base, offset, local, word } = counter;
-      const progression = this.#progressions.of(base, offset, local);
+      const progression = this.#progressions.progressionOf(base, offset, local);
       if (progression === undefined) continue;
       if (trips < 0) trips = this.#progressions.countTrips(control, end, progression, temporaries);
       counter.isLeftOut = true;
@@ -132,22 +133,26 @@ export interface HeapPassOptions extends CounterKinds {
   memory64: boolean;
 }
 
-/** Inserts the heap profiler's access counters. */
 export class HeapPass implements ToolPass {
   readonly #memory64: boolean;
   readonly #counters: CounterGroups;
   readonly #loops: LoopSummary;
   readonly #polls: LoopPolls | undefined;
   #state!: WalkState;
-  /** In a function with loops, what stands outside of them runs rarely. (64-bit addresses have no counting function.) */
+  /**
+   * True in a function with loops: code outside of them runs rarely, and its counters are calls. (64-bit
+   * addresses have no counting function.)
+   */
   #outlines = false;
 
-  // By index on the control stack.
-  /** The stretch of counters before the block, see `CounterGroups.stretch`, and how many counters there were. */
+  /**
+   * Stretch of counters before each open block (see `CounterGroups.stretch`) and the number of counters then,
+   * by index on the control stack.
+   */
   readonly #stretchBefore: number[] = [];
   readonly #countersBefore: number[] = [];
 
-  /** @param polls undefined: nobody looks at blocks while the program computes */
+  /** @param polls undefined: no looks at blocks while the program computes */
   constructor(options: HeapPassOptions, targets: CounterTargets, polls: PollTargets | undefined) {
     const { memory64 } = options;
     const snippets = new HeapSnippets(targets, memory64);
@@ -193,7 +198,7 @@ export class HeapPass implements ToolPass {
     this.#polls?.leaveLoop();
     if (oneBlock) {
       this.#loops.summarize(this.#countersBefore[control.top], end);
-      // What follows must not join a counter that has just left the loop.
+      // Keeps the code that follows from sharing a counter that has just left the loop.
       this.#counters.endBlock();
     }
     if (openLoops === 1) this.#counters.cold = this.#outlines;

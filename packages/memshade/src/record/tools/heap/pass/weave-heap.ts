@@ -38,11 +38,11 @@ import { FIRST_COUNTDOWN, HeapPass } from "./heap-pass.ts";
 import { findMovableStack, type MovableStack, StackTakesPass, stackRange } from "./stack-takes.ts";
 
 /**
- * Weaves the heap profiler into a module with an allocator, or with counters alone. `counted`: whether accesses will be counted;
- * else its pass must be left out.
+ * Inserts the heap profiler into a module with an allocator, or its counters only.
+ * `counted`: false if the pass that counts accesses is left out.
  */
-export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool | undefined {
-  const { module, scan, options, allocator, appended, shadowMemory, firstGlobal } = around;
+export function weaveHeap(surroundings: ToolSurroundings, counted = true): WovenTool | undefined {
+  const { module, scan, options, allocator, appended, shadowMemory, firstGlobal } = surroundings;
   const countersOnly = options.countersOnly === true;
   const recordsBlocks = allocator.functions.length > 0 && !countersOnly;
   const beside = allocator.how === "none" && canCountBeside(module) ? options.beside : undefined;
@@ -52,25 +52,25 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
   const hostStacks = recordsBlocks ? (options.hostStacks ?? "off") : "off";
   // Threads that share the tables have a stack each.
   const movableStack =
-    recordsBlocks && !acrossThreads ? findMovableStack(module, scan, around.stackPointer) : undefined;
+    recordsBlocks && !acrossThreads ? findMovableStack(module, scan, surroundings.stackPointer) : undefined;
   const asksHost = hostStacks !== "off";
-  const layout = beside ?? layoutOf(around, { recordsBlocks, acrossThreads, asksHost, movableStack });
+  const layout = beside ?? layoutOf(surroundings, { recordsBlocks, acrossThreads, asksHost, movableStack });
   const threads = acrossThreads
-    ? shareTables(appended, layout, shadowMemory, firstGlobal, around.callHost(HostSlot.Spin, true))
+    ? shareTables(appended, layout, shadowMemory, firstGlobal, surroundings.callHost(HostSlot.Spin, true))
     : undefined;
-  // The data of a library lies in its program's memory, where the loader puts it.
-  const statics = beside === undefined ? staticData(module, scan, around.stackPointer) : undefined;
-  const runtime = mergeHeapRuntime(around, { layout, threads, statics, counted, hostStacks });
+  // The loader places a library's data in its program's memory, so its addresses are not known.
+  const statics = beside === undefined ? staticData(module, scan, surroundings.stackPointer) : undefined;
+  const runtime = mergeHeapRuntime(surroundings, { layout, threads, statics, counted, hostStacks });
   const stack: ShadowStack = {
     shadowMemory,
     stackGlobal: firstGlobal,
     frames: threads?.frames ?? fixedFrameBase(layout),
   };
   const plan = recordsBlocks ? new StackPlan(module, scan, allocator) : undefined;
-  const roots = recordsBlocks ? findPointerRoots(around) : undefined;
+  const roots = recordsBlocks ? findPointerRoots(surroundings) : undefined;
   const counters = new CountFunctions(appended, shadowMemory);
   const threadGlobals = threads?.globals ?? [];
-  // Where several instances share the tables, the allocations of all of them are clock enough.
+  // If several instances share the tables, the allocations of all of them advance the clock often enough.
   const polls = recordsBlocks && threads === undefined;
   return {
     name: "heap",
@@ -79,7 +79,7 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
         exact: options.exactHistogram === true,
         includeStack: options.includeStack === true,
         statics,
-        memory64: around.memory64,
+        memory64: surroundings.memory64,
       },
       {
         shadowMemory,
@@ -169,7 +169,7 @@ interface RuntimeNeeds {
   hostStacks: HostStacks;
 }
 
-/** The runtime, whose globals stand behind that of the newest frame and those of threads. */
+/** Merges the runtime. Its globals follow that of the newest frame and those of threads. */
 function mergeHeapRuntime(
   { options, appended, shadowMemory, firstGlobal, callHost, memory64, stackPointer }: ToolSurroundings,
   { layout, threads, statics, counted, hostStacks }: RuntimeNeeds,
@@ -203,33 +203,31 @@ const HAS_MEMORY_INDEX = 0x40;
 const WORD = 2 | HAS_MEMORY_INDEX;
 const { instances: INSTANCES, lock: LOCK, lockTurn: LOCK_TURN } = Control;
 const SPINS = 100;
-/** Spins from one call of the host to the next, where nothing but spinning is allowed: a power of two. */
+/** Spins between two calls of the host, if a thread may only spin: a power of two. */
 const SPINS_TO_HOST = 65_536;
 const WAIT_NANOSECONDS = 100_000;
-/** Waits in which the lock stays in one hand until its holder is taken for dead: some seconds. */
+/** Waits without a change of the lock's holder until the holder is taken for dead: some seconds. */
 const PATIENCE = 20_000;
 
-/** What an instance needs to use the tables together with others. */
+/** Code and globals by which an instance shares the tables with others. */
 interface ThreadSharing {
   frames: FrameBase;
-  /** The instance's own globals, behind that of the newest frame. */
   globals: { type: ValType; initial: Uint8Array }[];
-  /** Code for what is not the same in all instances. */
+  /** Code for values that differ between instances. */
   constants: Record<string, Uint8Array>;
-  /** () → (): take the lock of the tables, and give it back. One instance may take it several times. */
+  /** () → (): take the lock of the tables, and release it. One instance may take it several times. */
   lock: number;
   unlock: number;
-  /** () → (): finds the instance its place. To run before anything else. */
+  /** () → (): assigns the instance its stack. Must run first. */
   start: number;
-  /** Globals for the host. */
   exports: { name: string; index: number }[];
 }
 
 /**
- * Adds what instances of a module need that share the shadow memory.
+ * Adds the code of instances that share the shadow memory.
  *
  * @param newest global with the newest frame
- * @param spun function () → i32 that tells the host of spins, and says whether there is one
+ * @param spun function () → i32 that reports spins to the host, and returns 0 if there is none
  */
 function shareTables(
   appended: AppendedFunctions,
@@ -239,16 +237,17 @@ function shareTables(
   spun: number,
 ): ThreadSharing {
   const [base, instance, depth, waiting] = [newest + 1, newest + 2, newest + 3, newest + 4];
-  const nothing = appended.typeIndex([], []);
+  const noValues = appended.typeIndex([], []);
   const baseBytes = layout.stack - layout.hostWord;
   const emptyStack = baseBytes - STACK_FRAME_BYTES;
   const control = (body: BodyBuilder): BodyBuilder => body.i32(layout.control);
 
-  const start = appended.add(nothing, () => {
+  const start = appended.add(noValues, () => {
     const body = new BodyBuilder([I32]);
     control(body).i32(1).op("i32.atomic.rmw.add", WORD, shadowMemory, INSTANCES).op("local.tee", 0);
     body.i32(1).op("i32.add").op("global.set", instance);
-    // The first instance, as a rule that of the main thread, keeps its stack for itself; later ones take turns.
+    // The first instance, usually that of the main thread, has a stack of its own; later ones reuse the rest
+    // in turn.
     body.op("local.get", 0).open("if", I32);
     body
       .op("local.get", 0)
@@ -261,7 +260,7 @@ function shareTables(
     body.op("else").i32(0).end();
     body.i32(layout.stackDistance).op("i32.mul").i32(layout.hostWord).op("i32.add").op("global.set", base);
     body.op("global.get", base).i32(emptyStack).op("i32.add").op("global.set", newest);
-    // The root's frame, and a zero where there would be a call site before any call.
+    // Frame of the root, and under it a zero where a call site would be.
     for (const frame of [emptyStack, emptyStack - STACK_FRAME_BYTES])
       body
         .op("global.get", base)
@@ -272,7 +271,7 @@ function shareTables(
     return body.finish();
   });
 
-  const lock = appended.add(nothing, () => {
+  const lock = appended.add(noValues, () => {
     const [holder, spins, turn, waits] = [0, 1, 2, 3];
     const body = new BodyBuilder([I32, I32, I32, I32]);
     const take = (expected: () => void): void => {
@@ -288,7 +287,7 @@ function shareTables(
     body.op("local.tee", holder).op("i32.eqz").op("br_if", 1);
     body.op("local.get", spins).i32(1).op("i32.add").op("local.tee", spins);
     body.i32(SPINS).op("i32.lt_u").op("br_if", 0);
-    // Where a thread must not stand still, as that of a page.
+    // Some threads, such as a page's main thread, must not block.
     body.op("global.get", waiting).i32(Waiting.stands).op("i32.ne").open("if");
     body
       .op("local.get", spins)
@@ -308,7 +307,7 @@ function shareTables(
     body.op("memory.atomic.wait32", WORD, shadowMemory, LOCK).op("drop");
     body.op("local.get", waits).i32(1).op("i32.add").op("local.tee", waits);
     body.i32(PATIENCE).op("i32.lt_u").op("br_if", 0);
-    // A thread that was ended while it had the lock never gives it back.
+    // A thread that was terminated while it held the lock never releases it.
     take(() => body.op("local.get", holder));
     body.op("local.get", holder).op("i32.ne").op("br_if", 0);
     body.end().end();
@@ -316,11 +315,11 @@ function shareTables(
     return body.finish();
   });
 
-  const unlock = appended.add(nothing, () => {
+  const unlock = appended.add(noValues, () => {
     const body = new BodyBuilder();
     body.op("global.get", depth).open("if");
     body.op("global.get", depth).i32(1).op("i32.sub").op("global.set", depth).op("return").end();
-    // Not if it was taken away.
+    // The lock may have been taken away meanwhile.
     control(body).op("global.get", instance).i32(0);
     body.op("i32.atomic.rmw.cmpxchg", WORD, shadowMemory, LOCK).op("drop");
     return body.finish();
@@ -345,21 +344,26 @@ function shareTables(
   };
 }
 
-/** Allocators keep arrays of bins: parts of their state that they know by address are not further apart than such an array. */
+/**
+ * Largest gap between parts of an allocator's state, bytes. Allocators keep arrays of bins, and no two known
+ * addresses are further apart than such an array.
+ */
 const STATE_GAP_BYTES = 512;
 const WORD_BYTES = 8;
 
 const COLLECTED = "the program's garbage collector frees them when it runs";
 
-/** What is exported for the host to look for pointers, and what it has to know to do so. */
+/** Exports by which the host finds pointers, and their description. */
 interface ExportedRoots {
   roots: PointerRoots | string;
   globals: { name: string; index: number }[];
 }
 
-/** Where a module may keep pointers to its blocks, or why that says nothing of them. */
-function findPointerRoots(around: ToolSurroundings): ExportedRoots {
-  const { module, allocator, stackPointer, memory64 } = around;
+/**
+ * Returns the memory ranges and globals that may hold pointers to blocks, or why pointers are not searched.
+ */
+function findPointerRoots(surroundings: ToolSurroundings): ExportedRoots {
+  const { module, allocator, stackPointer, memory64 } = surroundings;
   if (allocator.collector !== undefined || areCollected(allocator.functions))
     return { roots: COLLECTED, globals: [] };
   const globals = addressGlobals(module, memory64 ? I64 : I32).map((index) => ({
@@ -378,12 +382,12 @@ function findPointerRoots(around: ToolSurroundings): ExportedRoots {
       stackFrom: stack.from,
       stackTo: stack.to,
       dataEnd: data?.to ?? 0,
-      allocatorState: allocatorState(around),
+      allocatorState: allocatorState(surroundings),
     },
   };
 }
 
-/** Globals that can change, or whose value comes from outside. */
+/** Returns the globals that can change or whose value comes from outside. */
 function addressGlobals(module: WasmModule, type: number): number[] {
   const indices: number[] = [];
   for (let index = 0; index < module.importedGlobalCount + module.globals.length; index++) {
@@ -394,32 +398,34 @@ function addressGlobals(module: WasmModule, type: number): number[] {
 }
 
 /**
- * Beginnings and ends of static data that is known by its address to functions of the allocator alone. It points to what is
- * free, and what is free begins inside the last word of the block before it.
+ * Returns starts and ends of static data whose addresses only the allocator's functions use. It points to
+ * free memory, which begins inside the last word of the block before it; such pointers keep no block
+ * reachable.
  */
 function allocatorState({ module, scan, allocator }: ToolSurroundings): number[] {
   const own = new Set([...allocator.internals, ...allocator.functions.map(({ index }) => index)]);
   const addresses = new Set<number>();
   for (const index of own)
     for (const address of addressesOf(module, scan, index)) if (!isOdd(address)) addresses.add(address);
-  const others = addressesOfOthers(module, scan, own);
+  const otherAddresses = addressesOfOthers(module, scan, own);
   const ranges: number[] = [];
   let last = Number.NEGATIVE_INFINITY;
   for (const address of Uint32Array.from(addresses).sort()) {
-    const next = partitionPoint(0, others.length, (at) => others[at] < address);
-    if (others[next] === address) continue;
-    const isNeighbour = address - last <= STATE_GAP_BYTES && !(others[next - 1] > last);
+    const next = partitionPoint(0, otherAddresses.length, (at) => otherAddresses[at] < address);
+    if (otherAddresses[next] === address) continue;
+    const isNeighbour = address - last <= STATE_GAP_BYTES && !(otherAddresses[next - 1] > last);
     if (isNeighbour) ranges.pop();
     else ranges.push(address);
-    ranges.push(Math.min(address + WORD_BYTES, others[next] ?? Number.POSITIVE_INFINITY));
+    ranges.push(Math.min(address + WORD_BYTES, otherAddresses[next] ?? Number.POSITIVE_INFINITY));
     last = address;
   }
   return ranges;
 }
 
 /**
- * What may be addresses of variables with pointers in functions that are not among these, in order. Such variables begin at whole words. So
- * whatever is given odd constants is given texts or numbers, such as that of the line that a failure is reported of.
+ * Returns possible addresses of variables with pointers in functions that are not in `own`, sorted. Such
+ * variables are aligned to 4 bytes. A parameter that is also given odd constants takes texts or numbers, such
+ * as a line number of an assertion. So its constants are left out.
  */
 function addressesOfOthers(
   { importedFunctionCount }: WasmModule,
@@ -427,17 +433,17 @@ function addressesOfOthers(
   own: ReadonlySet<number>,
 ): Uint32Array {
   const numbers = new Set(argumentOf.filter((argument, at) => argument !== 0 && isOdd(addresses[at])));
-  const others = new Uint32Array(addresses.length);
+  const otherAddresses = new Uint32Array(addresses.length);
   let count = 0;
   for (let defined = 0; defined < facts.length; defined++) {
     if (own.has(defined + importedFunctionCount)) continue;
     for (let at = firstAddress[defined]; at < firstAddress[defined + 1]; at++)
-      if (!isOdd(addresses[at]) && !numbers.has(argumentOf[at])) others[count++] = addresses[at];
+      if (!isOdd(addresses[at]) && !numbers.has(argumentOf[at])) otherAddresses[count++] = addresses[at];
   }
-  return others.subarray(0, count).sort();
+  return otherAddresses.subarray(0, count).sort();
 }
 
-/** No pointer is where a variable at this address begins. */
+/** True if no variable with a pointer can begin at an address. */
 function isOdd(address: number): boolean {
   return address % 4 !== 0;
 }
@@ -445,16 +451,20 @@ function isOdd(address: number): boolean {
 const decoded = new Map<string, Uint8Array>();
 
 /**
- * The compiled shadow runtime, a WebAssembly module. Built from `tools/heap/assembly` by `npm run build`. `usual`:
- * for merged counters, the virtual clock and one instance alone, which takes less code. `hosted`: with what asks for the host's
- * stacks.
+ * Returns the compiled shadow runtime, a WebAssembly module. It is built from `tools/heap/assembly` by `npm
+ * run build`.
+ * `usual`: only for merged counters, the virtual clock and a single instance, which takes less code.
+ * `hosted`: with the code that requests the host's stacks.
  */
 function shadowRuntimeBytes(usual: boolean, hosted: boolean): Uint8Array {
   if (hosted) return decode(usual ? USUAL_HOSTED_RUNTIME_BASE64 : HOSTED_RUNTIME_BASE64);
   return decode(usual ? USUAL_RUNTIME_BASE64 : SHADOW_RUNTIME_BASE64);
 }
 
-/** What is written into the hooks of allocation functions, for the usual profile. Imports as the runtime, and no more. */
+/**
+ * Returns the code that is written into the hooks of allocation functions, for the usual profile. Its imports
+ * are a subset of the runtime's.
+ */
 function commonPathBytes(): Uint8Array {
   return decode(COMMON_PATH_BASE64);
 }
@@ -468,7 +478,7 @@ function decode(base64: string): Uint8Array {
   return bytes;
 }
 
-/** One small function per counter word, for places where a counter in line is not worth its bytes. */
+/** Small functions, one per counter word, for code where a counter in line is not worth its bytes. */
 export class CountFunctions {
   readonly #appended: AppendedFunctions;
   readonly #shadowMemory: number;
@@ -479,10 +489,10 @@ export class CountFunctions {
     this.#shadowMemory = shadowMemory;
   }
 
-  /** Index of the function (address) → () that adds `word` to the address's counter. */
+  /** Returns the index of the function (address) → () that adds `word` to the address's counter. */
   get(word: number): number {
-    const known = this.#made.get(word);
-    if (known !== undefined) return known;
+    const existing = this.#made.get(word);
+    if (existing !== undefined) return existing;
     const index = this.#appended.add(this.#appended.typeIndex([I32], []), () => {
       const body = new BodyBuilder();
       body.op("local.get", 0).i32(1).op("i32.shr_u").i32(-4).op("i32.and").op("local.tee", 0);

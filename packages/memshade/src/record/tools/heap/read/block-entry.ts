@@ -23,22 +23,23 @@ import { pathKey } from "./context-table.ts";
 const GRANULE_BYTES = 8;
 const U32_MASK = 0xffffffffn;
 
-/** Bytes and blocks that are live, or were. */
 export interface Live {
   bytes: number;
   blocks: number;
 }
 
-/** Equal blocks that have ended, but are not in the sums of their context yet. All have one size and one density. */
+/**
+ * Equal blocks that have ended but are not in the sums of their context yet. All have one size and one
+ * density.
+ */
 export interface Shape {
   blocks: bigint;
-  /** Of those, the ones that ended before another block began. */
+  /** Blocks among these that ended before another block began. */
   withoutLifetime: bigint;
   size: number;
-  /** Of one block. */
   accesses: number;
   touched: number;
-  /** By the program, or by a reallocation that moved the contents. */
+  /** True if they were read by the program, or by a reallocation that moved the contents. */
   read: boolean;
   density: bigint;
   minLifetime: number;
@@ -50,14 +51,14 @@ type Processors = Pick<
   "allocCpuId" | "deallocCpuId" | "numMigratedCpu" | "numSameAllocCpu" | "numSameDeallocCpu"
 >;
 
-/** Splits the u64 in which the shadow runtime keeps live bytes and blocks. */
-export function splitLive(both: bigint): Live {
-  const wrapped = BigInt.asUintN(64, both);
+/** Splits the u64 in which the shadow runtime stores live bytes and blocks. */
+export function splitLive(packed: bigint): Live {
+  const wrapped = BigInt.asUintN(64, packed);
   const bits = BigInt(LIVE_BLOCK_BITS);
   return { bytes: Number(wrapped >> bits), blocks: Number(BigInt.asUintN(LIVE_BLOCK_BITS, wrapped)) };
 }
 
-/** The shapes of a shadow memory's table at byte `at`, by the index of their context's entry. */
+/** Reads the shapes of the table at byte `at` of a shadow memory, by the index of their context's entry. */
 export function readShapes(view: DataView, at: number): Map<number, Shape[]> {
   const byOwner = new Map<number, Shape[]>();
   for (let i = 0, entry = at; i < SHAPE_COUNT; i++, entry += SHAPE_BYTES) {
@@ -66,14 +67,13 @@ export function readShapes(view: DataView, at: number): Map<number, Shape[]> {
     if (withLifetime + withoutLifetime === 0n) continue;
     const owner = view.getUint32(entry + ShapeField.owner, true) >>> Tag.contextShift;
     const shape = readShape(view, entry, withLifetime, withoutLifetime);
-    const others = byOwner.get(owner);
-    if (others === undefined) byOwner.set(owner, [shape]);
-    else others.push(shape);
+    const ownerShapes = byOwner.get(owner);
+    if (ownerShapes === undefined) byOwner.set(owner, [shape]);
+    else ownerShapes.push(shape);
   }
   return byOwner;
 }
 
-/** Entries of the table that have been in use. */
 export function countShapes(view: DataView, at: number): number {
   let used = 0;
   for (let i = 0; i < SHAPE_COUNT; i++)
@@ -81,7 +81,6 @@ export function countShapes(view: DataView, at: number): number {
   return used;
 }
 
-/** Forgets the blocks of all shapes. */
 export function forgetShapes(view: DataView, at: number): void {
   for (let i = 0, entry = at; i < SHAPE_COUNT; i++, entry += SHAPE_BYTES)
     for (let field: number = ShapeField.count; field < ShapeField.pattern; field += 4)
@@ -115,7 +114,6 @@ function readShape(view: DataView, at: number, withLifetime: bigint, withoutLife
   };
 }
 
-/** One calling context's entry in the block table of a shadow memory, at byte `at`, with its shapes. */
 export class BlockEntry {
   readonly #view: DataView;
   readonly #at: number;
@@ -149,7 +147,6 @@ export class BlockEntry {
     return this.#withShapes(Context.neverRead, Context.neverReadBytes, concerns);
   }
 
-  /** Blocks that ended before another one began, or with the next. */
   get temporary(): number {
     return this.#shapes.reduce(
       (sum, { withoutLifetime }) => sum + Number(withoutLifetime),
@@ -157,7 +154,6 @@ export class BlockEntry {
     );
   }
 
-  /** What the host's collector gave back of them. */
   get collected(): BlockCollection {
     return {
       blocks: this.u32(Context.collectedBlocks),
@@ -175,26 +171,31 @@ export class BlockEntry {
   }
 
   /**
-   * The ended blocks as MemProf's block; undefined when there are none. An instance's number stands for the CPU:
-   * `cpus` gives it by the number that instances which share the tables have there, or is that of the only one.
+   * Returns the ended blocks as MemProf's block; undefined if there are none. An instance's number is used as
+   * the CPU.
+   * `cpus`: maps the number that an instance has among those that share the tables to its CPU, or is the CPU
+   * of the only instance.
    */
   mib(cpus: number | ((local: number) => number), exact: boolean): Mib | undefined {
     const shapes = this.#shapes;
     const ended = shapes.reduce((sum, { blocks }) => sum + Number(blocks), this.u32(Context.allocCount));
     if (ended === 0) return undefined;
-    // Minima are kept as their complements.
-    const least = (field: number, of: (shape: Shape) => number): number =>
-      shapes.reduce((known, shape) => Math.min(known, of(shape)), ~this.u32(field) >>> 0);
-    const most = (field: number, of: (shape: Shape) => number): number =>
-      shapes.reduce((known, shape) => Math.max(known, of(shape)), this.u32(field));
+    // Minima are stored as their complements.
+    const least = (field: number, figureOf: (shape: Shape) => number): number =>
+      shapes.reduce((smallest, shape) => Math.min(smallest, figureOf(shape)), ~this.u32(field) >>> 0);
+    const most = (field: number, figureOf: (shape: Shape) => number): number =>
+      shapes.reduce((largest, shape) => Math.max(largest, figureOf(shape)), this.u32(field));
     const accesses = shapes.map((shape) => BigInt(shape.accesses));
     const leastAccesses = BigInt.asUintN(64, ~this.u64(Context.minAccesses));
     const mib: Mib = {
       allocCount: ended >>> 0,
       totalAccessCount: this.#sum(Context.totalAccesses, (shape) => BigInt(shape.accesses)),
-      minAccessCount: accesses.reduce((known, count) => (count < known ? count : known), leastAccesses),
+      minAccessCount: accesses.reduce(
+        (smallest, count) => (count < smallest ? count : smallest),
+        leastAccesses,
+      ),
       maxAccessCount: accesses.reduce(
-        (known, count) => (count > known ? count : known),
+        (largest, count) => (count > largest ? count : largest),
         this.u64(Context.maxAccesses),
       ),
       totalSize: this.#sum(Context.totalSize, ({ size }) => BigInt(size)),
@@ -233,7 +234,7 @@ export class BlockEntry {
     return mib;
   }
 
-  /** Forgets the blocks that have ended. Those of shapes are forgotten elsewhere. */
+  /** Clears the ended blocks, except those of shapes (see `forgetShapes`). */
   forget(): void {
     for (let field: number = Context.allocTimestamp; field < Context.forgottenEnd; field += 4)
       this.#view.setUint32(this.#at + field, 0, true);
@@ -252,7 +253,7 @@ export class BlockEntry {
         numSameAllocCpu: this.u32(Context.sameAllocCpu),
         numSameDeallocCpu: this.u32(Context.sameDeallocCpu),
       };
-    // An instance's blocks begin and end in it.
+    // All blocks of an instance begin and end in it.
     const same = (ended - 1) >>> 0;
     return {
       allocCpuId: cpus,
@@ -263,12 +264,11 @@ export class BlockEntry {
     };
   }
 
-  /** A sum over all ended blocks; `of` is what one block of a shape adds. */
-  #sum(field: number, of: (shape: Shape) => bigint): bigint {
-    const known = this.u64(field);
+  #sum(field: number, figureOf: (shape: Shape) => bigint): bigint {
+    const initial = this.u64(field);
     return BigInt.asUintN(
       64,
-      this.#shapes.reduce((sum, shape) => sum + shape.blocks * of(shape), known),
+      this.#shapes.reduce((sum, shape) => sum + shape.blocks * figureOf(shape), initial),
     );
   }
 
@@ -287,17 +287,16 @@ function lifetimeDensity({ density }: Shape, lifetime: number): number {
   return Number(((density * 1000n) / BigInt(Math.max(1, lifetime))) & U32_MASK);
 }
 
-/** An interval of the heap: allocations `start` + 1 to `end`. */
+/** Interval of the heap: allocations `start` + 1 to `end`. */
 export interface SeriesInterval {
   start: number;
   end: number;
   live: Live;
   max: Live;
-  /** The call path of the allocation that came next; undefined: none, or not known. */
+  /** Call path of the next allocation; undefined if there is none or it is unknown. */
   next: readonly number[] | undefined;
 }
 
-/** What one context did in an interval: the one that has the clock `at` in it, or begins then. */
 export interface SeriesChange {
   at: number;
   allocations: number;
@@ -306,24 +305,22 @@ export interface SeriesChange {
   freedBytes: number;
 }
 
-/** The heap of an instance over time. */
 export interface HeapSeries {
   /** Allocations of a full interval. */
   period: number;
   intervals: SeriesInterval[];
   lastIsPartial: boolean;
-  /** By call path, innermost first, as text. */
   changes: Map<string, { sites: readonly number[]; changes: SeriesChange[] }>;
 }
 
-/** How often the tables are looked at again when the program has changed them meanwhile. */
+/** Most attempts to read the tables while the program changes them. */
 const TRIES = 100;
 
 /**
- * Reads the heap over time, the open interval as if it ended now. Undefined where nothing was allocated, or the program
- * changes the tables all the time.
+ * Reads the heap over time; the open interval is treated as if it ended now. Undefined if nothing was
+ * allocated, or the program changes the tables all the time.
  *
- * @param sitesOf the call path of a context by its index; undefined for none
+ * @param sitesOf returns the call path of a context by its index; undefined for none
  */
 export function readSeries(
   view: DataView,
@@ -407,10 +404,10 @@ class SeriesReader {
     });
   }
 
-  /** Where the changes of a context go; its path is made once. */
+  /** Returns the list for the changes of a context, and caches its path. */
   #changesOf(context: number): SeriesChange[] | undefined {
-    const known = this.#byContext.get(context);
-    if (known !== undefined) return known;
+    const cached = this.#byContext.get(context);
+    if (cached !== undefined) return cached;
     const sites = context === 0 ? [] : this.#sitesOf(context);
     if (sites === undefined) return undefined;
     const key = pathKey(sites);
@@ -420,7 +417,7 @@ class SeriesReader {
     return changes;
   }
 
-  /** What a context has done since that was added up last. */
+  /** Returns the work of a context since the changes were added up last. */
   #unsettled(context: number): { allocated: Live; freed: Live } {
     const entry = this.#layout.mibs + context * CONTEXT_BYTES;
     const past = this.#layout.pasts + context * PAST_BYTES;
@@ -447,7 +444,7 @@ class SeriesReader {
 
 const NOTHING = { allocated: { bytes: 0, blocks: 0 }, freed: { bytes: 0, blocks: 0 } };
 
-/** The first interval begins now. Not to be called while the program runs in another thread. */
+/** Starts the first interval now. Not to be called while the program runs in another thread. */
 export function forgetIntervals(view: DataView, { control }: ShadowLayout): void {
   const now = view.getBigUint64(control + Control.allocations, true);
   const live = view.getBigUint64(control + Control.live, true);
@@ -458,7 +455,7 @@ export function forgetIntervals(view: DataView, { control }: ShadowLayout): void
   view.setBigUint64(control + Control.peakLimit, live | BigInt(2 ** LIVE_BLOCK_BITS - 1), true);
   view.setBigUint64(control + Control.intervalsFrom, now, true);
   view.setBigUint64(control + Control.intervalWork, 0n, true);
-  // The next allocation finds the first interval due to end behind it.
+  // The next allocation then ends the first interval.
   view.setBigUint64(control + Control.deadline, now + 1n, true);
   view.setUint32(control + Control.limit, 0, true);
   for (const field of [Control.intervalScale, Control.intervals, Control.changes, Control.openChanges])
@@ -466,15 +463,15 @@ export function forgetIntervals(view: DataView, { control }: ShadowLayout): void
 }
 
 /**
- * Adds what an instance handed out earlier: changes of contexts, which belong to the interval that has their clock in it, and the
- * call paths that came after intervals.
+ * Adds earlier flushed data of an instance: changes of contexts, which belong to the interval that contains
+ * their clock value, and the call paths after intervals.
  */
 export function withHistory(series: HeapSeries, history: readonly HeapSeries[]): HeapSeries {
   const nexts = new Map(history.flatMap(({ intervals }) => intervals.map(({ end, next }) => [end, next])));
   for (const [key, { sites, changes }] of history.flatMap((earlier) => [...earlier.changes])) {
-    const known = series.changes.get(key);
-    if (known === undefined) series.changes.set(key, { sites, changes: [...changes] });
-    else known.changes.push(...changes);
+    const existing = series.changes.get(key);
+    if (existing === undefined) series.changes.set(key, { sites, changes: [...changes] });
+    else existing.changes.push(...changes);
   }
   for (const interval of series.intervals) interval.next ??= nexts.get(interval.end);
   return series;

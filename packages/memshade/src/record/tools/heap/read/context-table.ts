@@ -26,7 +26,7 @@ export interface ContextExtras
     >,
     ReachSums {
   temporary: number;
-  /** Of the innermost site that stands for the host. */
+  /** Entries of the innermost site that stands for the host. */
   entries: number;
   growth: BlockGrowth;
   capacity: BlockCapacity;
@@ -34,18 +34,16 @@ export interface ContextExtras
   collected: BlockCollection;
 }
 
-/** One calling context of an instance. */
 export interface ShadowContext {
-  /** Code offsets of the calls, innermost first. Empty for what found no room in the tables. */
+  /** Code offsets of the calls, innermost first. Empty for allocations that found no room in the tables. */
   sites: number[];
-  /** Ended blocks, and live ones as if they ended now. Undefined when there are none. */
+  /** Ended blocks, and live ones as if they ended now. Undefined if there are none. */
   mib: Mib | undefined;
-  /** Stamp of the peak at which `peakBytes` was taken, for contexts that are handed out before the end. */
+  /** Stamp of the peak to which `peakBytes` belongs, for contexts that are flushed before the end. */
   peakStamp: number;
   extras: ContextExtras;
 }
 
-/** One calling context of the whole run. */
 export interface MergedContext {
   module: number;
   sites: number[];
@@ -55,7 +53,7 @@ export interface MergedContext {
 
 const keys = new WeakMap<readonly number[], string>();
 
-/** A call path as text. The path must not change any more: long ones are made text once, and looked up often. */
+/** Returns a call path as text. The path must not change afterwards, because the text is cached. */
 export function pathKey(sites: readonly number[]): string {
   let key = keys.get(sites);
   if (key === undefined) {
@@ -65,10 +63,8 @@ export function pathKey(sites: readonly number[]): string {
   return key;
 }
 
-/** Contexts of all instances, found by module and call path, in the order in which they came. */
 export class ContextTable {
   readonly contexts: MergedContext[] = [];
-  /** By module, and then by call path. */
   readonly #indices = new Map<number, Map<string, number>>();
 
   add(module: number, context: ShadowContext): void {
@@ -79,19 +75,17 @@ export class ContextTable {
       this.#push({ module, sites, mib, extras: { ...extras } });
       return;
     }
-    const known = this.contexts[index]!;
-    known.mib = combineMibs(known.mib, mib);
-    known.extras = addExtras(known.extras, extras);
+    const existing = this.contexts[index]!;
+    existing.mib = combineMibs(existing.mib, mib);
+    existing.extras = addExtras(existing.extras, extras);
   }
 
-  /** A table that changes on its own from here on. */
   copy(): ContextTable {
     const copy = new ContextTable();
     for (const context of this.contexts) copy.#push({ ...context, extras: { ...context.extras } });
     return copy;
   }
 
-  /** Which of the contexts it is; −1: none. */
   indexOf(module: number, sites: readonly number[]): number {
     return this.#indices.get(module)?.get(pathKey(sites)) ?? -1;
   }
@@ -105,14 +99,14 @@ export class ContextTable {
   }
 }
 
-function addExtras(one: ContextExtras, other: ContextExtras): ContextExtras {
-  const { growth, capacity, drag, collected, ...counts } = one;
-  for (const field of Object.keys(counts) as (keyof typeof counts)[]) counts[field] += other[field];
+function addExtras(first: ContextExtras, second: ContextExtras): ContextExtras {
+  const { growth, capacity, drag, collected, ...counts } = first;
+  for (const field of Object.keys(counts) as (keyof typeof counts)[]) counts[field] += second[field];
   return {
     ...counts,
-    growth: addGrowth(growth, other.growth),
-    capacity: addCapacity(capacity, other.capacity),
-    drag: addDrag(drag, other.drag),
-    collected: addCollection(collected, other.collected),
+    growth: addGrowth(growth, second.growth),
+    capacity: addCapacity(capacity, second.capacity),
+    drag: addDrag(drag, second.drag),
+    collected: addCollection(collected, second.collected),
   };
 }

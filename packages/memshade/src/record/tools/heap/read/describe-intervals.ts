@@ -11,25 +11,24 @@ import type { HeapSeries, SeriesChange, SeriesInterval } from "./block-entry.ts"
 import { type ContextTable, pathKey } from "./context-table.ts";
 import type { ShadowContents } from "./read-shadow.ts";
 
-/** Instances in the file, those that allocate most. */
+/** Most instances in the file: those that allocate most. */
 const MOST_INSTANCES = 64;
-/** Contexts of an instance in the file, those that matter most. */
+/** Most contexts of an instance in the file: those that matter most. */
 const MOST_CONTEXTS = 256;
 const NO_CONTEXT = "0";
 
-/** An instance with what was read of it. */
 export interface SeriesOf {
   first: number;
   module: number;
   contents: ShadowContents;
 }
 
-/** `heapintervals.json` of some instances, whose contexts are in a table. */
+/** Builds `heapintervals.json` of some instances, whose contexts are in a table. */
 export function describeIntervals(instances: readonly SeriesOf[], table: ContextTable): HeapIntervals {
-  const known = instances.flatMap(({ first, module, contents }) =>
+  const withSeries = instances.flatMap(({ first, module, contents }) =>
     contents.series === undefined ? [] : [{ first, module, contents, series: contents.series }],
   );
-  const kept = known
+  const largest = withSeries
     .toSorted((a, b) => b.contents.totals.allocations - a.contents.totals.allocations || a.first - b.first)
     .slice(0, MOST_INSTANCES)
     .sort((a, b) => a.first - b.first);
@@ -38,10 +37,10 @@ export function describeIntervals(instances: readonly SeriesOf[], table: Context
     version: HEAP_INTERVALS_VERSION,
     memshade: MEMSHADE_VERSION,
     unit: "allocations",
-    instances: kept.map(({ first, module, contents, series }) =>
+    instances: largest.map(({ first, module, contents, series }) =>
       describeInstance({ first, module, contents }, series, table),
     ),
-    otherInstances: known.length - kept.length,
+    otherInstances: withSeries.length - largest.length,
   };
 }
 
@@ -66,7 +65,7 @@ function describeInstance(
       totals[interval].freed += context.freedBytes[row];
       totals[interval].frees += context.frees[row];
     });
-  const kept = mostImportant(contexts.filter(({ stackId }) => stackId !== NO_CONTEXT));
+  const listed = mostImportant(contexts.filter(({ stackId }) => stackId !== NO_CONTEXT));
   return {
     module,
     instance: first,
@@ -86,8 +85,8 @@ function describeInstance(
       next: intervals.map(({ next }) => (next === undefined ? NO_CONTEXT : idOf(next))),
     },
     lastIsPartial,
-    contexts: kept,
-    otherContexts: contexts.length - kept.length,
+    contexts: listed,
+    otherContexts: contexts.length - listed.length,
   };
 }
 
@@ -99,23 +98,26 @@ function describeContext(
 ): ContextHeap {
   const byInterval = new Map<number, SeriesChange>();
   for (const change of changes) {
-    // What was handed out while an interval was open is part of it, like what came later.
+    // A flush during an interval belongs to that interval, like the changes after it.
     const at = partitionPoint(0, intervals.length, (index) => intervals[index].start <= change.at) - 1;
-    const known = byInterval.get(at);
-    if (known === undefined) byInterval.set(at, { ...change });
+    const existing = byInterval.get(at);
+    if (existing === undefined) byInterval.set(at, { ...change });
     else {
-      known.allocations += change.allocations;
-      known.allocatedBytes += change.allocatedBytes;
-      known.frees += change.frees;
-      known.freedBytes += change.freedBytes;
+      existing.allocations += change.allocations;
+      existing.allocatedBytes += change.allocatedBytes;
+      existing.frees += change.frees;
+      existing.freedBytes += change.freedBytes;
     }
   }
   const rows = [...byInterval].sort(([a], [b]) => a - b);
   const column = (field: Exclude<keyof SeriesChange, "at">) => rows.map(([, change]) => change[field]);
   return {
     stackId,
-    startBytes: Math.max(0, live.liveBytes - sum(changes, (one) => one.allocatedBytes - one.freedBytes)),
-    startBlocks: Math.max(0, live.liveBlocks - sum(changes, (one) => one.allocations - one.frees)),
+    startBytes: Math.max(
+      0,
+      live.liveBytes - sum(changes, (change) => change.allocatedBytes - change.freedBytes),
+    ),
+    startBlocks: Math.max(0, live.liveBlocks - sum(changes, (change) => change.allocations - change.frees)),
     intervals: rows.map(([interval]) => interval),
     allocations: column("allocations"),
     allocatedBytes: column("allocatedBytes"),
@@ -124,7 +126,10 @@ function describeContext(
   };
 }
 
-/** The contexts that held most at the end of an interval, or allocated most in all, as parts of what all of them did. */
+/**
+ * Returns the contexts that held most at the end of an interval or allocated most in all, both as shares of
+ * the total.
+ */
 function mostImportant(contexts: readonly ContextHeap[]): ContextHeap[] {
   if (contexts.length <= MOST_CONTEXTS) return [...contexts];
   const measured = contexts.map((context) => {
@@ -137,17 +142,18 @@ function mostImportant(contexts: readonly ContextHeap[]): ContextHeap[] {
     return { context, most, allocated: sum(context.allocatedBytes, (bytes) => bytes) };
   });
   const allMost = sum(measured, ({ most }) => most) || 1;
-  const all = sum(measured, ({ allocated }) => allocated) || 1;
-  const importance = ({ most, allocated }: (typeof measured)[number]) => most / allMost + allocated / all;
-  const kept = new Set(
+  const allAllocated = sum(measured, ({ allocated }) => allocated) || 1;
+  const importance = ({ most, allocated }: (typeof measured)[number]) =>
+    most / allMost + allocated / allAllocated;
+  const important = new Set(
     measured
       .toSorted((a, b) => importance(b) - importance(a))
       .slice(0, MOST_CONTEXTS)
       .map(({ context }) => context),
   );
-  return contexts.filter((context) => kept.has(context));
+  return contexts.filter((context) => important.has(context));
 }
 
-function sum<T>(values: readonly T[], of: (value: T) => number): number {
-  return values.reduce((total, value) => total + of(value), 0);
+function sum<T>(values: readonly T[], figureOf: (value: T) => number): number {
+  return values.reduce((total, value) => total + figureOf(value), 0);
 }

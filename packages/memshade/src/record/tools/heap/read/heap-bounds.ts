@@ -2,7 +2,10 @@ import { BLOCK_FIGURES, type Bound, unseenBounds } from "../../../../profile/mod
 import { counted } from "../../../../profile/model/counted.ts";
 import type { ShadowTotals } from "./read-shadow.ts";
 
-/** Which figures of the heap are no exact counts. Who reads them says of full tables by `heap.overflow`. */
+/**
+ * Returns which figures of the heap are bounds instead of exact counts. Full tables are reported by
+ * `heap.overflow` instead.
+ */
 export function boundsOfBlocks(instances: readonly ShadowTotals[]): Bound[] {
   const sum = (field: keyof ShadowTotals): number =>
     instances.reduce((total, instance) => total + instance[field], 0);

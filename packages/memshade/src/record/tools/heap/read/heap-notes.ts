@@ -2,19 +2,20 @@ import { counted, groupDigits } from "../../../../profile/model/counted.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import type { ShadowTotals } from "./read-shadow.ts";
 
-/** Whether the run bore out that the functions found are an allocator. */
+/** Result of the check that the functions found behave like an allocator. */
 export interface Confirmation {
   /** null: nothing was allocated. */
   confirmed: boolean | null;
-  /** Why the profile of the module is not to be believed. */
   refused?: string;
 }
 
 /**
- * Blocks of one allocator are aligned, lie in memory, do not overlap, and are freed only after they were handed out. What only
- * looks like an allocator has to bear that out without exception. What is known by its names is the allocator, though
- * parts of it may hand out blocks past those names, and a host may put back an earlier state of the memory: how
- * often is said, and the figures hold for all other blocks. It is not to be believed where it fits the minority.
+ * Checks the blocks of a module's allocator: they are aligned, lie in memory, do not overlap, and are freed
+ * only after their allocation.
+ * Functions that only look like an allocator must pass without exception. Functions known by their names are
+ * the allocator. But parts of it may allocate by other functions, and a host may restore an earlier state of
+ * the memory. Such exceptions are counted in the notes, and the figures hold for all other blocks. If most
+ * blocks are exceptions, the allocator is not confirmed.
  */
 export function confirmAllocator(info: InstrumentedInfo, instances: readonly ShadowTotals[]): Confirmation {
   const sum = (field: keyof ShadowTotals): number =>
@@ -22,18 +23,20 @@ export function confirmAllocator(info: InstrumentedInfo, instances: readonly Sha
   if (sum("allocations") === 0) return { confirmed: null };
   const excused = info.allocator.needsConfirmation ? 0 : sum("allocations") / 2;
   const faults: string[] = [];
-  const complain = (count: number, one: string, many: string): void => {
-    if (count > excused) faults.push(counted(count, one, many));
+  const addFault = (count: number, singular: string, plural: string): void => {
+    if (count > excused) faults.push(counted(count, singular, plural));
   };
-  // What looks like dlmalloc aligns like it. An allocator known by its names may not: mimalloc has blocks of 4 bytes.
+  // Functions that look like dlmalloc align like dlmalloc. An allocator known by its names may not: mimalloc
+  // has blocks of 4 bytes.
   if (info.allocator.needsConfirmation)
-    complain(sum("misaligned"), "result was not aligned to 8 bytes", "results were not aligned to 8 bytes");
-  complain(sum("outside"), "block lay outside memory", "blocks lay outside memory");
-  // Threads free what others allocated, and get addresses again that others freed: each instance sees its own part.
+    addFault(sum("misaligned"), "result was not aligned to 8 bytes", "results were not aligned to 8 bytes");
+  addFault(sum("outside"), "block lay outside memory", "blocks lay outside memory");
+  // Threads free blocks of other threads and get addresses that others freed, and each instance sees only its
+  // own part.
   if (!info.sharedMemory || instances.length < 2) {
-    complain(sum("overlaps"), "block overlapped a live one", "blocks overlapped live ones");
-    // What has the header of dlmalloc is a block of it, whoever has allocated it.
-    complain(
+    addFault(sum("overlaps"), "block overlapped a live one", "blocks overlapped live ones");
+    // A block with dlmalloc's header belongs to it, whichever function allocated it.
+    addFault(
       sum("unmatchedFrees") - sum("unmatchedSized") + sum("earlierFrees") - sum("earlierSized"),
       "release named an address that was never handed out",
       "releases named addresses that were never handed out",
@@ -50,15 +53,15 @@ export function confirmAllocator(info: InstrumentedInfo, instances: readonly Sha
   };
 }
 
-/** Sentences about what the figures leave out or could not tell apart. Who reads them says of full tables by `heap.overflow`. */
+/** Returns sentences about limits of the figures. Full tables are reported by `heap.overflow` instead. */
 export function sentencesOf(instances: readonly ShadowTotals[]): string[] {
   const sum = (field: keyof ShadowTotals): number =>
     instances.reduce((total, instance) => total + instance[field], 0);
   const sentences: string[] = [];
-  const say = (count: number, one: string, many: string, rest: string): void => {
-    if (count > 0) sentences.push(`${counted(count, one, many)}${rest}`);
+  const addSentence = (count: number, singular: string, plural: string, rest: string): void => {
+    if (count > 0) sentences.push(`${counted(count, singular, plural)}${rest}`);
   };
-  say(
+  addSentence(
     sum("meanwhile"),
     "allocation was",
     "allocations were",
@@ -68,38 +71,38 @@ export function sentencesOf(instances: readonly ShadowTotals[]): string[] {
     sum("earlierSized") === 0
       ? ""
       : ` (${groupDigits(sum("earlierBytes"))} B by the allocator's own headers)`;
-  say(
+  addSentence(
     sum("earlierFrees"),
     "block was",
     "blocks were",
     ` freed that the memory begins with, from before the start${sized}: no other figure has them.`,
   );
-  say(
+  addSentence(
     sum("unmatchedFrees"),
     "release named a block",
     "releases named blocks",
     " whose allocation was not seen.",
   );
-  say(
+  addSentence(
     sum("overlaps"),
     `of ${counted(sum("allocations"), "block")} was handed out over a live one`,
     `of ${counted(sum("allocations"), "block")} were handed out over live ones`,
     ": the release of those was not seen, or the host has put back an earlier state of the memory.",
   );
-  say(
+  addSentence(
     sum("sharedGranules"),
     "time",
     "times",
     " two live blocks lay in one 8-byte granule: their accesses cannot be told apart.",
   );
-  say(sum("outside"), "block", "blocks", " lay outside the memory that is followed.");
-  say(
+  addSentence(sum("outside"), "block", "blocks", " lay outside the memory that is followed.");
+  addSentence(
     sum("histogramsDropped"),
     "block is",
     "blocks are",
     " missing from the histograms, whose memory was used up.",
   );
-  say(
+  addSentence(
     sum("nearlyFullCounters"),
     "granule was",
     "granules were",

@@ -7,57 +7,59 @@ import type { HeapSeries } from "./block-entry.ts";
 import { ContextTable, pathKey } from "./context-table.ts";
 import type { ShadowContents } from "./read-shadow.ts";
 
-/** A frame as a thread tells of it. */
 export interface HostFrame extends RunHostFrame {
-  /** Where its function begins in the script, as far as the engine tells. */
+  /** Start of its function in the script, if the engine gives it. */
   start?: { line: number; column: number } | undefined;
 }
 
-/** What is told of a frame in the profile. */
 export type DescribeHostFrame = (frame: HostFrame) => RunHostFrame;
 
-/** A frame as the engine has told of it: nobody reads the scripts. */
+/** Returns the frame as the engine gave it, for runs without the scripts' sources. */
 export function withoutStart({ start: _, ...frame }: HostFrame): RunHostFrame {
   return frame;
 }
 
-/** Stacks of the host that one thread has told of: see `HostStackNews`. */
+/** New stacks of the host from one thread: see `HostStackNews`. */
 export interface ToldStacks {
   frames: readonly HostFrame[];
   stacks: readonly number[];
 }
 
-/** Which thread's stacks the host sites of an instance are: by the number that it has where several share their tables. */
+/**
+ * Maps the number of an instance that shares its tables to the thread whose stacks its host sites refer to.
+ */
 export type ThreadOf = (local: number) => number | undefined;
 
 const LEFT_OUT: HostFrame = { name: "[callers not asked]", is: "left-out" };
 const BEYOND: HostFrame = { name: "[stacks beyond the bound]", is: "unknown" };
 
-/** Whether the site of a context stands for an entry of the host. */
 export function isHostSite(site: number): boolean {
   return site >= HostSite.unsettled;
 }
 
-/** The stacks that have entered modules in a run, of all threads: equal ones are one, whoever told of them. */
+/**
+ * Stacks that have entered modules in a run, of all threads. Equal stacks have one number, whichever thread
+ * recorded them.
+ */
 export class HostCallers {
   readonly #frames: HostFrame[] = [];
   readonly #frameOfText = new Map<string, number>();
-  /** Two numbers per stack, the stack that has called and the innermost frame; the first stack is the empty one. */
+  /** Two numbers per stack: the calling stack and the innermost frame. The first stack is empty. */
   readonly #stacks: number[] = [0, 0];
   readonly #stackOf = new Map<string, number>();
   readonly #threads = new Map<number, { frames: number[]; stacks: number[] }>();
 
   learn(thread: number, { frames, stacks }: ToldStacks): void {
-    const known = this.#threads.get(thread) ?? { frames: [], stacks: [0] };
-    this.#threads.set(thread, known);
-    for (const frame of frames) known.frames.push(this.#frame(frame));
+    const ofThread = this.#threads.get(thread) ?? { frames: [], stacks: [0] };
+    this.#threads.set(thread, ofThread);
+    for (const frame of frames) ofThread.frames.push(this.#frame(frame));
     for (let i = 0; i < stacks.length; i += 2)
-      known.stacks.push(this.#stack(known.stacks[stacks[i]], known.frames[stacks[i + 1]]));
+      ofThread.stacks.push(this.#stack(ofThread.stacks[stacks[i]], ofThread.frames[stacks[i + 1]]));
   }
 
   /**
-   * Call sites of a context as they are in all threads, innermost first: those of entries that could not be asked are left out, and
-   * only the innermost has its stage.
+   * Returns the call sites of a context with numbers that are valid for all threads, innermost first. Entries
+   * without a known caller are left out, and only the innermost entry has its stage.
    */
   sitesOf(sites: readonly number[], threadOf: ThreadOf): number[] {
     let isInnermost = true;
@@ -71,7 +73,6 @@ export class HostCallers {
     });
   }
 
-  /** The figures of an instance with call sites as they are in all threads. */
   inAllThreads(contents: ShadowContents, threadOf: ThreadOf): ShadowContents {
     const { contexts, series } = contents;
     const hasHost = ({ sites }: { sites: readonly number[] }): boolean => sites.some(isHostSite);
@@ -79,35 +80,41 @@ export class HostCallers {
     const table = new ContextTable();
     for (const context of contexts)
       table.add(0, { ...context, sites: this.sitesOf(context.sites, threadOf) });
-    const told = { ...contents, contexts: table.contexts.map((context) => ({ ...context, peakStamp: 0 })) };
-    if (series === undefined) return told;
+    const translated = {
+      ...contents,
+      contexts: table.contexts.map((context) => ({ ...context, peakStamp: 0 })),
+    };
+    if (series === undefined) return translated;
     const changes: HeapSeries["changes"] = new Map();
-    for (const one of series.changes.values()) {
-      const sites = this.sitesOf(one.sites, threadOf);
-      const known = changes.get(pathKey(sites))?.changes ?? [];
-      changes.set(pathKey(sites), { sites, changes: [...known, ...one.changes] });
+    for (const change of series.changes.values()) {
+      const sites = this.sitesOf(change.sites, threadOf);
+      const earlier = changes.get(pathKey(sites))?.changes ?? [];
+      changes.set(pathKey(sites), { sites, changes: [...earlier, ...change.changes] });
     }
     const intervals = series.intervals.map((interval) => ({
       ...interval,
       next: interval.next && this.sitesOf(interval.next, threadOf),
     }));
-    return { ...told, series: { ...series, intervals, changes } };
+    return { ...translated, series: { ...series, intervals, changes } };
   }
 
   #numberOf(number: number, threadOf: ThreadOf): number {
     if (number === 0 || number === HostSite.unknown || number === HostSite.beyond) return number;
     const thread = threadOf(Math.floor(number / STACKS_OF_INSTANCE) + 1);
-    const told = thread === undefined ? undefined : this.#threads.get(thread);
-    return told?.stacks[number % STACKS_OF_INSTANCE] ?? HostSite.unknown;
+    const stacksOfThread = thread === undefined ? undefined : this.#threads.get(thread);
+    return stacksOfThread?.stacks[number % STACKS_OF_INSTANCE] ?? HostSite.unknown;
   }
 
-  /** The frames of a stack by the number that a thread has for it, innermost first; none where it has told of none. */
+  /**
+   * Returns the frames of a thread's stack by the thread's number for it, innermost first. Empty if the
+   * thread has not recorded it.
+   */
   framesOfTold(thread: number, number: number): HostFrame[] {
-    const known = this.#threads.get(thread)?.stacks[number];
-    return known === undefined ? [] : this.framesOf(HostSite.unsettled + known);
+    const stack = this.#threads.get(thread)?.stacks[number];
+    return stack === undefined ? [] : this.framesOf(HostSite.unsettled + stack);
   }
 
-  /** The frames of a call site, innermost first. */
+  /** Returns the frames of a call site, innermost first. */
   framesOf(site: number): HostFrame[] {
     const number = site & HostSite.numberMask;
     if (number === 0) return [LEFT_OUT];
@@ -120,8 +127,8 @@ export class HostCallers {
 
   #frame(frame: HostFrame): number {
     const text = JSON.stringify(frame);
-    const known = this.#frameOfText.get(text);
-    if (known !== undefined) return known;
+    const existing = this.#frameOfText.get(text);
+    if (existing !== undefined) return existing;
     const number = this.#frames.push(frame) - 1;
     this.#frameOfText.set(text, number);
     return number;
@@ -129,8 +136,8 @@ export class HostCallers {
 
   #stack(caller: number, frame: number): number {
     const key = `${caller} ${frame}`;
-    const known = this.#stackOf.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#stackOf.get(key);
+    if (existing !== undefined) return existing;
     const number = this.#stacks.length / 2;
     this.#stacks.push(caller, frame);
     this.#stackOf.set(key, number);
@@ -138,18 +145,27 @@ export class HostCallers {
   }
 }
 
-/** Of how many entries one was asked when that of the innermost host frame came: 4 to the power of the stage. 0: all. */
+/**
+ * Returns the sampling stage of a site: one of 4 ** stage entries of the innermost host frame's kind was
+ * requested. 0: all of them.
+ */
 export function stageOf(site: number): number {
   return (site >>> HostSite.stageShift) & HostSite.stageMask;
 }
 
-/** The stage of a context; undefined: all of its kind were asked, or it has no caller in the host. */
+/**
+ * Returns the stage of a context; undefined if all entries of its kind were requested, or it has no caller in
+ * the host.
+ */
 export function stageOfSites(sites: readonly number[]): number | undefined {
   const host = sites.find(isHostSite);
   return host === undefined || stageOf(host) === 0 ? undefined : stageOf(host);
 }
 
-/** The frames of the host in a profile, as one more segment behind those of the modules: in the order in which contexts have them. */
+/**
+ * Frames of the host in a profile, as a segment after those of the modules. They are numbered in the order in
+ * which contexts refer to them.
+ */
 export class HostSegment {
   readonly #start: bigint;
   readonly #callers: HostCallers;
@@ -161,9 +177,8 @@ export class HostSegment {
     this.#callers = callers;
   }
 
-  /** Addresses that stand for the frames of a call site, innermost first. */
   pcsOf(site: number): bigint[] {
-    // The stage is none of the frames' business.
+    // The stage does not change the frames, so it is not part of the key.
     const number = site & HostSite.numberMask;
     let pcs = this.#pcs.get(number);
     if (pcs === undefined) {
@@ -176,7 +191,7 @@ export class HostSegment {
   #pcOf(frame: HostFrame): bigint {
     const index = this.#indices.get(frame) ?? this.#indices.size;
     this.#indices.set(frame, index);
-    // No address of a call is the segment's first.
+    // Starts at 1, because no call has the segment's first address.
     return this.#start + 1n + BigInt(index);
   }
 

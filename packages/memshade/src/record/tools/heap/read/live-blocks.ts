@@ -24,35 +24,43 @@ import { countersOf, type GranuleCounters, type TableMemory } from "./granule-co
 export const GRANULE_BYTES = 8;
 /** Bits of an address in its slot that a tag has. */
 const PLACE_BITS = 4;
-/** A block that was not used while the program did so much of its work is idle. */
+/** Least share of the program's work without an access after which a block is idle. */
 const LEAST_IDLE = 1 / 64;
 
-/** A block that lives: bytes, the index of its context's entry, and accesses its counters had no room for. */
+/**
+ * A live block. Sizes are in bytes, `context` is the index of the context's entry, and `folded` are accesses
+ * its counters had no room for.
+ */
 export interface LiveBlock {
   address: number;
   size: number;
   context: number;
   time: number;
   folded: number;
-  /** Its contents were copied into another block, and a collector frees it some day. */
+  /** True if its contents were copied into another block; a collector frees it later. */
   wentOn: boolean;
-  /** How often its contents were copied until they were there, how many bytes that were, and how many of them. */
+  /**
+   * Chain of the block: copies of its contents so far, bytes copied, steps in place, and bytes in use when it
+   * began.
+   */
   copies: number;
   copiedBytes: number;
   steps: number;
   carried: number;
-  /** Index among the blocks that are followed to their last access; 0: it is none of them. */
+  /** Index among the blocks that are followed to their last access; 0 if it is not followed. */
   followed: number;
-  /** Number of the instance that allocated it. */
   instance: number;
 }
 
-/** The blocks in the slots and records of an instance's tables. Changes nothing, so it may be read while the program runs. */
+/**
+ * Blocks in the slots and records of an instance's tables. Changes nothing, so it may be read while the
+ * program runs.
+ */
 export class LiveBlocks {
   readonly #layout: ShadowLayout;
   readonly #view: DataView;
   readonly #counters: GranuleCounters;
-  /** Numbers of the instances that share the tables, by the number they have there. */
+  /** Numbers of the instances that share the tables, by their numbers there. */
   readonly #numbers: ReadonlyMap<number, number>;
 
   constructor(memory: TableMemory, layout: ShadowLayout, numbers: ReadonlyMap<number, number>) {
@@ -62,14 +70,13 @@ export class LiveBlocks {
     this.#numbers = numbers;
   }
 
-  /** Where regions of the program's memory begin, and their slots, by address. */
   *#regions(): Generator<{ start: number; slots: number }> {
     const { directory, coveredBytes, native } = this.#layout;
     if (native === undefined) {
       yield* this.#regionsIn(directory, 0, coveredBytes);
       return;
     }
-    // The directory is too large to look through.
+    // The directory of a native program is too large to be read whole.
     const partBytes = 2 ** native.partBits;
     const parts = Array.from({ length: this.#u32(native.partCount) }, (_, i) => ({
       start: this.#u32(native.parts + 8 * i) * partBytes,
@@ -91,17 +98,14 @@ export class LiveBlocks {
     return this.#layout.native?.regionBits ?? REGION_BITS;
   }
 
-  /** Bits of an address in its slot. */
   get #slotBits(): number {
     return this.#layout.native?.slotBits ?? SLOT_BITS;
   }
 
-  /** Of a region. */
   get #slotBytes(): number {
     return 2 ** (this.#regionBits - this.#slotBits) * SLOT_BYTES;
   }
 
-  /** Blocks that live, by address. */
   *[Symbol.iterator](): Generator<LiveBlock> {
     const instance = this.#control32(Control.instance);
     const perByte = 2 ** this.#slotBits / SLOT_BYTES;
@@ -140,7 +144,7 @@ export class LiveBlocks {
     for (; next < recorded.length; next++) yield this.#recordedBlock(recorded[next]);
   }
 
-  /** Of a native program, where chains are in the order of time or of hashes. */
+  /** Returns the records of a native program by address. Its chains are in the order of time or of hashes. */
   #recordsByAddress({ lastBucket, buckets }: NativeBlocks): number[] {
     const records: number[] = [];
     const take = (slot: number): void => {
@@ -154,12 +158,11 @@ export class LiveBlocks {
     return records.sort((a, b) => this.#addressOf(a) - this.#addressOf(b));
   }
 
-  /** Beginnings of regions that blocks have begun in, by address. */
   *regionStarts(): Generator<number> {
     for (const { start } of this.#regions()) yield start;
   }
 
-  /** Records of a slot's chain, from that on which its tag tells of. */
+  /** Yields the records of a slot's chain. `tag`: refers to the first record. */
   *#chainOf(tag: number): Generator<number> {
     const { records } = this.#layout;
     for (let offset = (tag - Tag.recorded) * RECORD_BYTES; offset !== 0; ) {
@@ -191,14 +194,13 @@ export class LiveBlocks {
     };
   }
 
-  /** Number of the instance that allocated the block of a record. */
   #ownerOf(record: number): number {
     if (this.#layout.stackCount === 1) return this.#control32(Control.instance);
     const local = this.#u32(record + Record.owner);
     return this.#numbers.get(local) ?? local;
   }
 
-  /** Address of the lowest one that slots know of, ended ones included; undefined: there was none. */
+  /** Returns the address of the lowest block in a slot, ended ones included; undefined if there was none. */
   lowest(): number | undefined {
     for (const { start, slots } of this.#regions())
       for (let at = 0; at < this.#slotBytes; at += SLOT_BYTES)
@@ -207,8 +209,9 @@ export class LiveBlocks {
   }
 
   /**
-   * Of what a live block is one of: accesses since the last look at it, whether there were none while the program did a good part of its
-   * work, and the work that was known when it began; undefined: it is not followed.
+   * Returns, for a followed live block: its accesses since the last look; true if it had none while the
+   * program did a good part of its work; and the work that was known when it began. Undefined if the block is
+   * not followed.
    */
   followed({
     address,
@@ -221,15 +224,18 @@ export class LiveBlocks {
     if (followed === 0) return undefined;
     const entry = this.#layout.followed + followed * FOLLOWED_BYTES;
     const end = Math.floor((address + size - 1) / GRANULE_BYTES) + 1;
-    const all = this.accessesIn(Math.floor(address / GRANULE_BYTES), end) + folded;
-    const accesses = Math.max(0, all - this.#u64(entry + Followed.accesses));
+    const total = this.accessesIn(Math.floor(address / GRANULE_BYTES), end) + folded;
+    const accesses = Math.max(0, total - this.#u64(entry + Followed.accesses));
     const { after } = this.#workOf(entry);
     const isIdle = accesses === 0 && after >= this.workSeen * LEAST_IDLE;
     const startWork = this.#u64(entry + Followed.startWork);
     return { accesses, stands: this.#u32(entry + Followed.weight), isIdle, startWork };
   }
 
-  /** What `endFollowed` of the runtime does for a block that nothing frees yet. `accesses`: all of it. */
+  /**
+   * Does for a live block what the runtime's `endFollowed` does when it is freed. `accesses`: of the whole
+   * life.
+   */
   dragOf({ size, time, followed, wentOn }: LiveBlock, now: number, accesses: number): BlockDrag {
     const entry = this.#layout.followed + followed * FOLLOWED_BYTES;
     const isIdle = !wentOn && accesses > 0 && this.#u64(entry + Followed.accesses) === accesses;
@@ -241,7 +247,7 @@ export class LiveBlocks {
     );
   }
 
-  /** Since the beginning of a followed block, and since the look that saw it used last. */
+  /** Returns the work since the beginning of a followed block, and since the look that found it used last. */
   #workOf(entry: number): WorkMeanwhile {
     const work = this.workSeen;
     return {
@@ -250,12 +256,12 @@ export class LiveBlocks {
     };
   }
 
-  /** The program's work up to the last look, and its allocations since. */
+  /** The program's work up to the last look, plus allocations since then. */
   get workSeen(): number {
     return this.#control64(Control.allocations) * ACCESSES_PER_BLOCK + this.#control64(Control.accesses);
   }
 
-  /** What the counters of granules have counted: a counter is twice the accesses and the bit of reads. */
+  /** Sums the accesses of granules' counters. A counter is accesses × 2, plus the read bit. */
   accessesIn(from: number, end: number): number {
     let sum = 0;
     for (const counter of this.#counters.read(from, end)) sum += counter >>> 1;

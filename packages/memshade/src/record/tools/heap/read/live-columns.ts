@@ -6,20 +6,19 @@ import type { LiveBlock } from "./live-blocks.ts";
 const PLACE_BITS = 4;
 const PART_BYTES = 8;
 
-/** Live blocks by address, what is known of each at its index: there may be millions. */
+/** Live blocks as columns, by address. There may be millions. */
 export interface LiveColumns {
   readonly length: number;
   readonly starts: Float64Array;
   readonly sizes: Uint32Array;
   readonly contexts: Uint32Array;
   readonly times: Uint32Array;
-  /** Index among the blocks that are followed to their last access; 0: it is none of them. */
+  /** Index among the blocks that are followed to their last access; 0 if a block is not followed. */
   readonly followed: Uint32Array;
-  /** Accesses that the counters had no room for, of followed ones. */
+  /** Accesses of followed blocks that the counters had no room for. */
   readonly folded: ReadonlyMap<number, number>;
 }
 
-/** Of blocks that are listed. */
 export function columnsOf(blocks: readonly LiveBlock[]): LiveColumns {
   const columns = emptyColumns(blocks.length);
   blocks.forEach(({ address, size, context, time, followed, folded }, i) => {
@@ -45,7 +44,7 @@ function emptyColumns(length: number): LiveColumns & { folded: Map<number, numbe
   };
 }
 
-/** Of the blocks in the tables of a native program. */
+/** Returns the columns of the blocks in the tables of a native program. */
 export function nativeColumns(
   buffer: ArrayBufferLike,
   layout: ShadowLayout & { native: NativeBlocks },
@@ -77,7 +76,7 @@ class NativeColumns {
     return this.#merge(inSlots, this.#byAddress(recorded));
   }
 
-  /** Slots have blocks in the order of addresses; the others are put between them. */
+  /** Merges blocks in slots, which are in the order of addresses, with those in records. */
   #merge(inSlots: number, recorded: readonly number[]): LiveColumns {
     const columns = emptyColumns(inSlots + recorded.length);
     const { starts, sizes, contexts, times } = columns;
@@ -112,8 +111,8 @@ class NativeColumns {
     columns.folded.set(at, folded);
   }
 
-  /** `start`: of the block, where the slot has one. */
-  #forEachSlot(see: (slot: number, tag: number, start: number) => void): void {
+  /** Calls `visit` for each used slot. `start`: start of the block, if the slot holds one. */
+  #forEachSlot(visit: (slot: number, tag: number, start: number) => void): void {
     const { partCount, parts, partBits, regionBits, slotBits } = this.#layout.native;
     const started = Array.from({ length: this.#u32(partCount) }, (_, i) => ({
       start: this.#u32(parts + PART_BYTES * i) * 2 ** partBits,
@@ -129,12 +128,11 @@ class NativeColumns {
         const from = start + region * 2 ** regionBits;
         for (let at = 0; at < slotsBytes; at += SLOT_BYTES) {
           const tag = this.#u32(slots + at + Slot.tag);
-          if (tag !== 0) see(slots + at, tag, from + at * perByte + (tag & Tag.placeMask) * untold);
+          if (tag !== 0) visit(slots + at, tag, from + at * perByte + (tag & Tag.placeMask) * untold);
         }
       }
   }
 
-  /** Records of a slot's or a bucket's chain. */
   #takeChain(tag: number, into: number[]): void {
     const { records } = this.#layout;
     for (let offset = (tag - Tag.recorded) * RECORD_BYTES; offset !== 0; ) {

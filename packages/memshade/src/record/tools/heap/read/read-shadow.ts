@@ -48,14 +48,12 @@ import { NO_REACH } from "./reach/reach-sums.ts";
 import { type StaticCounts, StaticReader } from "./read-statics.ts";
 import { readStackTakes, type TakenStack } from "./stack-takes.ts";
 
-/** Only blocks this long can have marks. */
 const SHORTEST_MARKED_BYTES = LARGEST_UNMARKED + 1;
-/** Memory above the highest block that is looked through for accesses outside of blocks. */
+/** Bytes above the highest block that are searched for accesses outside of blocks. */
 export const BEYOND_HIGHEST_BLOCK_BYTES = 16 * 2 ** 20;
-/** A counter above this is close to the 31 bits it has. */
+/** Counter value that is close to the limit of 31 bits. */
 const NEARLY_FULL = 2 ** 30;
 
-/** Control fields that count what could not be recorded as it should. */
 const FAULT_COUNTERS = [
   Control.overflowContexts,
   Control.overflowBlocks,
@@ -72,12 +70,14 @@ const FAULT_COUNTERS = [
   Control.histogramDropped,
 ];
 
-/** Totals of an instance. */
 export interface ShadowTotals {
   allocations: number;
-  /** Allocations that the program made in another thread while the tables were read: contexts and totals are of different moments. */
+  /**
+   * Allocations that the program made in another thread while the tables were read. Contexts and totals are
+   * then of different moments.
+   */
   meanwhile: number;
-  /** Of blocks beyond the tables' bound. */
+  /** Bytes of blocks beyond the tables' bound. */
   unfollowedBytes: number;
   peakBytes: number;
   peakBlocks: number;
@@ -88,12 +88,15 @@ export interface ShadowTotals {
   profilerBytes: number;
   overflowContexts: number;
   overflowBlocks: number;
-  /** Of those, how many have ended again. */
+  /** Number of the `overflowBlocks` that have ended. */
   unfollowedFrees: number;
-  /** Releases of blocks whose allocation was not seen, and how many of them have an allocator's header. */
+  /** Releases of blocks whose allocation was not seen, and those of them that have an allocator's header. */
   unmatchedFrees: number;
   unmatchedSized: number;
-  /** Releases of blocks that the memory begins with, how many of them have an allocator's header, and the bytes of those. */
+  /**
+   * Releases of blocks from the memory's initial image, those of them that have an allocator's header, and
+   * the bytes of the latter.
+   */
   earlierFrees: number;
   earlierSized: number;
   earlierBytes: number;
@@ -103,7 +106,7 @@ export interface ShadowTotals {
   misaligned: number;
   histogramsDropped: number;
   nearlyFullCounters: number;
-  /** Entries of the host whose callers were asked for, and others. */
+  /** Entries of the host whose callers were requested, and entries that were left out. */
   hostAsked: number;
   hostLeftOut: number;
 }
@@ -111,20 +114,16 @@ export interface ShadowTotals {
 export interface ShadowContents {
   totals: ShadowTotals;
   contexts: ShadowContext[];
-  /** The heap over time; undefined where nothing was allocated. */
   series: HeapSeries | undefined;
-  /** Of static data, where it is known where that lies. */
   statics?: StaticCounts | undefined;
   /** What the host has taken of the program's stack; undefined where nobody sees that. */
   takenStack?: TakenStack | undefined;
 }
 
-/** A context by the index of its entry. */
 export interface IndexedContext extends ShadowContext {
   index: number;
 }
 
-/** The sites from a node of a calling context tree to its root. */
 export function callPath(view: DataView, root: number, leaf: number): number[] {
   const sites: number[] = [];
   for (let at = leaf; at !== root; at = view.getUint32(at + Node.parent, true))
@@ -140,17 +139,15 @@ export class ShadowReader {
   readonly #counters: GranuleCounters;
   readonly #exact: boolean;
   readonly #wallClock: boolean;
-  /** Accesses are counted. */
   readonly #counted: boolean;
   readonly #statics: StaticReader | undefined;
   readonly blocks: LiveBlocks;
-  /** Numbers of the instances that share the tables, by the number they have there. */
+  /** Numbers of the instances that share the tables, by their numbers there. */
   readonly #numbers = new Map<number, number>();
-  /** Allocations before a reset whose blocks have ended since or before. */
+  /** Allocations before a reset whose blocks have ended by now. */
   #forgottenAllocations = 0;
-  /** Accesses before a reset that are still in counters of no live block. */
+  /** Accesses before a reset that are still in counters outside of live blocks. */
   #forgottenAccesses = 0;
-  /** Sum of the counters of live blocks. */
   #liveCounters = 0;
 
   constructor(
@@ -169,12 +166,15 @@ export class ShadowReader {
     if (statics !== undefined) this.#statics = new StaticReader(this.#buffer, layout, statics);
   }
 
-  /** To be called some times a second while the program runs in another thread, so that no counter of static data wraps unseen. */
+  /**
+   * Watches for counters of static data that overflow. Must be called a few times a second while the program
+   * runs in another thread.
+   */
   watch(isLate: boolean): void {
     this.#statics?.watch(isLate);
   }
 
-  /** Everything, live blocks counted as if they ended now. */
+  /** Reads all figures; live blocks count as if they ended now. */
   read(): ShadowContents & { contexts: IndexedContext[] } {
     this.#liveCounters = 0;
     const before = this.#control64(Control.allocations);
@@ -189,7 +189,7 @@ export class ShadowReader {
     const statics = this.#statics?.read();
     totals.otherAccesses += this.#sumOfCounters() - this.#liveCounters - this.#forgottenAccesses;
     totals.otherAccesses += statics?.beyondCounters ?? 0;
-    // Counters move on, too.
+    // Counters may have changed between the two sums.
     if (totals.otherAccesses < 0) totals.otherAccesses = 0;
     const series = this.readSeries();
     totals.meanwhile = this.#control64(Control.allocations) - before;
@@ -198,7 +198,6 @@ export class ShadowReader {
     return { totals, contexts, series, statics, takenStack };
   }
 
-  /** The heap over time; undefined where nothing was allocated. */
   readSeries(): HeapSeries | undefined {
     return readSeries(this.#view, this.#layout, (context) =>
       this.#sitesOf(this.#u32(this.#layout.mibs + context * CONTEXT_BYTES + Context.node)),
@@ -206,17 +205,15 @@ export class ShadowReader {
   }
 
   /**
-   * Gives the instance the number that stands for the CPU in its blocks, also in those its start function made. `local`
-   * is its number among those that share the tables.
+   * Sets the instance's number, which is the CPU of its blocks, including those of its start function.
+   * `local`: its number among those that share the tables.
    */
   setInstance(number: number, local?: number): void {
     if (local !== undefined) this.#numbers.set(local, number);
     this.#view.setUint32(this.#layout.control + Control.instance, number, true);
   }
 
-  /**
-   * Forgets all blocks that have ended, and the peak. Not to be called while the program runs in another thread.
-   */
+  /** Clears all ended blocks and the peak. Not to be called while the program runs in another thread. */
   forgetEnded(): void {
     const { control, mibs, growths, drags } = this.#layout;
     const view = this.#view;
@@ -245,7 +242,7 @@ export class ShadowReader {
     this.#forgottenAllocations = this.#control64(Control.allocations) - this.#live().blocks;
   }
 
-  /** The contexts with what has ended in them. Order: as they were first seen. */
+  /** Returns the contexts with their ended blocks, in the order in which they were first seen. */
   readContexts(): IndexedContext[] {
     const contexts: IndexedContext[] = [];
     const peak = this.#peak();
@@ -265,7 +262,7 @@ export class ShadowReader {
       });
       const mib = entry.mib(cpus, this.#exact);
       if (mib === undefined && extras.liveBlocks === 0 && extras.peakBytes === 0) continue;
-      // The node of an entry that is free is none.
+      // Entry 0 has no node. Free entries, whose node field is no node, were skipped above.
       if (index !== 0) extras.entries = this.#entriesOf(entry.u32(Context.node));
       contexts.push({
         index,
@@ -282,7 +279,7 @@ export class ShadowReader {
     return callPath(this.#view, this.#layout.nodes, leaf);
   }
 
-  /** How many entries the innermost node that stands for the host is of. */
+  /** Returns the number of entries of the innermost node that stands for the host. */
   #entriesOf(leaf: number): number {
     let at = leaf;
     while (at !== this.#layout.nodes && this.#u32(at + Node.site) < HostSite.unsettled)
@@ -290,21 +287,23 @@ export class ShadowReader {
     return at === this.#layout.nodes ? 0 : this.#u32(at + HostNode.entries);
   }
 
-  /** Accesses that looks found after the newest allocation, and those since the last look to the static data and a stack below it. */
+  /**
+   * Returns the accesses that looks found after the newest allocation, plus those since the last look to
+   * static data and to a stack below it.
+   */
   accessesAfterAllocations(): number {
     const end = Math.min(this.#statics?.endBytes ?? 0, this.#layout.coveredBytes);
     const accesses = this.blocks.accessesIn(0, Math.floor(end / GRANULE_BYTES));
-    const looked = this.#u64(this.#layout.followed + Followed.accesses);
-    const known = this.#control64(Control.accesses) - this.#control64(Control.accessesThen);
-    return known + Math.max(0, accesses - looked);
+    const accessesAtLook = this.#u64(this.#layout.followed + Followed.accesses);
+    const foundSince = this.#control64(Control.accesses) - this.#control64(Control.accessesThen);
+    return foundSince + Math.max(0, accesses - accessesAtLook);
   }
 
-  /** Whether several instances have these tables. */
   get hasSeveralInstances(): boolean {
     return this.#layout.stackCount > 1 && this.#control32(Control.instances) > 1;
   }
 
-  /** Whether blocks live that found no room in the tables. */
+  /** True if a live block found no room in the tables. */
   get hasUnfollowedBlocks(): boolean {
     return this.#control32(Control.overflowBlocks) > this.#control32(Control.unfollowedFrees);
   }
@@ -360,7 +359,7 @@ export class ShadowReader {
     context.mib = context.mib === undefined ? mib : mergeMib(context.mib, mib);
   }
 
-  /** What `endChain` of the runtime does. */
+  /** Does what the runtime's `endChain` does. */
   #endLiveChain(
     { size, wentOn, copies, steps, copiedBytes }: LiveBlock,
     used: number,
@@ -388,34 +387,37 @@ export class ShadowReader {
       extras.capacity = addCapacity(extras.capacity, { blocks: 1, bytes: size, unusedBytes: size - used });
   }
 
-  /** 1 if a loop touched the granule but counted its accesses elsewhere in the block. */
+  /** Returns 1 if a loop touched the granule but counted its accesses elsewhere in the block. */
   #isMarked(granule: number): number {
     return (this.#view.getUint8(this.#layout.marks + (granule >>> 3)) >>> (granule & 7)) & 1;
   }
 
-  /** A context that has not changed since the last peak held then what it holds now. */
+  /**
+   * Returns the live amount of a context at the peak. If it has not changed since, that is its current
+   * amount.
+   */
   #liveAtPeak(index: number, entry: BlockEntry, stamp: number): Live {
     if (entry.u32(Context.stamp) < stamp) return entry.live;
     return splitLive(this.#view.getBigUint64(this.#layout.pasts + index * PAST_BYTES + Past.peak, true));
   }
 
-  /** What the clock shows. */
   get now(): number {
     return this.#control32(this.#wallClock ? Control.wallMs : Control.allocations);
   }
 
-  /** Sum of all counters up to a little above the highest block, live blocks' included. */
+  /** Sums all counters up to a little above the highest block, including those of live blocks. */
   #sumOfCounters(): number {
     if (!this.#counted) return 0;
-    // Too many to look through; what nobody has is known where a block begins there again.
+    // A native program has too many counters to read. Accesses outside of blocks are found when the next
+    // block begins there.
     if (this.#layout.native !== undefined) return this.#liveCounters;
     const followed = this.#control32(Control.highWater) + BEYOND_HIGHEST_BLOCK_BYTES;
-    const known = Math.max(followed, this.#statics?.endBytes ?? 0);
-    const end = Math.ceil(Math.min(known, this.#layout.coveredBytes) / GRANULE_BYTES);
+    const endBytes = Math.max(followed, this.#statics?.endBytes ?? 0);
+    const end = Math.ceil(Math.min(endBytes, this.#layout.coveredBytes) / GRANULE_BYTES);
     return this.blocks.accessesIn(0, end);
   }
 
-  /** Memory of the tables and counters in use, bytes: what the profiler may have touched. */
+  /** Returns the bytes of the tables and counters that the profiler may have touched. */
   #profilerBytes(): number {
     const followed = this.#control32(Control.highWater);
     return (
@@ -435,7 +437,9 @@ export class ShadowReader {
     return splitLive(this.#view.getBigUint64(this.#layout.control + Control.live, true));
   }
 
-  /** The peak, and its stamp. A peak that nothing has been released since is what is live now. */
+  /**
+   * Returns the peak and its stamp. If no block was released since the peak, it is the current live amount.
+   */
   #peak(): Live & { stamp: number } {
     const live = this.#live();
     const peak = splitLive(this.#view.getBigUint64(this.#layout.control + Control.peak, true));
@@ -525,7 +529,6 @@ function extrasOf(
   };
 }
 
-/** What a context's ended blocks say of drag: its entry of the table in a shadow memory, at byte `at`. */
 function readDrag(view: DataView, at: number): BlockDrag {
   const u64 = (field: number): number => Number(view.getBigUint64(at + field, true));
   return {
@@ -544,7 +547,9 @@ function readDrag(view: DataView, at: number): BlockDrag {
   };
 }
 
-/** What a context's ended blocks say of growth and capacity: its entry of the table in a shadow memory, at byte `at`. */
+/**
+ * Reads the growth and capacity of a context's ended blocks from its entry at byte `at` of a shadow memory.
+ */
 function readGrowth(view: DataView, at: number): { growth: BlockGrowth; capacity: BlockCapacity } {
   const u32 = (field: number): number => view.getUint32(at + field, true);
   const u64 = (field: number): number => Number(view.getBigUint64(at + field, true));

@@ -11,38 +11,41 @@ import {
 
 const GRANULE_BYTES = 8;
 const REGION_BYTES = 2 ** REGION_BITS;
-/** Bytes of program memory per slot. */
 const SLOT_SPAN = (REGION_BYTES / SLOT_REGION_BYTES) * SLOT_BYTES;
-/** Where no block tells where the heap begins, static data is looked for so far behind the last segment. */
+/** Bytes after the last segment in which static data is searched if no block marks the start of the heap. */
 const MOST_BEHIND_SEGMENTS = 16 * 2 ** 20;
-/** A counter adds up 31 bits. */
+/** Range of a counter: 31 bits. */
 const WRAP = 2 ** 31;
-/** Counters above this are kept in mind. Between two looks no counter gets from here to where it wraps. */
+/** Counters above this value are remembered. No counter gets from here to its limit between two looks. */
 const WATCHED = 2 ** 28;
 
 /** Accesses per granule of static data, as columns in the order of addresses. */
 export interface StaticCounts {
-  /** Behind the last granule that counts: the first block that was ever handed out, or the end of the static data. */
+  /**
+   * Exclusive end of the counted granules: the first block that was ever allocated, or the end of the static
+   * data.
+   */
   end: number;
-  /** Address ÷ 8 of those that were touched. */
+  /** Address ÷ 8 of the touched granules. */
   granules: number[];
-  /** Accesses; 0 where a loop has marked the granule and counted elsewhere. */
+  /** Accesses; 0 if a loop has marked the granule and counted elsewhere. */
   accesses: number[];
   reads: boolean[];
-  /** Accesses that no counter holds, as it had no room for them. */
   beyondCounters: number;
-  /** Whether somebody looked often enough while the program ran that no counter can have wrapped unnoticed. */
+  /** True if looks were frequent enough that no counter can have overflowed unnoticed. */
   isWatched: boolean;
 }
 
-/** Reads the counters of one instance's static data: they are never cleaned, as no block starts there. */
+/**
+ * Reads the counters of one instance's static data. They are never cleared, because no block starts there.
+ */
 export class StaticReader {
   readonly #view: DataView;
   readonly #counters: Uint32Array;
   readonly #layout: ShadowLayout;
   readonly #start: number;
   readonly #end: number;
-  /** Counters that might wrap, as they were last seen, by granule; and how often they have. */
+  /** Last values of counters that may overflow, by granule, and the number of overflows. */
   readonly #seen = new Map<number, number>();
   readonly #wraps = new Map<number, number>();
   #isWatched = false;
@@ -62,13 +65,13 @@ export class StaticReader {
     this.#end = Math.max(this.#start, Math.ceil(last / GRANULE_BYTES));
   }
 
-  /** Bytes of program memory up to which counters are looked at. */
+  /** Exclusive end of the program memory whose counters are read, bytes. */
   get endBytes(): number {
     return this.#end * GRANULE_BYTES;
   }
 
   read(): StaticCounts {
-    this.#look();
+    this.#noteOverflows();
     const folds = this.#folds();
     const end = this.#endOfStatics();
     const counts: StaticCounts = {
@@ -92,12 +95,13 @@ export class StaticReader {
   }
 
   /**
-   * Looks for counters that have wrapped since the last look. Called some times a second while the program runs in another thread,
-   * it misses none: that many accesses take longer. `isLate`: it was not.
+   * Looks for counters that have overflowed since the last look. If it is called a few times a second while
+   * the program runs in another thread, no overflow is missed. `isLate`: true if the last call was longer
+   * ago.
    */
   watch(isLate: boolean): void {
     this.#isWatched = true;
-    this.#look();
+    this.#noteOverflows();
     if (isLate && this.#seen.size > 0) this.#wasLate = true;
   }
 
@@ -115,7 +119,7 @@ export class StaticReader {
     this.#wraps.clear();
   }
 
-  #look(): void {
+  #noteOverflows(): void {
     const counters = this.#counters;
     const folds = this.#folds();
     const end = this.#endOfStatics();
@@ -125,13 +129,13 @@ export class StaticReader {
       if (counter <= WATCHED && before === undefined) continue;
       const count = counter + (folds.get(granule) ?? 0);
       this.#seen.set(granule, count);
-      // Threads that lose each other's counts set a counter back a little.
+      // Threads that overwrite each other's counts set a counter back a little; that is no overflow.
       if (before !== undefined && before - count > WRAP / 2)
         this.#wraps.set(granule, (this.#wraps.get(granule) ?? 0) + 1);
     }
   }
 
-  /** Accesses that were folded away, by granule: the counter has begun again. */
+  /** Returns accesses that were moved out of counters, by granule. The counter has begun anew. */
   #folds(): Map<number, number> {
     const folds = new Map<number, number>();
     for (let i = 0; i < FOLD_COUNT; i++) {
@@ -147,7 +151,10 @@ export class StaticReader {
     return ((this.#view.getUint8(this.#layout.marks + (granule >>> 3)) >>> (granule & 7)) & 1) === 1;
   }
 
-  /** The granule of the first block that was ever handed out in what may be static data: an allocator has what is behind it. */
+  /**
+   * Returns the granule of the first block that was ever allocated in possible static data. The memory from
+   * there on belongs to an allocator.
+   */
   #endOfStatics(): number {
     const { directory } = this.#layout;
     const first = Math.floor((this.#start * GRANULE_BYTES) / REGION_BYTES);

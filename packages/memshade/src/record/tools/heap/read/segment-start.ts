@@ -1,7 +1,10 @@
 import { segmentAddress, type WasmModule } from "../../../../code/wasm/index.ts";
 import type { StaticPlaces } from "../../options.ts";
 
-/** Where a data segment lies in the program's memory, also one that the start of the module puts there; undefined: that is not known. */
+/**
+ * Returns the address of a data segment in the program's memory, even if the module's start function writes
+ * it; undefined if it is unknown.
+ */
 export function segmentStart(
   module: WasmModule,
   index: number,

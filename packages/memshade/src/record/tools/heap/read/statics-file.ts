@@ -13,23 +13,18 @@ import type { StaticCounts } from "./read-statics.ts";
 import { segmentStart } from "./segment-start.ts";
 
 const GRANULE_BYTES = 8;
-/** The widest access. */
 const WIDEST_BYTES = 16;
-/** Of modules with more cells that were accessed, cells are made larger until there are no more than these. */
+/** Most cells of a module in the file. If more were accessed, cells are made larger. */
 const MOST_CELLS = 65_536;
-/** Accesses that one counter holds. */
 const COUNTER_LIMIT = 2 ** 31 - 1;
 
-/** A module whose static data is known, and the counts of its instances. */
 export interface CountedModule {
-  /** Its index in the run. */
   readonly index: number;
   readonly original: Uint8Array;
   readonly statics: StaticPlaces;
   readonly instances: readonly StaticCounts[];
 }
 
-/** The file, undefined where no module has static data at places that are known. */
 export function staticsFile(
   modules: readonly CountedModule[],
   counters: "merged" | "exact",
@@ -44,7 +39,6 @@ export function staticsFile(
   };
 }
 
-/** Accesses to static data that a file tells of. */
 export function staticAccesses({ modules }: StaticsFile): number {
   let sum = 0;
   for (const { runs } of modules)
@@ -55,7 +49,7 @@ export function staticAccesses({ modules }: StaticsFile): number {
 function describe({ index, original, statics, instances }: CountedModule): StaticsOfModule {
   const end = Math.min(statics.end, ...instances.map((counts) => counts.end));
   const { cells, initialization } = addUp(instances, statics, end);
-  const { cellBytes, cells: shown } = bounded(cells);
+  const { cellBytes, cells: boundedCells } = bounded(cells);
   const module = decodeModule(original);
   const isIn = ({ start }: StaticSegment): boolean => start >= statics.start && start < end;
   return {
@@ -68,14 +62,14 @@ function describe({ index, original, statics, instances }: CountedModule): Stati
     ...(instances.every(({ isWatched }) => isWatched) ? {} : { wrapsAt: COUNTER_LIMIT }),
     initialization,
     cellBytes,
-    runs: runsOf(shown, cellBytes),
+    runs: runsOf(boundedCells, cellBytes),
   };
 }
 
-/** By cell number; as in the file. */
+/** Signed counts by cell number, as in the file. */
 type Cells = Map<number, number>;
 
-/** The counts of all instances together, without what put the data into the memory. */
+/** Adds up the counts of all instances, without the writes that initialized the data. */
 function addUp(
   instances: readonly StaticCounts[],
   { written }: StaticPlaces,
@@ -103,7 +97,7 @@ function addUp(
   return { cells, initialization };
 }
 
-/** What two cells are together: one that reads makes both read. */
+/** Adds two cells. The sum is a read cell if either is. */
 function joined(a: number | undefined, b: number): number {
   if (a === undefined) return b;
   const sum = Math.abs(a) + Math.abs(b);

@@ -1,6 +1,6 @@
 import type { RunSite } from "../../../../profile/model/run.ts";
 
-/** Without access counts nothing can be said of what was never used. */
+/** Values of a site without access counts, as its use is unknown. */
 export const UNCOUNTED_SITE = {
   neverAccessed: 0,
   neverAccessedBytes: 0,
@@ -10,6 +10,5 @@ export const UNCOUNTED_SITE = {
   granules: 0,
 } as const satisfies Partial<RunSite>;
 
-/** What a report says first. */
 export const UNCOUNTED_SENTENCE =
   "Accesses were not counted (--tool alloc): nothing is known of how often, how densely or whether at all blocks were used.";

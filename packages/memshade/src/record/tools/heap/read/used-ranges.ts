@@ -18,17 +18,17 @@ import { BEYOND_HIGHEST_BLOCK_BYTES } from "./read-shadow.ts";
 const PER_COUNTER_BYTE = 2;
 const PER_MARK_BYTE = 64;
 
-/** The parts of a shadow memory that `ShadowReader` looks at. */
+/** Returns the parts of a shadow memory that `ShadowReader` reads. */
 export function usedRanges(
   memory: WebAssembly.Memory,
   layout: ShadowLayout,
   { statics }: Pick<InstrumentedInfo, "statics">,
 ): MemoryRange[] {
   const view = new DataView(memory.buffer, layout.control);
-  const known = (field: number): number => view.getUint32(field, true);
-  const highest = Math.max(known(Control.highWater) + BEYOND_HIGHEST_BLOCK_BYTES, statics?.end ?? 0);
+  const control = (field: number): number => view.getUint32(field, true);
+  const highest = Math.max(control(Control.highWater) + BEYOND_HIGHEST_BLOCK_BYTES, statics?.end ?? 0);
   const followed = Math.min(highest, layout.coveredBytes);
-  /** Of a table, what is behind so many entries; the next one of these tables begins there at the latest. */
+  /** Returns the unused rest of a table after `count` entries, up to the next table. */
   const behind = (table: number, count: number, bytes: number): MemoryRange => [
     table + count * bytes,
     Math.min(...tables.filter((start) => start > table)),
@@ -55,23 +55,23 @@ export function usedRanges(
     ...(layout.histograms === 0 ? [] : [layout.histograms, layout.histogramsEnd]),
     ...(layout.hostEntries === undefined ? [] : [layout.hostEntries]),
   ];
-  const contexts = known(Control.mibNext) + 1;
+  const contexts = control(Control.mibNext) + 1;
   return withoutUnused(memory.buffer.byteLength, [
     [Math.ceil(followed / PER_COUNTER_BYTE), layout.slots],
-    [layout.slots + known(Control.slotsNext), layout.slotsEnd],
+    [layout.slots + control(Control.slotsNext), layout.slotsEnd],
     behind(layout.marks, Math.ceil(followed / PER_MARK_BYTE), 1),
     behind(layout.mibs, contexts, CONTEXT_BYTES),
     behind(layout.pasts, contexts, PAST_BYTES),
     behind(layout.drags, contexts, DRAG_BYTES),
     behind(layout.growths, contexts, GROWTH_BYTES),
-    behind(layout.followed, known(Control.followed) + 1, FOLLOWED_BYTES),
-    behind(layout.intervals, known(Control.intervals) + 1, INTERVAL_BYTES),
-    behind(layout.changes, known(Control.changes) + 1, CHANGE_BYTES),
-    behind(layout.nodes, known(Control.nodeNext) + 1, NODE_BYTES),
-    // How it is found again in the tree, and the stacks: only the program needs that.
+    behind(layout.followed, control(Control.followed) + 1, FOLLOWED_BYTES),
+    behind(layout.intervals, control(Control.intervals) + 1, INTERVAL_BYTES),
+    behind(layout.changes, control(Control.changes) + 1, CHANGE_BYTES),
+    behind(layout.nodes, control(Control.nodeNext) + 1, NODE_BYTES),
+    // The children's table and the stacks are needed by the program only.
     behind(layout.children, 0, 1),
-    behind(layout.records, known(Control.recordNext) + 1, RECORD_BYTES),
-    ...(layout.histograms === 0 ? [] : [behind(layout.histograms, known(Control.histogramNext), 1)]),
+    behind(layout.records, control(Control.recordNext) + 1, RECORD_BYTES),
+    ...(layout.histograms === 0 ? [] : [behind(layout.histograms, control(Control.histogramNext), 1)]),
     [layout.hostWord, layout.endBytes],
   ]);
 }

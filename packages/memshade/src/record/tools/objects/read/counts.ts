@@ -21,11 +21,11 @@ import { allocates, fixedLength } from "../instructions.ts";
 import type { ObjectsLayout } from "../memory-plan.ts";
 import type { SizeModel } from "../size-model.ts";
 
-/** Which types of a module are the same, and which extend which. */
+/** Equality and subtyping of a module's types. */
 class TypeFamilies {
-  /** The first type that is the same, by index. */
+  /** First equal type, by index. */
   readonly canonical: Int32Array;
-  /** The type that a canonical one extends, −1: none. */
+  /** Supertype of a canonical type, −1 for none. */
   readonly supertype: Int32Array;
   readonly #children: number[][];
 
@@ -42,7 +42,7 @@ class TypeFamilies {
     });
   }
 
-  /** Whether a condition holds for a type, for one that it extends, or for one that extends it. */
+  /** True if a condition holds for a type, its supertypes, or its subtypes. */
   someRelated(type: number, holds: (type: number) => boolean): boolean {
     for (let above = this.supertype[type], steps = 0; above >= 0 && steps <= this.supertype.length; steps++) {
       if (holds(above)) return true;
@@ -57,7 +57,10 @@ class TypeFamilies {
   }
 }
 
-/** Types are the same if their groups are: definitions in one order, with references inside of the group by their place in it. */
+/**
+ * Returns the first equal type of each type. Types are equal if their groups are: the same definitions in the
+ * same order, with references inside the group by position.
+ */
 function canonicalTypes({ types, subtypes, typeGroups }: WasmModule): Int32Array {
   const canonical = Int32Array.from(types, (_, index) => index);
   const groups = new Map<string, number>();
@@ -71,9 +74,9 @@ function canonicalTypes({ types, subtypes, typeGroups }: WasmModule): Int32Array
       const { final, supertypes } = subtypes[first + i];
       return `${final}<${supertypes.map(indexKey)}${definitionKey(types[first + i], typeKey)}`;
     }).join(";");
-    const known = groups.get(key);
-    if (known === undefined) groups.set(key, first);
-    else for (let i = 0; i < count; i++) canonical[first + i] = known + i;
+    const equalGroup = groups.get(key);
+    if (equalGroup === undefined) groups.set(key, first);
+    else for (let i = 0; i < count; i++) canonical[first + i] = equalGroup + i;
   }
   return canonical;
 }
@@ -84,29 +87,30 @@ function definitionKey(type: CompositeType, typeKey: (type: StorageType) => stri
   return `${type.kind[0]}${fields.map((field) => typeKey(field.type) + (field.mutable ? "m" : "")).join()}`;
 }
 
-/** A counted instruction of a module. */
 export interface ObjectEvent {
-  /** In the code section. */
+  /** Offset in the code section. */
   readonly offset: number;
   readonly op: number;
-  /** Its type, and its field, second type or length. */
+  /** Immediates: its type, then its field, second type or length. */
   readonly first: number;
   readonly second: number;
   /** Number of its function among the defined ones. */
   readonly defined: number;
   readonly counter: CounterPlace;
-  /** Counter of elements, 0: none. */
+  /** Counter of elements, 0 if there is none. */
   readonly elements: CounterPlace;
 }
 
-/** An object that a constant expression makes with each instance, by the number of its elements or the counter that has it. */
+/**
+ * An object that a constant expression makes with each instance, with the number of its elements or the
+ * counter that has it.
+ */
 interface KnownConstant {
   readonly type: number;
   readonly elements: number;
   readonly counter: CounterPlace;
 }
 
-/** What is known of a module without its counters. */
 export class KnownObjects {
   readonly module: WasmModule;
   readonly families: TypeFamilies;
@@ -141,23 +145,19 @@ function instructionAt(bytes: Uint8Array, at: number): { op: number; first: numb
   return { op, first: readU32Leb(bytes, immediates), second: behind < end ? readU32Leb(bytes, behind) : -1 };
 }
 
-/** The counters of an instance at some moment. */
 export interface Counts {
   readonly table: Float64Array;
-  /** Those in frames, by the address of the frame. */
+  /** Counters in frames, by the address of the frame. */
   readonly frames: ReadonlyMap<number, FrameCounts>;
 }
 
-/** The counters of a function in one context. */
 export interface FrameCounts {
-  /** Number of the function among the defined ones. */
   readonly defined: number;
-  /** In the calling context tree of the instance. */
+  /** Node in the calling context tree of the instance. */
   readonly node: number;
   readonly counts: Float64Array;
 }
 
-/** What was counted since `before`. */
 export function countsSince(now: Counts, before: Counts | undefined): Counts {
   if (before === undefined) return now;
   const difference = (a: Float64Array, b: Float64Array | undefined) =>
@@ -173,14 +173,14 @@ export function countsSince(now: Counts, before: Counts | undefined): Counts {
   };
 }
 
-/** Counters of instances of a module, those of a function in all of its contexts added up. */
+/** Sums of counters over the instances of a module. A function's counters are added up over all contexts. */
 export class CounterSums {
   readonly #table: Float64Array;
   readonly #framed = new Map<number, Float64Array>();
 
-  constructor(all: readonly Counts[]) {
-    this.#table = new Float64Array(all[0]?.table.length ?? 0);
-    for (const { table, frames } of all) {
+  constructor(instances: readonly Counts[]) {
+    this.#table = new Float64Array(instances[0]?.table.length ?? 0);
+    for (const { table, frames } of instances) {
       addTo(this.#table, table);
       for (const { defined, counts } of frames.values()) {
         const sums = this.#framed.get(defined);
@@ -190,11 +190,11 @@ export class CounterSums {
     }
   }
 
-  /** `defined`: the function that the counter is one of. */
+  /** Returns a counter. `defined`: number of its function. */
   readonly counter = (place: CounterPlace, defined: number): number =>
     counterIn(place, this.#table, this.#framed.get(defined));
 
-  /** All bytes, what constant expressions made left out. */
+  /** Returns all allocated bytes, except objects of constant expressions. */
   allocatedBytes({ events, module }: KnownObjects, model: SizeModel): number {
     let bytes = 0;
     for (const { op, first, second, defined, counter, elements } of events) {
@@ -208,7 +208,7 @@ export class CounterSums {
   }
 }
 
-/** A counter by its place, in the table or in the counts of a frame. */
+/** Returns a counter by its position, in the table or in the counts of a frame. */
 export function counterIn(
   place: CounterPlace,
   table: Float64Array | undefined,

@@ -23,7 +23,7 @@ export class RandomNumbers {
     this.#state = Math.imul(seed, 0x9e3779b1) >>> 0;
   }
 
-  /** The next one, from 0 up to 1, which is not among them. */
+  /** Returns the next number, from 0 up to but excluding 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let bits = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -32,46 +32,53 @@ export class RandomNumbers {
   }
 }
 
-/** Globals by which a module hands objects to its host. */
+/** Globals by which a module passes objects to its host. */
 export interface ObjectGlobals {
   readonly "memshade.objects.countdown": WebAssembly.Global;
   readonly "memshade.objects.object": WebAssembly.Global;
   readonly "memshade.objects.entries": WebAssembly.Global;
 }
 
-/** A sample whose object may still be there. */
 interface Followed {
-  /** Row in the table, −1: it was given up. */
+  /** Row in the table, −1 if the sample was dropped. */
   row: number;
   /**
-   * Lives as long as the object, which is its key in a weak map. An object to which a weak reference was made stays until the job at hand is
-   * done; this one stays instead of it.
+   * Token that lives as long as the object, which is its key in a weak map. An object with a weak reference
+   * stays live until the current job ends; the token takes this effect in place of the object.
    */
   readonly token: WeakRef<object>;
-  /** To an object that nobody has: if that is there after a collection, the job in which both were made goes on. */
+  /**
+   * Weak reference to an object that nothing else refers to. If it survives a collection, the job in which
+   * both were made is still running.
+   */
   readonly job: WeakRef<object>;
 }
 
-/** More than a countdown can hold. */
 const LONGEST_COUNTDOWN = 2 ** 30;
 
-/** The first samples of an instance for which the host has entered anew are noted with their callers, then one in so many. */
+/**
+ * Samples of an instance after new entries of the host whose callers are all noted. After these, one in
+ * `STACKS_LATER` is noted.
+ */
 const STACKS_AT_FIRST = 16;
 const STACKS_LATER = 32;
 
-/** How many samplers there have been in this thread: each has random numbers of its own, the same in every run. */
+/** Samplers so far in this thread. Each has its own sequence of random numbers, the same in every run. */
 let samplers = 0;
 
-/** Those that follow objects: some of these may still be there when the instance is gone. */
+/** Samplers that follow objects. An object may outlive its instance. */
 const following = new Set<ObjectSampler>();
 
-/** Follows single objects of an instance in the thread that runs it, without keeping them alive, and writes into the tool's memory what becomes of them. */
+/**
+ * Follows single objects of an instance, in the thread that runs it, without keeping them alive. Writes the
+ * state of each into the tool's memory.
+ */
 export class ObjectSampler {
   readonly #view: DataView;
   readonly #layout: ObjectsLayout;
   readonly #globals: ObjectGlobals;
   readonly #countdown: WebAssembly.Global;
-  /** Undefined where nobody knows who enters the module. */
+  /** Undefined if the host's stacks are not recorded. */
   readonly #noteStack: (() => void) | undefined;
   readonly #random = new RandomNumbers(++samplers);
   readonly #tokens = new WeakMap<object, object>();
@@ -81,12 +88,12 @@ export class ObjectSampler {
   /** Bytes until the next sample, and until the interval ends. */
   #untilSample: number;
   #untilInterval: number;
-  /** Entries of the host when its stack was looked at last, and the stack that was noted. */
+  /** Entries of the host at its last noted stack, and that stack. */
   #entries = -1;
   #stack = 0;
-  /** Samples so far for which the host had entered anew. */
+  /** Samples so far that followed a new entry of the host. */
   #taken = 0;
-  /** What the module calls. */
+  /** Function that the module calls with an object. */
   readonly take: () => void;
 
   constructor(
@@ -110,7 +117,7 @@ export class ObjectSampler {
     const view = this.#view;
     view.setFloat64(Control.mean, layout.meanBytes, true);
     view.setFloat64(Control.settled, -1, true);
-    // The module may have allocated while it was made.
+    // The module may have allocated while it was instantiated.
     view.setFloat64(Control.allocated, layout.meanBytes - this.#countdown.value, true);
     this.#intervals = new IntervalLog(memory, layout);
     this.#untilSample = this.#distance();
@@ -118,7 +125,7 @@ export class ObjectSampler {
     this.#countdown.value = this.#startCountdown();
   }
 
-  /** An object has used up the countdown, for a sample, for the end of an interval, or for both. */
+  /** Handles an object that has used up the countdown, for a sample, the end of an interval, or both. */
   #take(): void {
     const view = this.#view;
     const passed = view.getInt32(Control.loaded, true) - view.getInt32(Control.rest, true);
@@ -138,7 +145,7 @@ export class ObjectSampler {
     view.setInt32(Control.next, this.#startCountdown() + 1, true);
   }
 
-  /** Stacks take longer than all else that is done for a sample. */
+  /** Notes the host's stack for some samples only, because it takes longer than the rest of a sample. */
   #noteCallers(): void {
     if (this.#noteStack === undefined) return;
     const entries: number = this.#globals["memshade.objects.entries"].value;
@@ -176,7 +183,8 @@ export class ObjectSampler {
     const followed = { row, token: new WeakRef(token), job: new WeakRef({}) };
     this.#followed.add(followed);
     following.add(this);
-    // Young objects that are registered stay until all of the heap is collected, with all that they lead to; the token leads to nothing.
+    // A registered young object, and all objects reachable from it, stay until the next full collection. So
+    // the token is registered instead: nothing is reachable from it.
     this.#registry.register(token, followed);
   }
 
@@ -189,7 +197,10 @@ export class ObjectSampler {
     view.setUint32(at + Sample.state, SampleState.dead, true);
   }
 
-  /** The engine has just collected: what is there now is known of all objects but those that were made in the job at hand. */
+  /**
+   * Checks all objects after a garbage collection. The result is final, except for objects made in the
+   * current job.
+   */
   settle(): void {
     for (const followed of this.#followed) {
       if (followed.token.deref() === undefined) {
@@ -210,30 +221,32 @@ export class ObjectSampler {
     );
   }
 
-  /** The table is full: each sample stays with a probability of one half, stands for twice as many, and they get as rare from now on. */
+  /**
+   * Drops each sample of the full table with a probability of one half. The others stand for twice as many,
+   * and samples are half as frequent from now on.
+   */
   #giveUpHalf(): void {
     const view = this.#view;
     const count = view.getUint32(Control.samples, true);
     const rows = new Int32Array(count).fill(-1);
     const table = new Uint8Array(view.buffer);
-    let kept = 0;
+    let keptRows = 0;
     for (let row = 0; row < count; row++) {
       if (this.#random.next() < 0.5) continue;
       const from = this.#rowAt(row);
-      const to = this.#rowAt(kept);
+      const to = this.#rowAt(keptRows);
       table.copyWithin(to, from, from + SAMPLE_BYTES);
       view.setFloat64(to + Sample.weight, view.getFloat64(to + Sample.weight, true) * 2, true);
-      rows[row] = kept++;
+      rows[row] = keptRows++;
     }
     for (const followed of this.#followed) {
       followed.row = rows[followed.row];
       if (followed.row < 0) this.#followed.delete(followed);
     }
-    view.setUint32(Control.samples, kept, true);
+    view.setUint32(Control.samples, keptRows, true);
     view.setFloat64(Control.mean, view.getFloat64(Control.mean, true) * 2, true);
   }
 
-  /** Draws the bytes until the next sample. */
   #distance(): number {
     const mean = this.#view.getFloat64(Control.mean, true);
     return Math.max(1, Math.round(-Math.log(1 - this.#random.next()) * mean));
@@ -250,21 +263,24 @@ export class ObjectSampler {
   }
 }
 
-/** Intervals kept; beyond them, neighbours are merged. */
+/** Most intervals that are kept; beyond that, neighbours are merged. */
 const MOST_INTERVALS = 512;
 /** Length of the first intervals, bytes allocated. */
 const SHORTEST_BYTES = 4096;
-/** Looking at a counter takes less than a hundredth of the time in which so many bytes are allocated, as a rule. */
+/**
+ * Bytes per counter in the shortest interval. Reading a counter usually takes less than a hundredth of the
+ * time in which so many bytes are allocated.
+ */
 const BYTES_PER_COUNTER = 256;
 
-/** Writes down which counters of an instance went up in each interval, in the thread that runs it. */
+/** Records the counters of an instance that changed in each interval, in the thread that runs it. */
 class IntervalLog {
   readonly #view: DataView;
   readonly #layout: ObjectsLayout;
   readonly #tables: ObjectTables;
   readonly #addresses: number[] = [];
   readonly #values: number[] = [];
-  /** Frames whose counters are not among these yet begin here. */
+  /** Frames from this address on are not watched yet. */
   #framesEnd: number;
   #count = 0;
 
@@ -273,19 +289,18 @@ class IntervalLog {
     this.#layout = layout;
     this.#tables = new ObjectTables(memory.buffer, layout);
     this.#framesEnd = layout.arena;
-    // In frames are all counters of allocations, where there are frames.
+    // Frames, if there are any, hold all counters of allocations.
     if (!layout.contexts)
       for (let number = 0; number < layout.counterCount; number++)
         this.#watch(layout.counters + number * COUNTER_BYTES);
     this.#view.setFloat64(Control.period, SHORTEST_BYTES, true);
   }
 
-  /** Bytes until the next end. */
+  /** Length of the current interval, bytes. */
   get period(): number {
     return Math.max(this.#view.getFloat64(Control.period, true), this.#addresses.length * BYTES_PER_COUNTER);
   }
 
-  /** An interval ends here. */
   end(): void {
     this.#watchNewFrames();
     const changes = new Map<number, number>();
@@ -336,7 +351,7 @@ class IntervalLog {
     view.setUint32(Control.intervals, at - this.#layout.intervals, true);
   }
 
-  /** Neighbours become one, and intervals twice as long. */
+  /** Merges each pair of neighbours; intervals become twice as long. */
   #merge(): void {
     const view = this.#view;
     const before = readIntervals(view, this.#layout);

@@ -8,7 +8,7 @@ import type { ObjectsLayout } from "../memory-plan.ts";
 import type { Counts } from "./counts.ts";
 import { type IntervalChanges, readIntervals } from "./read-intervals.ts";
 
-/** A row of the table of samples. Birth and death are bytes that the instance had allocated. */
+/** Row of the table of samples. Birth and death are in bytes that the instance had allocated. */
 export interface SampleRow {
   /** Number of the event that made the object. */
   readonly site: number;
@@ -18,13 +18,12 @@ export interface SampleRow {
   readonly birth: number;
   readonly death: number;
   readonly stack: number;
-  /** Frame of the function that made it, 0: none. */
+  /** Frame of the function that made it, 0 for none. */
   readonly frame: number;
 }
 
 const STATES = Object.keys(SampleState) as (keyof typeof SampleState)[];
 
-/** The tables of one instance. */
 export class ObjectTables {
   readonly #view: DataView;
   readonly #frames: FrameTables | undefined;
@@ -37,7 +36,6 @@ export class ObjectTables {
     if (contexts) this.#frames = new FrameTables({ arena, nodes, slots: bytesOfBase64(slots) });
   }
 
-  /** All counters as they are now. */
   counts(): Counts {
     const { counters, counterCount } = this.layout;
     return {
@@ -59,17 +57,16 @@ export class ObjectTables {
     };
   }
 
-  /** Frames in the order of their addresses, from one on. */
+  /** Returns the frames in the order of their addresses, from an address on. */
   frames(from = this.layout.arena): Iterable<ContextFrame> {
     return this.#frames === undefined ? [] : this.#frames.frames(this.#view, this.framesEnd, from);
   }
 
-  /** Where the next frame would begin, 0 before there is any. */
+  /** Start of the next frame, 0 before the first one. */
   get framesEnd(): number {
     return this.#frames === undefined ? 0 : this.#frameWord("frameNext");
   }
 
-  /** The intervals that have ended. */
   intervals(): IntervalChanges[] {
     return readIntervals(this.#view, this.layout);
   }
@@ -79,7 +76,7 @@ export class ObjectTables {
     return view.getUint32(address, true) + view.getUint32(address + 4, true) * 2 ** 32;
   }
 
-  /** The call that leads to a node of the calling context tree: `FrameTables.call`. */
+  /** Returns the call of a node of the calling context tree: see `FrameTables.call`. */
   call(node: number): { offset: number; parent: number } {
     return this.#frames!.call(this.#view, node);
   }
@@ -88,12 +85,12 @@ export class ObjectTables {
     return this.layout.sampleCapacity === 0 ? 0 : this.#view.getUint32(Control.samples, true);
   }
 
-  /** Bytes that were allocated when the engine had last been asked to collect, −1: never. */
+  /** Bytes allocated when the engine was last asked to collect garbage, −1: never. */
   get settled(): number {
     return this.layout.sampleCapacity === 0 ? -1 : this.#view.getFloat64(Control.settled, true);
   }
 
-  /** Memory that was touched, about, bytes. */
+  /** Approximate memory that was touched, bytes. */
   get usedBytes(): number {
     const { counters, counterCount } = this.layout;
     const stacks = this.layout.sampleCapacity === 0 ? 0 : this.#view.getUint32(Control.stackNext, true);
@@ -123,7 +120,9 @@ export class ObjectTables {
     });
   }
 
-  /** Number of the host's stack that entered the module to make an object, −1: it was not noted. */
+  /**
+   * Returns the number of the host's stack that entered the module to make an object, −1 if it was not noted.
+   */
   hostOf({ stack }: SampleRow): number {
     const outermost = notedFrames(this.#view, this.layout.stacks, stack).at(-1);
     return outermost?.function === HOST_FRAMES ? outermost.offset : -1;
@@ -133,7 +132,7 @@ export class ObjectTables {
     return this.#view.getUint32(Control.frames + FrameWord[word], true);
   }
 
-  /** Frames, nodes, and the entries of the table that leads to both. */
+  /** Bytes of frames, nodes, and entries of the table that maps to both. */
   get #frameBytes(): number {
     if (this.#frames === undefined) return 0;
     const nodes = this.#frameWord("nodeNext");

@@ -8,10 +8,10 @@ import type { Counts, KnownObjects } from "./counts.ts";
 import type { IntervalChanges } from "./read-intervals.ts";
 import type { CountedInstance, SiteContexts } from "./site-contexts.ts";
 
-/** Contexts that are told of; what the others made is in the intervals' sums alone. */
+/** Most contexts that are listed. The rest are only in the intervals' sums. */
 const MOST_CONTEXTS = 256;
 
-/** What it means that a counter goes up by one. */
+/** Effect of an increase of a counter by one. */
 interface Meaning {
   readonly context: number;
   readonly objects: number;
@@ -23,18 +23,18 @@ interface Sums {
   bytes: number;
 }
 
-/** What an instance allocated over time since `before`; undefined where no interval has ended. */
+/** Returns the allocations of an instance over time since `before`; undefined if no interval has ended. */
 export function objectsOverTime(
   instance: CountedInstance,
   before: Counts | undefined,
-  known: KnownObjects,
+  knownObjects: KnownObjects,
   model: SizeModel,
   made: SiteContexts,
 ): ObjectsOverTime | undefined {
   const { tables, counts } = instance;
   const ended = changesSince(tables.intervals(), before, tables.layout);
   const open = without(valuesOf(counts, tables.layout), ended);
-  const meanings = meaningsOf(instance, known, model, made);
+  const meanings = meaningsOf(instance, knownObjects, model, made);
   const intervals = [...ended, open].map((changes) => {
     const byContext = new Map<number, Sums>();
     for (const [address, amount] of changes)
@@ -47,51 +47,51 @@ export function objectsOverTime(
   if (intervals.length < 2) return undefined;
   let end = 0;
   const columns: ObjectsOverTime["intervals"] = { end: [], objects: [] };
-  const contexts = new Map<number, ContextOverTime & { all: number }>();
+  const contexts = new Map<number, ContextOverTime & { allBytes: number }>();
   intervals.forEach((byContext, interval) => {
-    let all = 0;
+    let allObjects = 0;
     for (const [context, { objects, bytes }] of byContext) {
       end += bytes;
-      all += objects;
-      const of = contexts.get(context) ?? { context, intervals: [], objects: [], bytes: [], all: 0 };
-      contexts.set(context, of);
-      of.intervals.push(interval);
-      of.objects.push(objects);
-      of.bytes.push(bytes);
-      of.all += bytes;
+      allObjects += objects;
+      const row = contexts.get(context) ?? { context, intervals: [], objects: [], bytes: [], allBytes: 0 };
+      contexts.set(context, row);
+      row.intervals.push(interval);
+      row.objects.push(objects);
+      row.bytes.push(bytes);
+      row.allBytes += bytes;
     }
     columns.end.push(end);
-    columns.objects.push(all);
+    columns.objects.push(allObjects);
   });
   return {
     intervals: columns,
     contexts: [...contexts.values()]
-      .sort((a, b) => b.all - a.all || a.context - b.context)
+      .sort((a, b) => b.allBytes - a.allBytes || a.context - b.context)
       .slice(0, MOST_CONTEXTS)
-      .map(({ all: _, ...context }) => context),
+      .map(({ allBytes: _, ...context }) => context),
   };
 }
 
-/** What changed in the intervals, but for what had been counted before. */
+/** Returns the changes in the intervals, without those that were counted before. */
 function changesSince(
   intervals: readonly IntervalChanges[],
   before: Counts | undefined,
   layout: ObjectsLayout,
 ): IntervalChanges[] {
   if (before === undefined) return [...intervals];
-  const left = valuesOf(before, layout);
+  const remaining = valuesOf(before, layout);
   return intervals.map((changes) => {
     const since = new Map<number, number>();
     for (const [address, amount] of changes) {
-      const forgotten = Math.min(left.get(address) ?? 0, amount);
-      left.set(address, (left.get(address) ?? 0) - forgotten);
+      const forgotten = Math.min(remaining.get(address) ?? 0, amount);
+      remaining.set(address, (remaining.get(address) ?? 0) - forgotten);
       if (amount > forgotten) since.set(address, amount - forgotten);
     }
     return since;
   });
 }
 
-/** Counters by their addresses, without what changed in the intervals. */
+/** Returns counters by their addresses, minus the changes in the intervals. */
 function without(values: Map<number, number>, intervals: readonly IntervalChanges[]): IntervalChanges {
   for (const changes of intervals)
     for (const [address, amount] of changes) values.set(address, (values.get(address) ?? 0) - amount);
@@ -100,8 +100,8 @@ function without(values: Map<number, number>, intervals: readonly IntervalChange
 
 function valuesOf({ table, frames }: Counts, { contexts, counters }: ObjectsLayout): Map<number, number> {
   const values = new Map<number, number>();
-  const add = (from: number, all: Float64Array): void =>
-    all.forEach((value, number) => {
+  const add = (from: number, counts: Float64Array): void =>
+    counts.forEach((value, number) => {
       values.set(from + number * COUNTER_BYTES, value);
     });
   if (!contexts) add(counters, table);
@@ -109,7 +109,6 @@ function valuesOf({ table, frames }: Counts, { contexts, counters }: ObjectsLayo
   return values;
 }
 
-/** What counters mean, by their addresses. */
 function meaningsOf(
   { tables, counts }: CountedInstance,
   { events, module }: KnownObjects,
@@ -118,9 +117,9 @@ function meaningsOf(
 ): Map<number, Meaning[]> {
   const meanings = new Map<number, Meaning[]>();
   const mean = (address: number, meaning: Meaning): void => {
-    const known = meanings.get(address);
-    if (known === undefined) meanings.set(address, [meaning]);
-    else known.push(meaning);
+    const existing = meanings.get(address);
+    if (existing === undefined) meanings.set(address, [meaning]);
+    else existing.push(meaning);
   };
   const framesOf = new Map<number, number[]>();
   for (const [address, { defined }] of counts.frames) {
@@ -131,8 +130,8 @@ function meaningsOf(
   events.forEach(({ op, first, second, defined, counter, elements }, event) => {
     if (!allocates(op)) return;
     const type = module.types[first];
-    const each = model.elementBytes(type);
-    const bytes = model.fixedBytes(type) + (elements === 0 ? fixedLength(op, second) * each : 0);
+    const elementBytes = model.elementBytes(type);
+    const bytes = model.fixedBytes(type) + (elements === 0 ? fixedLength(op, second) * elementBytes : 0);
     const isInTable = (counter & 1) === 0;
     for (const frame of isInTable ? [0] : (framesOf.get(defined) ?? [])) {
       const context = made.indexOf(event, tables, frame);
@@ -140,17 +139,17 @@ function meaningsOf(
       const records = isInTable ? tables.layout.counters : frame + FRAME_HEADER_BYTES;
       mean(records + (counter >>> 1) * COUNTER_BYTES, { context, objects: 1, bytes });
       if (elements !== 0)
-        mean(records + (elements >>> 1) * COUNTER_BYTES, { context, objects: 0, bytes: each });
+        mean(records + (elements >>> 1) * COUNTER_BYTES, { context, objects: 0, bytes: elementBytes });
     }
   });
   return meanings;
 }
 
 function add(sums: Map<number, Sums>, context: number, { objects, bytes }: Sums): void {
-  const of = sums.get(context);
-  if (of === undefined) sums.set(context, { objects, bytes });
+  const existing = sums.get(context);
+  if (existing === undefined) sums.set(context, { objects, bytes });
   else {
-    of.objects += objects;
-    of.bytes += bytes;
+    existing.objects += objects;
+    existing.bytes += bytes;
   }
 }

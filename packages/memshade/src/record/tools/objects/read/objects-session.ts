@@ -33,7 +33,6 @@ import { ObjectTables } from "./object-tables.ts";
 import { objectsOverTime } from "./objects-over-time.ts";
 import { CallPaths, type CountedInstance, SiteContexts } from "./site-contexts.ts";
 
-/** Name of the tool's file in a run folder. */
 export const OBJECTS_FILE = "objects.json";
 
 const CUT_SHORT =
@@ -44,15 +43,14 @@ const NOT_COLLECTED =
 interface SessionInstance {
   readonly number: number;
   readonly thread: number;
-  /** They stay when the instance is gone: what becomes of its objects is still written there. */
+  /** Tables stay when the instance is gone, because the states of its objects are still written to them. */
   readonly tables: ObjectTables;
   isGone: boolean;
-  /** Counters at the last reset. */
   before: Counts | undefined;
 }
 
 interface DescribedInstance extends SessionInstance, CountedInstance {
-  /** `counts` with those from before the last reset. */
+  /** Like `counts`, with those before the last reset. */
   readonly now: Counts;
 }
 
@@ -65,7 +63,6 @@ interface SessionModule {
   known: KnownObjects | undefined;
 }
 
-/** The garbage-collected objects of the instances of one run. */
 export class ObjectsSession implements ToolSession {
   readonly tool = "objects";
   readonly #options: ToolOptions;
@@ -77,12 +74,10 @@ export class ObjectsSession implements ToolSession {
   }
 
   addInstance(
-    { number, module: index }: InstanceHandle,
+    { number, module: index, thread = 0 }: InstanceHandle,
     memory: WebAssembly.Memory,
     info: InstrumentedInfo,
     original: Uint8Array | (() => Uint8Array),
-    _tables: readonly WebAssembly.Memory[] = [],
-    thread = 0,
   ): void {
     const layout = info.toolLayouts?.objects as ObjectsLayout;
     const module = this.#modules.get(index) ?? {
@@ -102,8 +97,8 @@ export class ObjectsSession implements ToolSession {
     return this.#modules.size === 0;
   }
 
-  learnStacks(thread: number, told: ToldStacks): void {
-    this.#callers.learn(thread, told);
+  learnStacks(thread: number, newStacks: ToldStacks): void {
+    this.#callers.learn(thread, newStacks);
   }
 
   releaseInstance(handle: InstanceHandle): void {
@@ -145,12 +140,11 @@ export class ObjectsSession implements ToolSession {
       parts,
       notTracked,
     };
-    const all = [...this.#modules.values()].flatMap(({ instances }) => instances);
+    const allInstances = [...this.#modules.values()].flatMap(({ instances }) => instances);
     return {
       description: { fields, contexts, sampleBytes, references },
-      file: { name: OBJECTS_FILE, contents: `${JSON.stringify(profile)}\n` },
-      shadowBytes: all.reduce((sum, { tables }) => sum + tables.usedBytes, 0),
-      notTracked,
+      files: [{ member: "objects", name: OBJECTS_FILE, contents: `${JSON.stringify(profile)}\n` }],
+      shadowBytes: allInstances.reduce((sum, { tables }) => sum + tables.usedBytes, 0),
       bounds: [
         ...(withoutCallers > 0
           ? [placeBound(["objects", "in-use"], "there are more calling contexts than are kept")]
@@ -175,29 +169,29 @@ export class ObjectsSession implements ToolSession {
     end: RunEnd,
     { modules }: RunFacts,
   ): string[] {
-    const said = [...this.#modules.values()].flatMap(({ index, sentences }) =>
+    const sentences = [...this.#modules.values()].flatMap(({ index, sentences }) =>
       sentences.map((sentence) => `${modules[index]?.name ?? "module"}: ${sentence}`),
     );
     if (withoutCallers > 0)
-      said.push(
+      sentences.push(
         `${counted(withoutCallers, "object")} ${withoutCallers === 1 ? "counts" : "count"} without callers: there are more calling contexts than are kept.`,
       );
-    if (end.kind === "trap" || end.kind === "signal") said.push(CUT_SHORT);
+    if (end.kind === "trap" || end.kind === "signal") sentences.push(CUT_SHORT);
     const sampled = parts.filter(({ samples }) => samples.site.length > 0);
-    if (sampled.some(({ samples }) => !samples.settled)) said.push(NOT_COLLECTED);
+    if (sampled.some(({ samples }) => !samples.settled)) sentences.push(NOT_COLLECTED);
     const unknown = sampled.reduce(
       (sum, { samples }) => sum + samples.unknown.filter((isUnknown) => isUnknown).length,
       0,
     );
     if (unknown > 0)
-      said.push(
+      sentences.push(
         `Of ${counted(unknown, "object")} that ${unknown === 1 ? "was" : "were"} chosen it is not known whether ${unknown === 1 ? "it is" : "they are"} gone: the code that made them had not come to its end, or was gone itself.`,
       );
     if (parts.length > 1)
-      said.push(
+      sentences.push(
         "Accesses of one module to objects that another one made are counted with the module that accesses.",
       );
-    return [...new Set(said)];
+    return [...new Set(sentences)];
   }
 
   #describe(
@@ -218,7 +212,7 @@ export class ObjectsSession implements ToolSession {
       known,
       sums,
       instances.length,
-      // Lengths are no counts: they stand from the start.
+      // Lengths are no counts: they are set at the start, so a reset does not change them.
       (place) => instances.reduce((sum, { now }) => sum + counterIn(place, now.table, undefined), 0),
       model,
       countsFields,
@@ -234,9 +228,9 @@ export class ObjectsSession implements ToolSession {
       places.get(siteOfEvent[event]),
     );
     const samples = this.#samples(instances, known, model, facts, callPaths, made);
-    const told = [...made.told.map(({ path }) => path), ...samples.host];
-    const { frames, paths, numberOf } = callPaths.describe(told, frameAt);
-    const column = (name: "site" | "objects" | "elements" | "bytes") => made.told.map((row) => row[name]);
+    const usedPaths = [...made.listed.map(({ path }) => path), ...samples.host];
+    const { frames, paths, numberOf } = callPaths.describe(usedPaths, frameAt);
+    const column = (name: "site" | "objects" | "elements" | "bytes") => made.listed.map((row) => row[name]);
     const bytesOf = new Map(
       instances.map((instance) => [
         instance,
@@ -253,7 +247,7 @@ export class ObjectsSession implements ToolSession {
       paths,
       contexts: {
         site: column("site"),
-        path: made.told.map(({ path }) => numberOf(path)),
+        path: made.listed.map(({ path }) => numberOf(path)),
         objects: column("objects"),
         elements: column("elements"),
         bytes: column("bytes"),
@@ -264,7 +258,7 @@ export class ObjectsSession implements ToolSession {
     return { part, withoutCallers: made.withoutCallers };
   }
 
-  /** Paths of the host are numbers of `callPaths`. */
+  /** Collects the samples. The host's paths are numbers in `callPaths`. */
   #samples(
     instances: readonly DescribedInstance[],
     known: KnownObjects,
@@ -295,7 +289,7 @@ export class ObjectsSession implements ToolSession {
         const isDead = state === "dead";
         const context = made.indexOf(event, tables, row.frame);
         if (context === undefined || (isDead && death <= forgotten)) continue;
-        samples.site.push(made.told[context].site);
+        samples.site.push(made.listed[context].site);
         samples.size.push(size);
         samples.weight.push(weight);
         samples.birth.push(birth);
@@ -314,7 +308,6 @@ export class ObjectsSession implements ToolSession {
   }
 }
 
-/** Describes the instruction at an offset of the code section. */
 function frameDescriber(original: Uint8Array, facts: RunFacts): (offset: number) => StackFrame {
   const functions = new ModuleFunctions(original);
   const placeAt = facts.linesOf?.(original);
@@ -333,7 +326,6 @@ function chosen({ module }: ModuleObjects, { modules }: RunFacts): string {
   return `${modules[module]?.name ?? "module"} has garbage-collected objects and no allocator: the tool objects was chosen for it`;
 }
 
-/** Objects, elements and bytes of a site or a type. */
 interface Amounts {
   objects: number;
   elements: number;
@@ -341,13 +333,13 @@ interface Amounts {
   bytes: number;
 }
 
-/** Accesses of the fields of a type, or of the elements of an array as of one field. */
+/** Accesses of the fields of a type; the elements of an array count as one field. */
 interface FieldCounts {
   readonly reads: Float64Array;
   readonly writes: Float64Array;
 }
 
-/** A module's sites and types with what the counters of its instances add up to. */
+/** Adds up the counters of a module's instances by site and type. */
 function addUp(
   known: KnownObjects,
   { counter: counters }: CounterSums,
@@ -364,10 +356,10 @@ function addUp(
   const allocated = (type: number, objects: number, elements: number): number => {
     const definition = module.types[type];
     const bytes = objects * model.fixedBytes(definition) + elements * model.elementBytes(definition);
-    const of = amounts[families.canonical[type]];
-    of.objects += objects;
-    of.elements += elements;
-    of.bytes += bytes;
+    const typeAmounts = amounts[families.canonical[type]];
+    typeAmounts.objects += objects;
+    typeAmounts.elements += elements;
+    typeAmounts.bytes += bytes;
     return bytes;
   };
   const perOffset = new Map<number, number>();
@@ -402,9 +394,9 @@ function addUp(
       fields[families.canonical[second]].reads[0] += amount;
       return;
     }
-    const of = fields[families.canonical[first]];
-    if (reads) of.reads[field] += amount;
-    if (writes) of.writes[field] += amount;
+    const typeFields = fields[families.canonical[first]];
+    if (reads) typeFields.reads[field] += amount;
+    if (writes) typeFields.writes[field] += amount;
   });
   for (const { type, elements, counter } of constants) {
     allocated(type, instances, counter === 0 ? elements * instances : constantLengths(counter));
@@ -415,7 +407,7 @@ function addUp(
   module.types.forEach((_, index) => {
     const { reads, writes } = fields[index];
     const isUsed = amounts[index].objects > 0 || [...reads, ...writes].some((count) => count > 0);
-    // What it extends has its fields, too.
+    // A supertype has some of its fields, so it is listed, too.
     for (let type = index; isUsed && type >= 0 && !listed.has(type); type = families.supertype[type])
       listed.add(type);
   });
@@ -425,8 +417,8 @@ function addUp(
     const supertype = families.supertype[index];
     const name = nameOf(index, names.types, families.canonical);
     const fieldNames = names.fields.get(index);
-    const related = (field: number, of: keyof FieldCounts): boolean =>
-      families.someRelated(index, (type) => (fields[type][of][field] ?? 0) > 0);
+    const related = (field: number, access: keyof FieldCounts): boolean =>
+      families.someRelated(index, (type) => (fields[type][access][field] ?? 0) > 0);
     return [
       {
         index,
@@ -453,7 +445,6 @@ function addUp(
   return { types, sites, siteOfEvent };
 }
 
-/** A name of the type, or of one that is the same. */
 function nameOf(
   index: number,
   names: ReadonlyMap<number, string>,
@@ -461,7 +452,7 @@ function nameOf(
 ): string | undefined {
   const own = names.get(index);
   if (own !== undefined) return own;
-  for (const [other, name] of names) if (canonical[other] === index) return name;
+  for (const [otherIndex, name] of names) if (canonical[otherIndex] === index) return name;
   return undefined;
 }
 

@@ -1,10 +1,9 @@
 import { CHANGE_BYTES, Change, Control, INTERVAL_BYTES, Interval } from "../layout.ts";
 import type { ObjectsLayout } from "../memory-plan.ts";
 
-/** By how much counters went up in an interval, by their addresses. */
+/** Increases of counters in an interval, by their addresses. */
 export type IntervalChanges = ReadonlyMap<number, number>;
 
-/** The intervals of an instance that have ended. */
 export function readIntervals(
   view: DataView,
   { intervals, intervalsEnd }: Pick<ObjectsLayout, "intervals" | "intervalsEnd">,

@@ -6,47 +6,45 @@ import type { SizeModel } from "../size-model.ts";
 import { type Counts, counterIn, type KnownObjects, type ObjectEvent } from "./counts.ts";
 import type { ObjectTables } from "./object-tables.ts";
 
-/** Path of nobody. */
 const NO_PATH = -1;
 
-/** Call paths of all instances of a module: equal ones are one. */
+/** Call paths of all instances of a module, each stored once. */
 export class CallPaths {
-  /** Code offset of the innermost frame, or −1 minus its index in `#others`. */
+  /** Code offset of the innermost frame, or −1 minus its index in `#otherFrames`. */
   readonly #frame: number[] = [];
   readonly #caller: number[] = [];
-  readonly #known = new Map<number, number>();
-  readonly #others: StackFrame[] = [];
+  readonly #pathOfKey = new Map<number, number>();
+  readonly #otherFrames: StackFrame[] = [];
   readonly #otherOfText = new Map<string, number>();
 
-  /** The path to a code offset whose function was called by another path. */
+  /** Returns the path of a code offset, whose function was called by path `caller`. */
   at(caller: number, offset: number): number {
     const key = (caller + 1) * 2 ** 32 + (offset >>> 0);
-    const known = this.#known.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#pathOfKey.get(key);
+    if (existing !== undefined) return existing;
     const path = this.#frame.push(offset) - 1;
     this.#caller.push(caller);
-    this.#known.set(key, path);
+    this.#pathOfKey.set(key, path);
     return path;
   }
 
-  /** The path of frames that have no code offset, innermost first. */
   ofOthers(frames: readonly StackFrame[]): number {
     return frames.reduceRight((caller, frame) => {
       const text = JSON.stringify(frame);
-      const number = this.#otherOfText.get(text) ?? this.#others.push(frame) - 1;
+      const number = this.#otherOfText.get(text) ?? this.#otherFrames.push(frame) - 1;
       this.#otherOfText.set(text, number);
       return this.at(caller, -1 - number);
     }, NO_PATH);
   }
 
-  /** The paths that are used with those of their callers, and what they are called there. `frameAt`: of a code offset. */
+  /** Describes the used paths and their callers, and maps each path to its number there. */
   describe(
     used: Iterable<number>,
     frameAt: (offset: number) => StackFrame,
   ): { frames: StackFrame[]; paths: ObjectPaths; numberOf: (path: number) => number } {
     const isUsed = new Uint8Array(this.#frame.length);
-    for (const one of used)
-      for (let path = one; path >= 0 && isUsed[path] === 0; path = this.#caller[path]) isUsed[path] = 1;
+    for (const leaf of used)
+      for (let path = leaf; path >= 0 && isUsed[path] === 0; path = this.#caller[path]) isUsed[path] = 1;
     const numbers = new Int32Array(this.#frame.length).fill(NO_PATH);
     const frames: StackFrame[] = [];
     const frameNumbers = new Map<number, number>();
@@ -55,7 +53,7 @@ export class CallPaths {
       if (isUsed[path] === 0) return;
       let number = frameNumbers.get(frame);
       if (number === undefined) {
-        number = frames.push(frame < 0 ? this.#others[-1 - frame] : frameAt(frame)) - 1;
+        number = frames.push(frame < 0 ? this.#otherFrames[-1 - frame] : frameAt(frame)) - 1;
         frameNumbers.set(frame, number);
       }
       const caller = this.#caller[path];
@@ -66,13 +64,12 @@ export class CallPaths {
   }
 }
 
-/** Contexts of a module that are told; so is the file of a bounded size. */
+/** Most contexts of a module that are listed, to bound the size of the file. */
 const MOST_CONTEXTS = 65_536;
 
-/** What a site made in one context. */
 export interface SiteContext {
   readonly site: number;
-  /** Offset of its instruction, and the path that ends there. */
+  /** Offset of the site's instruction, and the path that ends there. */
   readonly offset: number;
   readonly path: number;
   objects: number;
@@ -80,48 +77,44 @@ export interface SiteContext {
   bytes: number;
 }
 
-/** An instance's tables and what it counted. */
 export interface CountedInstance {
   readonly tables: ObjectTables;
   readonly counts: Counts;
 }
 
-/** An instruction that makes objects, and its site. */
 interface SiteEvent {
   readonly event: ObjectEvent;
   readonly site: number;
 }
 
-/** What the sites of a module made in the contexts of its instances. */
 export class SiteContexts {
-  readonly #known: KnownObjects;
+  readonly #knownObjects: KnownObjects;
   readonly #paths: CallPaths;
   readonly #model: SizeModel;
   readonly #siteOf: (event: number) => number | undefined;
   readonly #eventsOf = new Map<number, SiteEvent[]>();
   readonly #rows = new Map<string, SiteContext>();
   readonly #callerOfFrame = new Map<ObjectTables, Map<number, number>>();
-  /** Where rows are told of. */
   readonly #indices = new Map<string, number>();
-  /** The contexts with most bytes; in the others, objects count without their callers. */
-  readonly told: readonly SiteContext[];
-  /** Objects whose callers are not told: the tables of frames were full, or there are too many contexts. */
+  /** Contexts with most bytes. Objects of the other contexts are added to their sites without callers. */
+  readonly listed: readonly SiteContext[];
+  /** Objects without callers, because the tables of frames were full or there are too many contexts. */
   withoutCallers = 0;
 
-  /** `siteOf`: the index of an event's site. `most`: contexts with callers that are told. */
+  /** `siteOf`: returns the index of an event's site. `most`: most contexts that are listed with callers. */
   constructor(
-    known: KnownObjects,
+    knownObjects: KnownObjects,
     paths: CallPaths,
     model: SizeModel,
     instances: readonly CountedInstance[],
     siteOf: (event: number) => number | undefined,
     most = MOST_CONTEXTS,
   ) {
-    this.#known = known;
+    this.#knownObjects = knownObjects;
     this.#paths = paths;
     this.#model = model;
     this.#siteOf = siteOf;
-    known.events.forEach((event, number) => {
+    knownObjects.events.forEach((event, number) => {
       const site = siteOf(number);
       if (!allocates(event.op) || site === undefined) return;
       const events = this.#eventsOf.get(event.defined) ?? [];
@@ -129,15 +122,18 @@ export class SiteContexts {
       events.push({ event, site });
     });
     for (const instance of instances) this.#addInstance(instance);
-    this.told = this.#tell(most);
+    this.listed = this.#listContexts(most);
   }
 
-  /** Index in `told` of what an event made in a frame, whose address is 0 where there are none; undefined: nothing. */
+  /**
+   * Returns the index in `listed` of an event's objects in a frame (0 for no frame); undefined if there are
+   * none.
+   */
   indexOf(event: number, tables: ObjectTables, frame: number): number | undefined {
     const site = this.#siteOf(event);
     if (site === undefined) return undefined;
     const caller = this.#callerOfFrame.get(tables)?.get(frame) ?? NO_PATH;
-    return this.#indices.get(keyOf(site, this.#paths.at(caller, this.#known.events[event].offset)));
+    return this.#indices.get(keyOf(site, this.#paths.at(caller, this.#knownObjects.events[event].offset)));
   }
 
   #addInstance({ tables, counts: { table, frames } }: CountedInstance): void {
@@ -166,7 +162,7 @@ export class SiteContexts {
       const { offset, op, first, second, counter, elements: lengths } = event;
       const objects = counterIn(counter, table, frame);
       if (objects === 0) continue;
-      const type = this.#known.module.types[first];
+      const type = this.#knownObjects.module.types[first];
       const elements = lengths === 0 ? objects * fixedLength(op, second) : counterIn(lengths, table, frame);
       const bytes = objects * this.#model.fixedBytes(type) + elements * this.#model.elementBytes(type);
       add(this.#row(site, offset, caller), { objects, elements, bytes });
@@ -178,38 +174,39 @@ export class SiteContexts {
   #row(site: number, offset: number, caller: number): SiteContext {
     const path = this.#paths.at(caller, offset);
     const key = keyOf(site, path);
-    const known = this.#rows.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#rows.get(key);
+    if (existing !== undefined) return existing;
     const row = { site, offset, path, objects: 0, elements: 0, bytes: 0 };
     this.#rows.set(key, row);
     return row;
   }
 
-  #tell(most: number): SiteContext[] {
-    // Of those with as many bytes as the first that has no room, some would have to be chosen: none of them is.
-    const all = [...this.#rows];
+  #listContexts(most: number): SiteContext[] {
+    // Contexts with as many bytes as the first one beyond the limit are all left out, so that the choice is
+    // not arbitrary.
+    const rows = [...this.#rows];
     const least =
-      all.length <= most
+      rows.length <= most
         ? -1
-        : Float64Array.from(all, ([, { bytes }]) => bytes).sort()[all.length - most - 1];
-    const told: SiteContext[] = [];
-    const tell = (key: string, row: SiteContext): number => {
-      const index = this.#indices.get(key) ?? told.push(row) - 1;
+        : Float64Array.from(rows, ([, { bytes }]) => bytes).sort()[rows.length - most - 1];
+    const listed: SiteContext[] = [];
+    const list = (key: string, row: SiteContext): number => {
+      const index = this.#indices.get(key) ?? listed.push(row) - 1;
       this.#indices.set(key, index);
       return index;
     };
-    for (const [key, row] of all) if (row.bytes > least) tell(key, row);
-    for (const [key, row] of all) {
+    for (const [key, row] of rows) if (row.bytes > least) list(key, row);
+    for (const [key, row] of rows) {
       if (row.bytes > least) continue;
       const { site, offset } = row;
       const alone = this.#row(site, offset, NO_PATH);
-      const index = tell(keyOf(site, alone.path), alone);
+      const index = list(keyOf(site, alone.path), alone);
       this.#indices.set(key, index);
       if (row === alone) continue;
       add(alone, row);
       this.withoutCallers += row.objects;
     }
-    return told;
+    return listed;
   }
 }
 
@@ -225,18 +222,17 @@ function keyOf(site: number, path: number): string {
   return `${site}:${path}`;
 }
 
-/** The paths of the nodes of an instance's calling context tree. */
 function pathsOfNodes(tables: ObjectTables, paths: CallPaths): (node: number) => number {
-  const known = new Map<number, number>([
+  const pathOfNode = new Map<number, number>([
     [0, NO_PATH],
     [NOWHERE, NO_PATH],
   ]);
   const pathOf = (node: number): number => {
-    const found = known.get(node);
-    if (found !== undefined) return found;
+    const cached = pathOfNode.get(node);
+    if (cached !== undefined) return cached;
     const { offset, parent } = tables.call(node);
     const path = paths.at(pathOf(parent), offset);
-    known.set(node, path);
+    pathOfNode.set(node, path);
     return path;
   };
   return pathOf;

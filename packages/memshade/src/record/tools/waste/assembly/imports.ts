@@ -1,9 +1,9 @@
-// What the runtime asks of whoever puts it into a program: addresses of its tables, which depend on the program and become constants, and
-// instructions on the program's memory, its stack pointer, and tables that may have memories of their own, which take the place of calls.
+// Imports of the runtime, resolved when it is merged into a program. Table addresses depend on the program and become
+// constants. Calls on the program's memory, its stack pointer and the large tables are replaced by instructions.
 
 @external("layout", "COVERED")
 export declare const COVERED: u32;
-// Pages that the program's memory can have without the tool at most.
+// Largest size, in pages, that the program's memory could have without the tool.
 @external("layout", "MOST_PAGES")
 export declare const MOST_PAGES: u32;
 @external("layout", "CONTROL")
@@ -14,19 +14,19 @@ export declare const STORES: u32;
 export declare const LOADS: u32;
 @external("layout", "SIZES")
 export declare const SIZES: u32;
-// Whether memory that nobody has written counts as valid zeros, or, as in the tool deadstores, as invalid.
+// 1: memory that was never written counts as valid zeros. 0, as in the tool deadstores: it counts as invalid.
 @external("layout", "ZERO_IS_VALID")
 export declare const ZERO_IS_VALID: u32;
-// deadstores: a block that a reallocation moves does not keep its state.
+// deadstores: a block that a reallocation moves loses its state.
 @external("layout", "REALLOC_FORGETS")
 export declare const REALLOC_FORGETS: u32;
-// The node at hand: the module keeps it in a global of its own.
+// Current context node. The module keeps it in a global.
 @external("layout", "NODE")
 export declare const NODE: u32;
-// 0: accesses are told apart by instruction alone.
+// 0: accesses are distinguished by instruction alone.
 @external("layout", "BY_CONTEXT")
 export declare const BY_CONTEXT: u32;
-// Keys up to here are sites without a context: they take what finds no room.
+// Keys up to here are sites without a context. They count accesses whose context finds no room.
 @external("layout", "STORE_SITES")
 export declare const STORE_SITES: u32;
 @external("layout", "LOAD_SITES")
@@ -39,35 +39,35 @@ export declare const LOAD_CAPACITY: u32;
 export declare const INIT: u32;
 @external("layout", "INVALID")
 export declare const INVALID: u32;
-// 0: the host is not opaque, and nobody keeps them.
+// 0: the host is not opaque, and dirty lines are not recorded.
 @external("layout", "DIRTY")
 export declare const DIRTY: u32;
 @external("layout", "DIRTY_LIST")
 export declare const DIRTY_LIST: u32;
-// Distance between the records of neighbouring numbers of loads, as a shift.
+// Distance between the records of two consecutive loads, as a shift.
 @external("layout", "LOAD_SHIFT")
 export declare const LOAD_SHIFT: u32;
 @external("layout", "RECORD_SHIFT")
 export declare const RECORD_SHIFT: u32;
-// Id of bytes that overflowed at even addresses; at odd ones it is the next. So words of several of them are never of one id.
+// Id of bytes that overflowed at even addresses. Odd addresses have the next id, so that two neighbours never look like
+// bytes of one store.
 @external("layout", "OVERFLOW")
 export declare const OVERFLOW: u32;
-// Whether records are in frames; a u64 per store's key where they are not.
+// 1: records are in frames. 0: STORE_IDS has a u64 per store's key.
 @external("layout", "FRAMED")
 export declare const FRAMED: u32;
 @external("layout", "STORE_IDS")
 export declare const STORE_IDS: u32;
-// The last id that may be assigned.
 @external("layout", "LAST_ID")
 export declare const LAST_ID: u32;
-// A u32 per id: the distance of its record from STORES, 0 while nobody has it. Behind, a byte per id says that it is in use.
+// A u32 per id: the distance of its record from STORES, 0 while it is free. A byte per id follows: 1 while it is in
+// use.
 @external("layout", "RECORD_OF")
 export declare const RECORD_OF: u32;
-// Bytes that were read, a u64 per id: of its store, since it has the id. Those of ids that are no stores are there too, and nobody
-// reads them.
+// A u64 per id: bytes that were read since its store has the id. Entries of ids that are no stores are ignored.
 @external("layout", "READS")
 export declare const READS: u32;
-// Keys of bytes that overflowed.
+// Store keys of bytes that overflowed.
 @external("layout", "WRITERS")
 export declare const WRITERS: u32;
 @external("layout", "BLOCK_OF")
@@ -91,7 +91,7 @@ export declare const PAIRS: u32;
 @external("layout", "PAIR_MASK")
 export declare const PAIR_MASK: u32;
 
-// 0: nobody keeps paths of calls, or what became of blocks. The table of paths has a power of two of entries.
+// 0: call paths and the fates of blocks are not recorded. The table of paths has a power of two of entries.
 @external("layout", "PATHS")
 export declare const PATHS: u32;
 @external("layout", "PATH_MASK")
@@ -107,13 +107,13 @@ export declare const FATES: u32;
 @external("layout", "FATES_END")
 export declare const FATES_END: u32;
 
-// The shadow stack, which may be that of another tool: the address of its newest frame, and words of its memory.
+// Shadow stack, which another tool may own: the address of its newest frame, and words of its memory.
 @external("frames", "newest")
 export declare function newestFrame(): u32;
 @external("frames", "load32")
 export declare function framesLoad(at: u32): u32;
 
-// Loads from the program's own memory. The merger puts the instruction in the place of the call.
+// Loads from the program's own memory. The merger replaces the calls by instructions.
 @external("program", "load8")
 export declare function programLoad8(address: u32): u32;
 @external("program", "load32")
@@ -125,14 +125,14 @@ export declare function programPages(): u32;
 @external("program", "claim")
 export declare function claimProgram(address: u32): void;
 
-// The program's own global. The merger puts the instruction in the place of the call.
+// Stack pointer of the program, a global. The merger replaces the calls by instructions.
 @external("stack", "get")
 export declare function stackPointer(): u32;
 @external("stack", "set")
 export declare function setStackPointer(to: u32): void;
 
-// The tables with a word per byte of the program's memory. Where they do not fit beside everything else, each has a memory of its
-// own: the merger puts an instruction on the right memory in the place of each of these calls.
+// Tables with a word per byte of the program's memory. If they do not fit beside everything else, each has a memory of
+// its own; the merger replaces the calls by instructions on the right memory.
 @external("writers", "load32")
 export declare function writersLoad(at: u32): u32;
 @external("writers", "store32")

@@ -1,4 +1,5 @@
-// What both modes note of the program's memory: how large it is, the sizes of blocks and frames, and who asks for zeros.
+// State of the program's memory that both modes record: its size, the sizes of blocks and frames, and the callers that
+// ask for zeros.
 
 import {
   CONTROL,
@@ -17,8 +18,8 @@ export function notePages(): void {
 }
 
 /**
- * Before `memory.grow`: the pages that are asked for, or more than any memory has, so that it fails. What would fail without the tool
- * too is not the tool's doing, and is not noted.
+ * Called before `memory.grow`. Returns the pages to request: more than any memory has if the request must fail. A
+ * request that would fail without the tool too is not counted as refused.
  */
 export function growing(pages: u32): u32 {
   const wanted = <u64>programPages() + pages;
@@ -29,7 +30,6 @@ export function growing(pages: u32): u32 {
   return 0xffffffff;
 }
 
-/** Behind `memory.grow`, with what it says. */
 export function grown(before: i32): i32 {
   notePages();
   return before;
@@ -39,10 +39,13 @@ export function keepSize(address: u32, size: u32): void {
   store<u32>(SIZES + ((address >>> 3) << 2), size + 1);
 }
 
-/** Frames are not larger; what moves the stack pointer further changes to another stack. */
+/** Largest frame, bytes. A larger change of the stack pointer switches to another stack. */
 export const LARGEST_FRAME: u32 = 2000000;
 
-/** The store site of a new block's zeros: the call that asked for them where it is known, else `zeroedBy`; 0: there are none. */
+/**
+ * Returns the store site of a new block's zeros: the call that asked for them if it is known, else `zeroedBy`. 0: the
+ * block has no zeros.
+ */
 @inline
 export function siteOfZeros(zeroedBy: u32): u32 {
   if (zeroedBy === 0) return 0;
@@ -51,14 +54,13 @@ export function siteOfZeros(zeroedBy: u32): u32 {
   return caller === 0 ? zeroedBy : caller;
 }
 
-/** Size of the block at an address, which is forgotten; 0 without one. */
 @inline
 export function takeBlockSize(address: u32): u32 {
   const size = takeSize(address);
   return size === 0 ? 0 : size - 1;
 }
 
-/** One more than the size of the block at an address, which is forgotten; 0 without one. */
+/** Removes the block at an address and returns its size plus one; 0 if there is none. */
 export function takeSize(address: u32): u32 {
   if (address === 0 || address >= COVERED) return 0;
   const at = SIZES + ((address >>> 3) << 2);
@@ -67,12 +69,13 @@ export function takeSize(address: u32): u32 {
   return size;
 }
 
-// Lines of 256 bytes that were written since an opaque host was last in control: a byte for each line, and a list of those
-// that are set. What the host may have read costs as much as was written since, however large the memory is.
+// Dirty lines: lines of 256 bytes that were written since an opaque host was last in control. A byte per line marks
+// them, a list has their numbers. Handling the host's reads thus costs as much as was written, however large the memory
+// is.
 
 export const NO_LINE: u32 = 0xffffffff;
 
-/** A line that was clean is written: `address` is in it. Inline stores have looked. */
+/** Marks the line of `address` dirty. Inline stores have checked that it is clean. */
 export function markLineDirty(address: u32): void {
   const line = address >>> DIRTY_LINE_SHIFT;
   store<u8>(DIRTY + line, 1);
@@ -89,24 +92,22 @@ export function markDirty(address: u32, size: u32): void {
     if (load<u8>(DIRTY + line) === 0) markLineDirty(line << DIRTY_LINE_SHIFT);
 }
 
-/** An opaque host is in control: it may have read the zeros of the system too. There is no list of these: all up to here count as read. */
+/** Records that an opaque host may have read the zeros of the system too: all memory up to its current end. */
 export function showZeros(): void {
   store<u32>(CONTROL, min<u32>(programPages(), COVERED >>> 16) << 16, Control.hostEnd);
 }
 
-/** Whether zeros may have been read that nobody has loaded. */
+/** True if the host may have read zeros that the program has not loaded. */
 @inline
 export function showsZeros(): bool {
   return DIRTY !== 0 && ZERO_IS_VALID !== 0;
 }
 
-/** The end of memory whose zeros have been read. */
 @inline
 export function shownEnd(): u32 {
   return load<u32>(CONTROL, Control.hostEnd);
 }
 
-/** A line that is dirty, and is not any more; `NO_LINE` if there is none. */
 export function takeDirty(): u32 {
   const count = load<u32>(CONTROL, Control.dirtyLines);
   if (count === 0) return NO_LINE;

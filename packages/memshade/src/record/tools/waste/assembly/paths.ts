@@ -1,9 +1,9 @@
-// Who asks for blocks: the calls on the shadow stack, the newest ones, as one number.
+// Call paths of allocations: the newest calls on the shadow stack get one number together.
 import { CONTROL, PATHS, PATH_MASK, framesLoad, newestFrame } from "./imports";
 import { Control, PATH_BYTES, PATH_FRAMES, Path } from "./layout.generated";
 
 const FRAME_BYTES: u32 = 8;
-/** Entries that are looked at before a path goes without a number. */
+/** Entries that are tried before a path gets no number. */
 const TRIES: u32 = 64;
 
 @inline
@@ -11,17 +11,16 @@ function entryAt(path: u32): usize {
   return PATHS + path * PATH_BYTES;
 }
 
-/** The number of the path of calls at hand, from 1; 0: there is no room for it, or nobody keeps paths. */
+/** Returns the number of the current call path, from 1; 0 if there is no room for it or paths are not recorded. */
 export function pathAtHand(): u32 {
   if (PATHS === 0) return 0;
   const places: usize = CONTROL + Control.path;
   let hash: u32 = 0x811c9dc5;
   let frames: u32 = 0;
-  // Below the first frame stands a zero.
   for (let at = newestFrame(); frames < PATH_FRAMES; at -= FRAME_BYTES) {
     const place = framesLoad(at);
     if (place === 0) break;
-    // An entry of the host is no call, and the heap profiler's own affair.
+    // An entry of the host is no call; only the heap profiler uses it.
     if (place >>> 31 !== 0) continue;
     store<u32>(places + (frames << 2), place);
     hash = rotl<u32>((hash ^ place) * 0x9e3779b1, 13);
@@ -54,7 +53,7 @@ function find(hash: u32, frames: u32, places: usize): u32 {
 }
 
 @inline
-function isSame(one: usize, other: usize, words: u32): bool {
-  for (let i: u32 = 0; i < words << 2; i += 4) if (load<u32>(one + i) !== load<u32>(other + i)) return false;
+function isSame(first: usize, second: usize, words: u32): bool {
+  for (let i: u32 = 0; i < words << 2; i += 4) if (load<u32>(first + i) !== load<u32>(second + i)) return false;
   return true;
 }

@@ -20,13 +20,13 @@ export interface AccessTargets {
   loaded: number;
   storing: number;
   stored: number;
-  /** What is read of which nothing is counted: the operand of an atomic access, as deadstores sees it. */
+  /** Records a read that is not counted: the operand of an atomic access, as deadstores sees it. */
   touched: number;
 }
 
 /**
- * Functions that take the place of access instructions: they do the access, which may trap, and tell the runtime.
- * Parameters: those of the instruction, then its displacement, its store id and its load id.
+ * Functions that replace access instructions. They do the access, which may trap, and call the runtime. Parameters:
+ * those of the instruction, then its displacement, its store id and its load id.
  */
 export class AccessFunctions {
   readonly #appended: AppendedFunctions;
@@ -36,7 +36,8 @@ export class AccessFunctions {
   readonly #made = new Map<string, number>();
 
   /**
-   * `countsAtomics`: read-modify-writes store what they write; deadstores sees them read only. `memory64`: addresses are i64.
+   * `countsAtomics`: read-modify-writes count as stores too. deadstores counts only the read. `memory64`: addresses are
+   * i64.
    */
   constructor(
     appended: AppendedFunctions,
@@ -51,13 +52,13 @@ export class AccessFunctions {
   }
 
   /**
-   * `lane`: the lane immediate, −1 if the instruction has none. `lanes`: bytes of the floats in a vector operand, 0: not known
-   * to be floats.
+   * Returns the function for an access. `lane`: the lane immediate, −1 if the instruction has none. `lanes`: bytes of
+   * the floats in a vector operand, 0 if it may hold no floats.
    */
   get(op: number, alignment: number, lane: number, lanes = 0): number {
     const key = `${op} ${alignment} ${lane} ${lanes}`;
-    const known = this.#made.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#made.get(key);
+    if (existing !== undefined) return existing;
     const operands = operandsAbove(op);
     const results = PUSH_COUNT[op] === 1 ? [RESULT_TYPE[op]] : [];
     const type = this.#appended.typeIndex([this.#memory64 ? I64 : I32, ...operands, I32, I32, I32], results);
@@ -93,13 +94,13 @@ export class AccessFunctions {
       else body.op(name, alignment, 0, lane);
       if (results.length > 0) body.op("local.set", result);
     };
-    const tell = (target: number, id: number): void => {
+    const callRuntime = (target: number, id: number): void => {
       body.op("local.get", address).i32(size);
       if (target === this.#targets.storing || target === this.#targets.touched) body.op("call", target);
       else body.op("local.get", id).i32(float).op("call", target);
     };
     computeAddress(body, displacement, address, whole);
-    // An atomic that is not aligned traps, wherever it is: nothing has happened then.
+    // An unaligned atomic traps at any address. It must trap before anything is recorded.
     if (size > 1 && name.includes(".atomic.")) {
       body.op("local.get", address).i32(size - 1);
       body.op("i32.and").open("if");
@@ -110,39 +111,39 @@ export class AccessFunctions {
     const { loaded, storing, stored, touched } = this.#targets;
     switch (kind) {
       case AccessKind.Store:
-        tell(storing, storeId);
+        callRuntime(storing, storeId);
         access();
-        tell(stored, storeId);
+        callRuntime(stored, storeId);
         break;
       case AccessKind.Rmw:
       case AccessKind.Cmpxchg:
         if (!this.#countsAtomics) {
-          tell(storing, storeId);
-          tell(touched, 0);
+          callRuntime(storing, storeId);
+          callRuntime(touched, 0);
           access();
           break;
         }
-        tell(storing, storeId);
-        // What it loads is what was there before.
-        tell(loaded, loadId);
+        callRuntime(storing, storeId);
+        // The load reads the bytes from before the store.
+        callRuntime(loaded, loadId);
         access();
-        if (kind === AccessKind.Rmw) tell(stored, storeId);
+        if (kind === AccessKind.Rmw) callRuntime(stored, storeId);
         else {
           this.#compareExpected(body, results[0], size, result);
           body.open("if");
-          tell(stored, storeId);
+          callRuntime(stored, storeId);
           body.end();
         }
         break;
       default:
         access();
-        tell(loaded, loadId);
+        callRuntime(loaded, loadId);
     }
     if (results.length > 0) body.op("local.get", result);
     return body.finish();
   }
 
-  /** Whether a compare-exchange found what it expected, in as many bits as it compared. */
+  /** Pushes 1 if a compare-exchange found the expected value, compared in as many bits as the instruction does. */
   #compareExpected(body: BodyBuilder, type: ValType, size: number, result: number): void {
     const isWide = type !== I32;
     body.op("local.get", 1);

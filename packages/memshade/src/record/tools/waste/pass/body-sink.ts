@@ -4,7 +4,7 @@ import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 
 const HAS_MEMORY_INDEX = 0x40;
 
-/** Lets what writes snippets write a function's body. Locals are the function's own. */
+/** Sink that writes snippets into the body of an added function. Locals are the function's own. */
 export class BodySink implements SnippetSink {
   readonly #body: BodyBuilder;
 
@@ -54,13 +54,13 @@ export class BodySink implements SnippetSink {
     this.#body.openTyped(OPCODE_NAME[opcode] as OpcodeName, typeIndex);
   }
 
-  /** No hint: such functions are small. */
+  /** Writes no branch hint: such functions are small. */
   rarely(): void {}
 
   end(): void {
     this.#body.end();
   }
 
-  /** Nothing of the original stands in such functions. */
+  /** Does nothing: added functions contain no code of the original module. */
   mark(): void {}
 }

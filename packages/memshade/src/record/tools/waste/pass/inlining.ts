@@ -10,17 +10,20 @@ import { readU32Leb } from "../../../../ground/bytes/leb128.ts";
 import { LARGE_FUNCTION_BYTES } from "../../../rewrite/facts/large-functions.ts";
 import { SiteClass, type SiteRuns, type SiteTable } from "../site-table.ts";
 
-/** What following an access inline adds to the code, bytes, near enough to bound it. */
+/** Estimate of the bytes that inline code adds per access, near enough to bound the growth. */
 const INLINED_BYTES = 100;
-/** No function grows beyond `LARGE_FUNCTION_BYTES` by that. A module's code may get so many times its own size by that, and so many bytes: engines compile, and rewriting writes, all of it. */
+/**
+ * Limits of the code that inlining adds to a module: this many times its size, and this many bytes. Engines and the
+ * rewriter process all of it. It grows no function beyond `LARGE_FUNCTION_BYTES`.
+ */
 const MOST_GROWTH = 2;
 const MOST_MODULE_BYTES = 2_000_000;
-/** Trips that loops are taken to have, as is usual where nothing is known of them. */
+/** Trips that a loop is assumed to have, as is usual without a profile. */
 const TRIPS = 10;
 /** Deeper loops count as loops of this depth. */
 const MOST_DEPTH = 8;
 
-/** Places of a module that seem to run equally often: sites in code order from `first` on. */
+/** Run of sites, in code order from `first` on, with the same estimated frequency. */
 interface Region {
   first: number;
   end: number;
@@ -29,10 +32,9 @@ interface Region {
 }
 
 /**
- * Which accesses are followed inline, a byte per site: the others are functions in the place of their instructions. Sites that seem to run
- * most come first, as far as there is room for them in the module and in their function.
- *
- * @param frequencies how often each site runs, see `siteFrequencies`
+ * Returns which accesses get inline code, a byte per site. The others are replaced by calls. The most frequent sites
+ * come first, as long as the module and their function have room.
+ * @param frequencies runs of each site, see `siteFrequencies`
  */
 export function inlinedSites(module: WasmModule, sites: SiteTable, frequencies: Float64Array): Uint8Array {
   const inlined = new Uint8Array(sites.length);
@@ -57,7 +59,7 @@ export function inlinedSites(module: WasmModule, sites: SiteTable, frequencies: 
   return inlined;
 }
 
-/** Sites side by side of one frequency. What never runs is left out. */
+/** Groups neighbouring sites with one frequency. Sites that never run are left out. */
 function regionsOf(module: WasmModule, sites: SiteTable, frequencies: Float64Array): Region[] {
   const regions: Region[] = [];
   for (let defined = 0; defined < module.bodies.length; defined++) {
@@ -73,7 +75,7 @@ function regionsOf(module: WasmModule, sites: SiteTable, frequencies: Float64Arr
   return regions;
 }
 
-/** How often each site runs, where an earlier run has told: what did not run there, in functions that did, runs seldom. */
+/** Returns frequencies from an earlier run. A site that did not run there, in a function that did, counts as rare. */
 export function knownFrequencies(
   sites: SiteTable,
   { runs }: RunsPerSite,
@@ -89,7 +91,7 @@ export function knownFrequencies(
   return found;
 }
 
-/** How often each site runs by the look of the code: by the loops around it, and those around the calls of its function. */
+/** Estimates the frequency of each site from the loops around it, and from those around the calls of its function. */
 export function siteFrequencies(module: WasmModule, sites: SiteTable): Float64Array {
   const frequencies = new Float64Array(sites.length);
   const calls = new Float64Array(module.bodies.length);
@@ -102,7 +104,6 @@ export function siteFrequencies(module: WasmModule, sites: SiteTable): Float64Ar
   return frequencies;
 }
 
-/** Frequencies of a function's sites per run of it, and added to `calls` those of the functions that it calls. */
 function readBody(
   module: WasmModule,
   defined: number,
@@ -146,12 +147,10 @@ function readBody(
   }
 }
 
-/** How often the sites of a module ran, with an entry for each of them. */
 interface RunsPerSite {
   runs: Float64Array;
 }
 
-/** What is known of each site; of a module's sites only that ran. */
 export function runsPerSite(sites: SiteTable, { offsets, runs }: SiteRuns): RunsPerSite {
   const found = { runs: new Float64Array(sites.length) };
   for (let site = 0, at = 0; site < sites.length; site++) {

@@ -46,27 +46,28 @@ import {
 import type { Place, SummarySnippets } from "./summary-snippets.ts";
 
 const STORE_BIT = 32;
-/** The stride of a stream is said with where it ended. */
+/** The loop stores the stride together with the end of the stream. */
 const VARIABLE = 64;
 const KEY_SHIFT = 7;
 const MOST_KEYS = 2 ** (32 - KEY_SHIFT);
 const WORD_BYTES = 4;
-/** Flags of a data segment with an index of a memory, and an address. */
+/** Flags of a data segment that has a memory index and an address. */
 const ACTIVE_IN_MEMORY = 2;
 
-/** What the runtime is told of loops when a module is rewritten: words in a data segment behind all other tables of the tool. */
+/**
+ * Table of loops for the runtime, made when a module is rewritten: words in a data segment after all other tables of
+ * the tool.
+ */
 export class LoopTable {
   readonly #address: number;
   readonly #room: number;
   readonly #words: number[] = [];
 
-  /** A table of up to `room` bytes at an address. */
   constructor(address: number, room: number) {
     this.#address = address;
     this.#room = room;
   }
 
-  /** Returns the address where the words will be; undefined if there is no room for them. */
   add(words: readonly number[]): number | undefined {
     const at = this.endBytes;
     if (at + words.length * WORD_BYTES > this.#address + this.#room) return undefined;
@@ -74,17 +75,15 @@ export class LoopTable {
     return at;
   }
 
-  /** Where it is. */
   get address(): number {
     return this.#address;
   }
 
-  /** Address behind it. */
   get endBytes(): number {
     return this.#address + this.#words.length * WORD_BYTES;
   }
 
-  /** Data segments that put it into a memory: one, if there is any loop. */
+  /** Returns the data segments that initialize it: one, or none without loops. */
   segments(memory: number): DataContent[] {
     if (this.#words.length === 0) return [];
     const content = new ByteWriter(this.#words.length * WORD_BYTES);
@@ -94,31 +93,30 @@ export class LoopTable {
   }
 }
 
-/** An access inside of the loop at hand, and the insertions that follow it one by one. */
 interface LoopAccess {
   place: Place;
   /** Value number of the address, and the constant added to it. */
   base: number;
   offset: number;
-  /** To be left out if the loop as a whole is followed instead. */
+  /** Insertions that are left out if the loop is handled as a whole. */
   steps: OptionalInsertion[];
 }
 
-/** A loop whose accesses the runtime is told of when it has ended. */
+/** Loop whose accesses are reported to the runtime when it has ended. */
 interface StreamLoop {
-  /** Stores; locals count those that are silent while the loop runs. */
+  /** Stores. Locals count the silent ones while the loop runs. */
   stores: Place[];
   streams: Progression[];
-  /** Address of what is known of it. */
   at: number;
-  /** Local with the number of its trips. */
   trips: number;
 }
 
-/** Before a loop that is followed as a whole: one more run of it is open, until the runtime is told of its end. */
+/**
+ * Inserted before a loop that is handled as a whole: counts one more open run, until the runtime is called at its end.
+ */
 class LoopBegin implements Insertion {
   readonly #memory: number;
-  /** Address of what is known of the loop; undefined: its accesses are followed one by one. */
+  /** Address of the loop in the table; undefined if its accesses are handled one by one. */
   loop: number | undefined;
 
   constructor(memory: number) {
@@ -138,25 +136,20 @@ class LoopBegin implements Insertion {
 }
 
 interface StreamTargets {
-  /** Whether loops that store can be followed: only where one id alone means invalid bytes. */
+  /** True if loops with stores can be handled: requires that only one id means invalid bytes. */
   followsStores: boolean;
   looped: number;
   table: LoopTable;
-  /** Address where loops say where their streams ended. */
   ends: number;
   memory: number;
 }
 
-/**
- * Loops of one basic block whose addresses all move by the same distance each trip leave their shadow alone while they
- * run: the runtime is told the ranges when the loop has ended. Only whether a store changes anything is asked inside.
- */
 export class LoopStreams {
   readonly #progressions: LoopProgressions;
   readonly #state: WalkState;
   readonly #targets: StreamTargets;
   #accesses: LoopAccess[] | undefined;
-  /** Notes before the loop at hand that it has begun. */
+  /** Insertion that counts the start of the current loop. */
   #begin: LoopBegin | undefined;
 
   constructor(state: WalkState, targets: StreamTargets) {
@@ -166,14 +159,14 @@ export class LoopStreams {
     this.#progressions.locals = state.locals;
   }
 
-  /** A loop begins. Returns what notes that, to be inserted before it. */
+  /** Begins a loop. Returns the insertion that must precede it. */
   enter(): Insertion {
     this.#accesses = [];
     this.#begin = new LoopBegin(this.#targets.memory);
     return this.#begin;
   }
 
-  /** Something that cannot wait happens in the loop. */
+  /** Gives up on the current loop: some effect in it cannot be deferred. */
   abandon(): void {
     this.#accesses = undefined;
   }
@@ -183,8 +176,8 @@ export class LoopStreams {
   }
 
   /**
-   * The loop ends before `end`. What it becomes, undefined if its accesses are followed one by one. `runs`: where the runs of its block
-   * are counted.
+   * Ends a loop before `end`. Returns it, or undefined if its accesses are handled one by one. `runs` is the offset
+   * where the runs of its block are counted.
    */
   leave(end: number, oneBlock: boolean, runs: number): StreamLoop | undefined {
     const accesses = this.#accesses;
@@ -196,7 +189,9 @@ export class LoopStreams {
     let counted: Progression | undefined;
     for (const { place, base, offset } of accesses) {
       const progression =
-        base === CONSTANT ? standsAt(offset) : this.#progressions.of(base, offset, place.address.local);
+        base === CONSTANT
+          ? standsAt(offset)
+          : this.#progressions.progressionOf(base, offset, place.address.local);
       if (progression === undefined || place.key >= MOST_KEYS) return undefined;
       if (counted === undefined || isZero(counted.stride)) counted = progression;
       streams.push(progression);
@@ -217,7 +212,7 @@ export class LoopStreams {
     return { streams, at, stores, trips };
   }
 
-  /** Behind the loop: tells the runtime what it did. */
+  /** Inserted after the loop: reports its accesses to the runtime. */
   write(sink: SnippetSink, { streams, at, trips }: StreamLoop, records: SiteRecords): void {
     const { ends, memory, looped } = this.#targets;
     streams.forEach(({ end, stride }, i) => {
@@ -236,7 +231,7 @@ export class LoopStreams {
   }
 }
 
-/** Two per stream: what it is, with its key; its stride. */
+/** Returns two words per stream: flags with its key, and its stride. */
 function wordsOf(accesses: readonly LoopAccess[], streams: readonly Progression[]): number[] {
   return accesses.flatMap(({ place }, i) => {
     const { stride } = streams[i];
@@ -253,15 +248,15 @@ function isStore({ op }: Place): boolean {
   return ACCESS_KIND[op] === AccessKind.Store;
 }
 
-/** Loops that only look at the bytes of a text are short. */
+/** Loops that only compare the bytes of a text are short. */
 function isWorthIt(accesses: readonly LoopAccess[]): boolean {
   if (accesses.length === 0 || accesses.length > MOST_STREAMS) return false;
   return accesses.length > 1 || accesses[0].place.size > 1 || isStore(accesses[0].place);
 }
 
 /**
- * Whether no byte is stored twice: then what a store finds is as it was before the loop, and it can be asked inside of the
- * loop whether that was valid. The stores must share a base, and one trip's must fit into one stride.
+ * True if no byte is stored twice. Then a store finds the state from before the loop, and inline code can test whether
+ * that was valid. The stores must share a base, and those of one trip must fit into one stride.
  */
 function storesAreApart(accesses: readonly LoopAccess[], streams: readonly Progression[]): boolean {
   const stores = accesses
@@ -278,7 +273,6 @@ function storesAreApart(accesses: readonly LoopAccess[], streams: readonly Progr
   return last.offset + last.place.size - first.offset <= Math.abs(first.stride.constant);
 }
 
-/** Pushes a sum of locals times constants, plus a constant. */
 function pushForm(sink: SnippetSink, { terms, constant }: LinearForm): void {
   sink.i32(constant);
   for (const { local, factor } of terms) {
@@ -293,20 +287,18 @@ function pushForm(sink: SnippetSink, { terms, constant }: LinearForm): void {
 
 interface NodeTargets {
   plan: FramePlan;
-  /** Global with the node of the context at hand. */
   nodeGlobal: number;
-  /** The tool's memory. */
   memory: number;
-  /** (code offset of a call) → node of what it calls. */
+  /** Function of the runtime: (code offset of a call) → node of the callee. */
   enter: number;
-  /** Where the host stands; the global above is what they count from 0. */
+  /** Snippets for the host's contexts. The global above takes the place of their slots, with 0 as the root. */
   snippets: FrameSnippets;
 }
 
 /**
- * What calls do to the calling context in precise mode. A global has the node at hand: a call changes it, and puts back
- * what the function keeps in a local. Whoever catches an exception puts it back too, and wrappers around what the host may
- * call set it to where the host stands.
+ * Code around calls that keeps the context in precise mode. A global has the current node: a call changes it, and
+ * restores it afterwards from a local of the function. Catching an exception restores it too. Wrappers around functions
+ * that the host may call set it to the host's node.
  */
 export class NodeCalls {
   readonly #targets: NodeTargets;
@@ -316,7 +308,6 @@ export class NodeCalls {
   #codeStart = 0;
   #local = NO_LOCAL;
 
-  /** `catches`: whether functions of the module may catch exceptions. */
   constructor(targets: NodeTargets, catches: boolean) {
     this.#targets = targets;
     this.#catches = catches;
@@ -338,7 +329,7 @@ export class NodeCalls {
     const leavesForGood = !isTail && plan.leavesForGood(callee);
     const leaves = callee >= 0;
     if (treatment === CallTreatment.Host || leavesForGood)
-      this.#host.around(this.#state, start, end, leaves || leavesForGood);
+      this.#host.keepAround(this.#state, start, end, leaves || leavesForGood);
     if (treatment === CallTreatment.Keep) return;
     const node = this.#node();
     insertions.add(start, {
@@ -355,12 +346,12 @@ export class NodeCalls {
     if (!isTail) this.#putBack(end, node);
   }
 
-  /** What follows at `position` may be what comes behind a throw. */
+  /** Called for a position that may be reached by a throw. */
   caught(position: number): void {
     if (this.#catches) this.#putBack(position, this.#node());
   }
 
-  /** Puts the node at hand into a word of the tool's memory, before the instruction at `start`. */
+  /** Stores the current node in a word of the tool's memory, before the instruction at `start`. */
   note(start: number, word: number): void {
     const { nodeGlobal, memory } = this.#targets;
     this.#state.insertions.add(start, {
@@ -372,7 +363,7 @@ export class NodeCalls {
     });
   }
 
-  /** The local with the function's own node. */
+  /** Returns the local with the function's own node. */
   #node(): number {
     if (this.#local !== NO_LOCAL) return this.#local;
     const { nodeGlobal } = this.#targets;
@@ -398,15 +389,15 @@ export class NodeCalls {
   }
 }
 
-/** The instruction's address is in a local, as it takes it; what follows the access takes `followed`. */
+/** Address of an access in locals: `whole` as the instruction takes it, `followed` for the code that follows it. */
 interface Accessed {
   whole: number;
   followed: SnippetAddress;
 }
 
 /**
- * Functions that take the place of plain loads and stores where code size counts more than time. Parameters: those of
- * the instruction, then its displacement, and what `SiteRecords.pushCold` pushes.
+ * Functions that replace plain loads and stores if code size matters more than time. Parameters: those of the
+ * instruction, then its displacement, and the operands that `SiteRecords.pushCold` pushes.
  */
 export class SummaryFunctions {
   readonly #appended: AppendedFunctions;
@@ -415,7 +406,6 @@ export class SummaryFunctions {
   readonly #made = new Map<number, number>();
   #tooFar = -1;
 
-  /** `memory64`: addresses are i64. */
   constructor(appended: AppendedFunctions, snippets: SummarySnippets, memory64: boolean) {
     this.#appended = appended;
     this.#snippets = snippets;
@@ -423,8 +413,8 @@ export class SummaryFunctions {
   }
 
   get(op: number): number {
-    const known = this.#made.get(op);
-    if (known !== undefined) return known;
+    const existing = this.#made.get(op);
+    if (existing !== undefined) return existing;
     const isStore = ACCESS_KIND[op] === AccessKind.Store;
     const record: ValType[] = Array(this.#snippets.records.coldOperands).fill(I32);
     const type = this.#appended.typeIndex(
@@ -468,12 +458,12 @@ export class SummaryFunctions {
     return body.finish();
   }
 
-  /** Types of locals with an address: an i32, and what the access itself takes. */
+  /** Returns the types of the locals for an address: an i32, and in 64-bit memories the i64 of the access itself. */
   #addressTypes(): ValType[] {
     return this.#memory64 ? [I32, I64] : [I32];
   }
 
-  /** Adds the displacement that a parameter has to the address, in the locals from `address` on. */
+  /** Adds the displacement in a parameter to the address, and stores the sum in the locals from `address` on. */
   #address(body: BodyBuilder, parameter: number, address: number): Accessed {
     const followed = { local: address, constant: 0, displacement: 0, isWide: false };
     if (!this.#memory64) {
@@ -493,14 +483,12 @@ export class SummaryFunctions {
   }
 }
 
-/** What follows plain accesses quickly. */
 export interface SummaryParts {
   snippets: SummarySnippets;
   functions: SummaryFunctions;
-  /** 1 for each site that is followed inline. */
   inlined: Uint8Array;
   streams: StreamTargets;
-  /** Frames of contexts, where they are told apart; otherwise the records of sites. */
+  /** Frames of contexts; undefined if records are per site. */
   framed: FramedParts | undefined;
   fixed: FixedRecords | undefined;
 }
@@ -512,35 +500,37 @@ interface FramedParts {
 }
 
 export interface PassTargets {
-  /** Bytes of the program's memory that are followed. */
   covered: number;
-  /** Keys of sites, which functions in the place of accesses get too. */
+  /** Keys of sites, also used by functions that replace accesses. */
   records: SiteRecords;
-  /** Id of the first store. */
   firstId: number;
   notePages: number;
-  /** Gets the operand of memory.grow and hands it on, or one too large; −1: the memory's own maximum does. */
+  /**
+   * Takes the operand of memory.grow and returns it, or a value that is too large; −1: the memory's own maximum limits
+   * it.
+   */
   growing: number;
-  /** Gets the result of memory.grow and hands it on. */
   grown: number;
-  /** Imported functions of which it is known what they read and write, by index. */
   exactImports: ReadonlySet<number>;
-  /** What an opaque host may have read; −1 where the host is none. */
+  /** Function that records the possible reads of an opaque host; −1 if the host is not opaque. */
   hostMayRead: number;
-  /** What takes the place of setting the stack pointer; −1 for nothing. */
+  /** Function that replaces instructions that set the stack pointer; −1: none. */
   stackMoved: number;
-  /** How calls change contexts in precise mode; undefined where nobody asks for them. */
+  /** Targets for contexts in precise mode; undefined without contexts. */
   nodes: NodeTargets | undefined;
   /** Words of the control block: site of a store, of a load, of an allocation. */
   storeSite: number;
   loadSite: number;
   allocationSite: number;
-  /** Word of the control block with the context of that. */
+  /** Word of the control block with the context of the allocation. */
   allocationNode: number;
   zeroedSite: number;
   returnSite: number;
-  /** Address where the beginnings of loops are counted, by the key of the first access that is counted with them; undefined: nowhere. */
+  /**
+   * Returns the address where the beginnings of a loop are counted, by the key of the first access that shares the
+   * counter. Undefined: not counted.
+   */
   loopsOf: ((key: number, isStore: boolean) => number) | undefined;
-  /** Whether calls of the allocator, and ends of frames, are told apart by place. */
+  /** True if calls of the allocator, and ends of frames, are recorded by site. */
   notesPlaces: boolean;
 }

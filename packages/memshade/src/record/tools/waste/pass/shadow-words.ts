@@ -7,31 +7,30 @@ import { ShadowIds } from "../memory-plan.ts";
 const I64: ValType = 0x7e;
 const V128: ValType = 0x7b;
 
-/** What stores ids that an i64 has four times, by their bytes. */
+/** Instructions that store the ids of an access from an i64 with four of them, by their bytes. */
 const STORES_OF_FOUR = new Map([
   [2, Op.I64_STORE16],
   [4, Op.I64_STORE32],
   [8, Op.I64_STORE],
 ]);
-/** Bytes of an id as a shift, and bits. */
+/** Bytes of an id as a shift, and its bits. */
 const ID_SHIFT = 1;
 const ID_BITS = 16;
-/** The id of invalid bytes as a signed number, which is shorter to say. */
+/** Id of invalid bytes as a signed number, whose encoding is shorter. */
 const SIGNED_INVALID = ShadowIds.invalid - 2 ** ID_BITS;
-/** Displacements above this are added to the address: the shadow's would not fit its memory. */
+/** Larger displacements are added to the address, since twice of them would not fit the shadow memory. */
 const LONGEST_DISPLACEMENT = 1 << 24;
 
-/** An address inside a snippet: a local, or a constant where `local` is −1, plus a displacement. */
+/** Address in a snippet: a local, or a constant if `local` is −1, plus a displacement. */
 export interface SnippetAddress {
   local: number;
-  /** The constant address, else 0. */
   constant: number;
   displacement: number;
-  /** The local is an i64; what was accessed there lies below 4 GiB. */
+  /** True if the local is an i64. The accessed address is below 4 GiB. */
   isWide: boolean;
 }
 
-/** A local of a type, the same one for each number, for the length of one snippet. */
+/** Returns a local of a type for the duration of one snippet: the same one for the same number. */
 export type Scratch = (type: ValType, number: number) => number;
 
 export function pushAddress(sink: SnippetSink, address: SnippetAddress): void {
@@ -45,15 +44,14 @@ export function pushAddress(sink: SnippetSink, address: SnippetAddress): void {
   sink.plain(Op.I32_ADD);
 }
 
-/** Pushes what an address's local holds. */
 function pushHeld(sink: SnippetSink, { local, isWide }: SnippetAddress): void {
   sink.local(Op.LOCAL_GET, local);
   if (isWide) sink.plain(Op.I32_WRAP_I64);
 }
 
 /**
- * The shadow of an access of 1 to 16 bytes 2 to 32 bytes long: as one word of 16, 32 or 64 bits, as
- * two of 64, or as vectors, whatever engines do quickest.
+ * Shadow memory of an access of 1 to 16 bytes, which is 2 to 32 bytes long. Handled as one word of 16, 32 or 64 bits,
+ * as two of 64, or as vectors, by what engines execute fastest.
  */
 export class ShadowWords {
   readonly #memory: number;
@@ -62,7 +60,6 @@ export class ShadowWords {
     this.#memory = memory;
   }
 
-  /** Asks for all locals that an access of this size may need. */
   reserve(size: number, scratch: Scratch): void {
     const bytes = size << ID_SHIFT;
     scratch(I32, 1);
@@ -72,7 +69,7 @@ export class ShadowWords {
     if (bytes > 16) for (let at = 0; at < bytes; at += 16) scratch(V128, at >>> 4);
   }
 
-  /** Pushes whether some byte was not read; keeps the words in `scratch` if there is one. */
+  /** Pushes 1 if some byte is unread. Keeps the words in `scratch` if it is given. */
   pushUnread(sink: SnippetSink, size: number, address: SnippetAddress, scratch?: Scratch): void {
     const bytes = size << ID_SHIFT;
     const word = (op: number, at: number, type: ValType, number: number): void => {
@@ -81,7 +78,7 @@ export class ShadowWords {
       if (scratch !== undefined) sink.local(Op.LOCAL_TEE, scratch(type, number));
     };
     if (bytes <= 4) {
-      // Signed it is shorter; ids are unsigned.
+      // The signed form is shorter; kept ids must be unsigned.
       const isKept = scratch !== undefined;
       word(bytes === 4 ? Op.I32_LOAD : isKept ? Op.I32_LOAD16_U : Op.I32_LOAD16_S, 0, I32, 0);
       sink.i32(bytes === 2 && isKept ? 0xffff : -1);
@@ -105,8 +102,8 @@ export class ShadowWords {
   }
 
   /**
-   * Pushes whether no byte of the access is invalid, where zero is no invalid id. Needs no call, which would cost the
-   * code around it its registers.
+   * Pushes 1 if no byte of the access is invalid. Requires that zero is not an invalid id. Makes no call, since a call
+   * would cost the surrounding code its registers.
    */
   pushNoneInvalid(sink: SnippetSink, size: number, address: SnippetAddress): void {
     const bytes = size << ID_SHIFT;
@@ -129,7 +126,7 @@ export class ShadowWords {
     sink.plain(Op.I32_EQZ);
   }
 
-  /** Pushes the id of the access's bytes, from the words in `scratch`, where all have the same. */
+  /** Pushes the id of the access's bytes, from the words in `scratch`, which must be equal. */
   pushId(sink: SnippetSink, size: number, scratch: Scratch): void {
     const bytes = size << ID_SHIFT;
     if (bytes <= 4) {
@@ -149,7 +146,7 @@ export class ShadowWords {
     sink.plain(Op.I32_WRAP_I64);
   }
 
-  /** For more than one byte: pushes whether all words in `scratch` are of one id. */
+  /** Pushes 1 if all words in `scratch` have one id. For accesses of more than one byte. */
   pushUniform(sink: SnippetSink, size: number, scratch: Scratch): void {
     const bytes = size << ID_SHIFT;
     const rotated = (type: ValType, op: number): void => {
@@ -187,7 +184,7 @@ export class ShadowWords {
     }
   }
 
-  /** Gives all bytes of an access an id, which an i64 local has four times. */
+  /** Sets the ids of all bytes of an access from an i64 local that has the id four times. */
   fill(sink: SnippetSink, size: number, ids: number, address: SnippetAddress): void {
     const bytes = size << ID_SHIFT;
     for (let at = 0; at < bytes; at += 16) {
@@ -198,7 +195,6 @@ export class ShadowWords {
     }
   }
 
-  /** All bytes of an access have been read. */
   fillRead(sink: SnippetSink, size: number, address: SnippetAddress): void {
     const bytes = size << ID_SHIFT;
     const step = Math.min(bytes, 8);
@@ -211,13 +207,13 @@ export class ShadowWords {
     }
   }
 
-  /** Says of the granules of an access that they were read in their block; `marks`: where those are, 0: nobody wants to know. */
+  /** Marks the granules of an access as read. `marks` is the address of the marks, 0 if they are not recorded. */
   markRead(sink: SnippetSink, size: number, address: SnippetAddress, marks: number): void {
     if (marks === 0) return;
-    const mark = (behind: number, granules: number): void => {
+    const mark = (distance: number, granules: number): void => {
       pushAddress(sink, address);
-      if (behind > 0) {
-        sink.i32(behind);
+      if (distance > 0) {
+        sink.i32(distance);
         sink.plain(Op.I32_ADD);
       }
       sink.i32(GRANULE_SHIFT);
@@ -227,11 +223,11 @@ export class ShadowWords {
       sink.access(store, 0, this.#memory, marks);
     };
     mark(0, Math.max(1, size >>> GRANULE_SHIFT));
-    // It may begin in the middle of one.
+    // The access may begin in the middle of a granule.
     if (size > 1) mark(size - 1, 1);
   }
 
-  /** Pushes the shadow address but for the constant that it returns. */
+  /** Pushes the shadow address without a constant part, which it returns. */
   #push(sink: SnippetSink, address: SnippetAddress): number {
     if (address.local < 0) {
       sink.i32(0);

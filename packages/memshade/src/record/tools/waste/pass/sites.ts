@@ -17,49 +17,53 @@ import { Load, STORE_IDS_BYTES, Store } from "../layout.ts";
 import { SITE_COUNTERS_BYTES, SITE_EVENTS, type WasteLayout } from "../memory-plan.ts";
 
 /**
- * How inline code refers to sites: by keys, and by the
- * addresses of their records. What a key is depends on whether contexts are told apart.
+ * Access to sites from inline code: by keys, and by the addresses of their records. The meaning of a key depends on
+ * whether contexts are recorded.
  */
 export interface SiteRecords {
   /** Pushes the key of a store. */
   pushId(sink: SnippetSink, key: number): void;
-  /** Pushes what inline code calls the runtime with: a number, or the address of the record. */
+  /** Pushes the site operand of calls of the runtime: a number, or the address of the record. */
   pushStore(sink: SnippetSink, key: number): void;
   pushLoad(sink: SnippetSink, key: number): void;
-  /** What a function in the place of an access is told of its site: so many operands, of type i32. */
+  /** Number of i32 operands that identify a site in calls of functions that replace accesses. */
   readonly coldOperands: number;
   pushCold(sink: SnippetSink, key: number): void;
-  /** In such a function: the first of the parameters with them becomes what `pushStore` and `pushLoad` push. */
+  /**
+   * Computes, in such a function, the value that `pushStore` and `pushLoad` would push. Stores it in the first of the
+   * parameters.
+   */
   setCold(sink: SnippetSink, parameter: number): void;
-  /** Pushes what the addresses of counters are counted from. */
+  /** Pushes the base to which the addresses of counters are relative. */
   pushBase(sink: SnippetSink): void;
-  /** Address, counted from the base, of a store's silent ones; `key` and `site` belong together. */
+  /**
+   * Returns the address of a store's count of silent stores, relative to the base. `key` and `site` belong together.
+   */
   silentAt(key: number, site: number): number;
-  /** The same of a load's that found bytes which were not read before. */
+  /** Returns the address of a load's count of loads that found unread bytes, relative to the base. */
   freshAt(key: number, site: number): number;
-  /** The same of the runs of a block that begins with a site. */
+  /** Returns the address of the count of runs of the block that begins with a site, relative to the base. */
   runsAt(key: number, site: number): number;
-  /** Pushes the id that a store has, four times, or zero while it has none. */
+  /** Pushes the id of a store four times, or zero while it has none. */
   pushIds(sink: SnippetSink, key: number): void;
-  /** The same of the store of which a local has what `pushStore` pushes. */
+  /** Pushes the ids of a store like `pushIds`. A local has the value that `pushStore` pushes. */
   pushIdsOf(sink: SnippetSink, local: number): void;
 }
 
-/** Records in frames begin at multiples of 8, which are shorter to say as such. */
+/** Records in frames begin at multiples of 8. Dividing by 8 shortens the encoding. */
 const RECORD_UNIT_SHIFT = 3;
 
-/** Without contexts: keys are numbers of the program's stores and loads. */
+/** Records without contexts: keys are the numbers of the program's stores and loads. */
 export class FixedRecords implements SiteRecords {
   readonly #layout: WasteLayout;
   readonly #memory: number;
-  /** Local with the address of the counters of a function's first site, so that those of others are short to say. */
+  /** Local with the address of the counters of a function's first site, so that the offsets of the others are short. */
   base = 0;
   first = 0;
-  /** The same of the id of a function's first store. */
+  /** The same for the id of a function's first store. */
   idsBase = 0;
   firstStore = 0;
 
-  /** `memory`: index of the tool's. */
   constructor(layout: WasteLayout, memory: number) {
     this.#layout = layout;
     this.#memory = memory;
@@ -85,7 +89,7 @@ export class FixedRecords implements SiteRecords {
 
   setCold(): void {}
 
-  /** At the beginning of a function. */
+  /** Called at the beginning of a function. */
   computeBase(sink: SnippetSink): void {
     sink.i32((this.#layout.counters + this.first * SITE_COUNTERS_BYTES) | 0);
     sink.local(Op.LOCAL_SET, this.base);
@@ -107,7 +111,6 @@ export class FixedRecords implements SiteRecords {
     return (site - this.first) * SITE_COUNTERS_BYTES;
   }
 
-  /** At the beginning of a function that stores. */
   computeIdsBase(sink: SnippetSink): void {
     sink.i32((this.#layout.storeIds + this.firstStore * STORE_IDS_BYTES) | 0);
     sink.local(Op.LOCAL_SET, this.idsBase);
@@ -126,14 +129,15 @@ export class FixedRecords implements SiteRecords {
   }
 }
 
-/** With contexts: a local has the frame of the function at hand; keys are bytes from there to the record. */
+/**
+ * Records with contexts: a local has the frame of the current function; keys are offsets of records in the frame,
+ * bytes.
+ */
 export class FramedRecords implements SiteRecords {
   readonly #layout: WasteLayout;
   readonly #memory: number;
-  /** Local with the address of the frame. */
   frame = 0;
 
-  /** `memory`: index of the tool's. */
   constructor(layout: WasteLayout, memory: number) {
     this.#layout = layout;
     this.#memory = memory;
@@ -149,7 +153,7 @@ export class FramedRecords implements SiteRecords {
     this.pushStore(sink, key);
   }
 
-  /** The frame, and where the record is in it. */
+  /** The frame, and the offset of the record in it. */
   readonly coldOperands = 2;
 
   pushCold(sink: SnippetSink, key: number): void {
@@ -171,7 +175,7 @@ export class FramedRecords implements SiteRecords {
     sink.local(Op.LOCAL_GET, this.frame);
     sink.i32(recordShift);
     sink.plain(Op.I32_SHR_U);
-    // Not by a shift: addresses take all 32 bits.
+    // A shift would be wrong: addresses take all 32 bits.
     sink.i32((key - stores) / 2 ** recordShift);
     sink.plain(Op.I32_ADD);
   }
@@ -205,25 +209,21 @@ export class FramedRecords implements SiteRecords {
   }
 }
 
-/*
- * Functions of toolchains' JavaScript that read and write no memory of the module themselves, so that nothing is handed to the
- * host when they are called. They may grow the memory, throw, and call the module back: what that reads and writes is seen as
- * all that the module does.
- *
- * Not among them, as their sources show: `__cxa_throw`, `__cxa_begin_catch`, `__cxa_find_matching_catch_*`,
- * `__resumeException` (fields of the exception in memory), `_tzset_js`, `_localtime_js`, `_gmtime_js`, `_mktime_js` (a struct),
- * `__assert_fail`, `__syscall_*` (strings and structs), `emscripten_num_logical_cores` (a word, in some versions),
- * `emscripten_asm_const_*` (any JavaScript), `__wbindgen_string_new`, `__wbindgen_number_get`, `__wbindgen_throw` (strings and
- * results in memory), and wasm-bindgen's operators, which may run methods of objects.
- */
-
 /**
- * Emscripten, by name without the underscore that JavaScript adds, with the types of result and parameters in Emscripten's own
- * letters: another host's function of that name with other parameters is another function. They are defined in src/lib/libcore.js
- * and src/lib/libexceptions.js; versions 2 and 3 had theirs in src/library.js.
+ * Functions of Emscripten's JavaScript that read and write no memory of the module, so that calling them hands nothing
+ * to the host. They may grow the memory, throw, and call the module back; its own accesses are recorded then.
+ *
+ * Keys are names without the underscore that JavaScript adds. Values are the types of result and parameters in
+ * Emscripten's letters, since
+ * another host may have a function of that name with other parameters. Source: src/lib/libcore.js and
+ * src/lib/libexceptions.js; in versions 2 and 3 src/library.js.
+ *
+ * Functions that do access memory, by their sources: `__cxa_throw`, `__cxa_begin_catch`, `__cxa_find_matching_catch_*`,
+ * `__resumeException` (fields of the exception), `_tzset_js`, `_localtime_js`, `_gmtime_js`, `_mktime_js` (a struct),
+ * `__assert_fail`, `__syscall_*` (strings and structs), `emscripten_num_logical_cores` (a word, in some versions),
+ * `emscripten_asm_const_*` (any JavaScript).
  */
 const EMSCRIPTEN: Readonly<Record<string, string>> = {
-  // Clocks: they return a number.
   emscripten_get_now: "d",
   emscripten_date_now: "d",
   emscripten_get_now_res: "d",
@@ -234,12 +234,11 @@ const EMSCRIPTEN: Readonly<Record<string, string>> = {
   emscripten_get_heap_size: "p",
   emscripten_resize_heap: "ip",
   emscripten_notify_memory_growth: "vp",
-  // They throw.
   abort: "v",
   _abort_js: "v",
   _emscripten_throw_longjmp: "v",
   emscripten_throw_longjmp: "v",
-  // Variables of the JavaScript.
+  // Accessors of variables of the JavaScript.
   getTempRet0: "i",
   setTempRet0: "vi",
   llvm_eh_typeid_for: "ip",
@@ -251,14 +250,16 @@ const EMSCRIPTEN: Readonly<Record<string, string>> = {
 };
 
 /**
- * `invoke_vii`: notes the stack pointer, calls the function of a table index, and catches what is thrown (`makeInvoke` in
+ * `invoke_vii` saves the stack pointer, calls the function at a table index, and catches exceptions (`makeInvoke` in
  * src/jsifier, `createInvokeFunction` in src/lib/libdylink.js).
  */
 const INVOKE = /^invoke_([vijfdp][ijfdp]*)$/;
 
 /**
- * wasm-bindgen's intrinsics that take and give handles, booleans and numbers, with neither strings nor options, and run no code of
- * the objects (crates/cli-support/src/intrinsic.rs has their signatures, crates/cli-support/src/js/mod.rs their JavaScript).
+ * Intrinsics of wasm-bindgen that take and return handles, booleans and numbers, and run no code of the objects.
+ * Signatures: crates/cli-support/src/intrinsic.rs; JavaScript: crates/cli-support/src/js/mod.rs. Not among them, since
+ * they access memory or may run methods of objects: `__wbindgen_string_new`, `__wbindgen_number_get`,
+ * `__wbindgen_throw`, and the operators.
  */
 const BINDGEN: ReadonlySet<string> = new Set(
   [
@@ -277,11 +278,11 @@ const LETTERS: Readonly<Record<string, readonly ValType[]>> = {
   p: [I32, I64],
 };
 
-/** Whether an imported function is known to read and write nothing, by its name as the toolchain has it. */
+/** True if an imported function is known to access no memory, by its name in the toolchain. */
 export function touchesNoMemory(name: string, type: FuncType): boolean {
   if (BINDGEN.has(name)) return true;
   const invoked = INVOKE.exec(name)?.[1];
-  // The parameters are the index in the table and those of the function that is called.
+  // The parameters are the table index and the parameters of the called function.
   if (invoked !== undefined) return fits(`${invoked[0]}p${invoked.slice(1)}`, type);
   return Object.hasOwn(EMSCRIPTEN, name) && fits(EMSCRIPTEN[name], type);
 }
@@ -298,15 +299,17 @@ function fits(letters: string, { params, results }: FuncType): boolean {
   );
 }
 
-/** A literal of nothing but names, as Emscripten writes down what a module imports: `{a:___cxa_throw,b:invoke_vii}`. */
+/**
+ * Matches an object literal of names only, as Emscripten writes a module's imports: `{a:___cxa_throw,b:invoke_vii}`.
+ */
 const NAMES = /\{\s*(?:["']?[\w$]+["']?\s*:\s*[\w$]+\s*,\s*)*["']?[\w$]+["']?\s*:\s*[\w$]+\s*,?\s*\}/g;
 const ENTRY = /["']?([\w$]+)["']?\s*:\s*([\w$]+)/g;
-/** Longest name that is taken for a minified one. */
+/** Longest name that may be a minified one. */
 const MINIFIED = 3;
 
 /**
- * Names of a module's imported functions as its toolchain has them, by index: where they were minified, the JavaScript glue still
- * tells which is which, if its own names were not minified too.
+ * Returns the toolchain's names of a module's imported functions, by index. Minified names are resolved with the
+ * JavaScript glue, unless its own names were minified too.
  */
 export function namesOfImports(module: WasmModule, glue = ""): string[] {
   const imports = importsOf(module, "function");
@@ -320,7 +323,7 @@ export function namesOfImports(module: WasmModule, glue = ""): string[] {
   return imports.map(({ field }) => field);
 }
 
-/** The functions of WASI preview 1: what they read and write is known. */
+/** Functions of WASI preview 1, whose reads and writes are known. */
 const WASI_FUNCTIONS: ReadonlySet<string> = new Set(
   [
     "args_get args_sizes_get environ_get environ_sizes_get clock_res_get clock_time_get poll_oneoff random_get",
@@ -332,7 +335,9 @@ const WASI_FUNCTIONS: ReadonlySet<string> = new Set(
   ].flatMap((line) => line.split(" ")),
 );
 
-/** Indices of the imported functions of which it is known what they read and write: they say it, or it is nothing. */
+/**
+ * Returns the indices of imported functions whose reads and writes are known: the host reports them, or there are none.
+ */
 export function exactImports(module: WasmModule, glue: string | undefined): Set<number> {
   const names = namesOfImports(module, glue);
   const exact = new Set<number>();
@@ -343,25 +348,25 @@ export function exactImports(module: WasmModule, glue: string | undefined): Set<
 }
 
 /**
- * Whether a program is one that WASI starts and that imports nothing else: its host says exactly what it reads and writes.
- * `exact`: its `exactImports`.
+ * True if WASI starts the program and it imports nothing else, so that its host reports all reads and writes. `exact`:
+ * its `exactImports`.
  */
 export function isCommand(module: WasmModule, exact: ReadonlySet<number>): boolean {
   const starts = module.exports.some(({ kind, name }) => kind === "function" && name === "_start");
   return starts && exact.size === module.importedFunctionCount;
 }
 
-/** Whether the host says of an imported function exactly what it reads and writes. */
+/** True if the host reports exactly the reads and writes of an imported function. */
 function isExactImport({ module, field }: { module: string; field: string }): boolean {
   return (module === "wasi_snapshot_preview1" || module === "wasi_unstable") && WASI_FUNCTIONS.has(field);
 }
 
-/** Displacement of a load that no 32-bit memory reaches. */
+/** Displacement of a load that traps in every 32-bit memory. */
 const OUT_OF_REACH = 0xffffffff;
 
 /**
- * In functions that do an access: local `address` = parameter 0 + local `displacement`. `whole`: a local of the type of the
- * memory's addresses for the same, the local `address` itself in 32-bit memories.
+ * Computes local `address` = parameter 0 + local `displacement`, in a function that does an access. `whole` is a local
+ * for the sum in the memory's address type; in 32-bit memories it is `address` itself.
  */
 export function computeAddress(
   body: BodyBuilder,
@@ -377,32 +382,33 @@ export function computeAddress(
   }
 }
 
-/** As `computeAddress` and `checkAddress` for 32-bit memories, where `tooFar` is the index of `trapTooFar`: shorter. */
+/**
+ * Does the work of `computeAddress` and `checkAddress` for 32-bit memories in less code. `tooFar` is the index of
+ * `trapTooFar`.
+ */
 export function computeNear(body: BodyBuilder, displacement: number, address: number, tooFar: number): void {
   body.op("local.get", 0).op("local.get", displacement).op("i32.add").op("local.tee", address);
   body.op("local.get", 0).op("i32.lt_u").open("if").op("call", tooFar).end();
 }
 
-/** A function that traps as a load does beyond all memory. */
 export function trapTooFar(): Uint8Array {
   return new BodyBuilder().i32(0).op("i32.load8_u", 0, OUT_OF_REACH).op("drop").finish();
 }
 
-/** Traps where the sum that `computeAddress` computed is beyond any memory that is followed. */
+/** Traps if the sum of `computeAddress` is beyond any memory that the tool covers. */
 export function checkAddress(body: BodyBuilder, address: number, whole: number): void {
   if (whole === address) {
     body.op("local.get", address).op("local.get", 0).op("i32.lt_u").open("if");
     body.op("local.get", 0).op("i32.load8_u", 0, OUT_OF_REACH).op("drop").end();
     return;
   }
-  // A sum beyond 64 bits is small; its first operand is not.
+  // A sum that overflows 64 bits is small, but then its first operand is not.
   for (const part of [0, whole]) {
     body.op("local.get", part).i64(32).op("i64.shr_u").op("i64.eqz").op("i32.eqz").open("if");
     body.op("local.get", part).op("i32.load8_u", 0, 0).op("drop").end();
   }
 }
 
-/** Functions that hand out zeroed blocks. */
 export function zeroingFunctions(functions: readonly { role: string; index: number }[]): number[] {
   return functions.filter(({ role }) => (ZEROES as ReadonlySet<string>).has(role)).map(({ index }) => index);
 }

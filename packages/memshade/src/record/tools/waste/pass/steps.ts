@@ -6,14 +6,14 @@ import type { SiteTable } from "../site-table.ts";
 import type { PassTargets } from "./node-calls.ts";
 import type { SiteRecords } from "./sites.ts";
 
-/** What records and runtime know sites by: numbers, or, in frames, places behind the frame's header. */
+/** Keys of sites: numbers or, with frames, offsets after the frame's header. */
 export class SiteKeys {
   readonly #sites: SiteTable;
   readonly #framed: FramedSites | undefined;
   readonly #records: SiteRecords;
   readonly #firstId: number;
 
-  /** `firstId`: of the first store. */
+  /** `firstId`: id of the first store. */
   constructor(
     sites: SiteTable,
     framed: FramedSites | undefined,
@@ -35,23 +35,21 @@ export class SiteKeys {
     return this.#framed === undefined ? this.#sites.load[site] : FRAME_HEADER_BYTES + this.#framed.load[site];
   }
 
-  /** Where the runs of a block are counted that begins with a site, from the base of counters. */
+  /** Returns the offset, from the base of counters, where the runs of the block that begins with a site are counted. */
   runsAt(site: number): number {
     const key = this.#sites.store[site] === 0 ? this.load(site) : this.store(site);
     return this.#records.runsAt(key, site);
   }
 }
 
-/** What steps refer to. */
 export interface StepParts {
   sites: SiteTable;
   keys: SiteKeys;
   targets: PassTargets;
-  /** The waste tool's memory. */
   memory: number;
 }
 
-/** Operands of what the waste pass calls, and words of its memory that it sets before. */
+/** Insertions that push operands of the waste runtime, or set words of its memory. */
 export class Steps {
   readonly #parts: StepParts;
 
@@ -59,7 +57,7 @@ export class Steps {
     this.#parts = parts;
   }
 
-  /** Operands of the function that does the access. */
+  /** Pushes the operands of a function from `AccessFunctions`. */
   accessOperands(displacement: number, site: number): Insertion {
     const { sites, keys, targets } = this.#parts;
     return {
@@ -73,7 +71,7 @@ export class Steps {
     };
   }
 
-  /** Operands of the function that does the access as if it were inline. */
+  /** Pushes the operands of a function from `SummaryFunctions`. */
   coldOperands(displacement: number, key: number): Insertion {
     const { records } = this.#parts.targets;
     return {
@@ -84,7 +82,10 @@ export class Steps {
     };
   }
 
-  /** Puts the key of a store or, where `word` is the one for loads, of a load into a word of the tool's memory. */
+  /**
+   * Stores the key of a site in a word of the tool's memory. The key is a load's if `word` is the word for loads, else
+   * a store's.
+   */
   noteKey(word: number, key: number): Insertion {
     const { targets, memory } = this.#parts;
     return {
@@ -97,7 +98,6 @@ export class Steps {
     };
   }
 
-  /** Puts a number into a word of the tool's memory. */
   note(word: number, value: number): Insertion {
     const { memory } = this.#parts;
     return {
@@ -109,7 +109,6 @@ export class Steps {
     };
   }
 
-  /** Keeps a word of the tool's memory in a local. */
   keep(word: number, local: number): Insertion {
     const { memory } = this.#parts;
     return {
@@ -121,7 +120,6 @@ export class Steps {
     };
   }
 
-  /** Puts it back. */
   putBack(word: number, local: number): Insertion {
     const { memory } = this.#parts;
     return {

@@ -19,55 +19,57 @@ const I32: ValType = 0x7f;
 
 export interface SummaryTargets {
   /**
-   * Functions that get an address, the size of the access, and what `SiteRecords.pushStore` pushes: a store of what is there
-   * already; one that gives a store an id.
+   * Functions that take an address, the size of the access, and the operand of `SiteRecords.pushStore`. `same` counts a
+   * silent store; `assigned` assigns an id.
    */
   same: number;
   assigned: number;
-  /** By the size of the access: they get an address and what `SiteRecords.pushLoad` pushes of a load of bytes of which some were not read. */
+  /**
+   * Functions by the size of the access. They take an address and the operand of `SiteRecords.pushLoad`, for a load of
+   * bytes that are not all read.
+   */
   fresh: ReadonlyMap<number, number>;
-  /** The same of an address and a load that has been counted. */
+  /** Functions by the size of the access, for a load that has been counted already. They take an address. */
   mixed: ReadonlyMap<number, number>;
-  /** A line is written that was not since the host was in control. */
   markLineDirty: number;
 }
 
-/** An access followed inline. */
 export interface Place {
   op: number;
   size: number;
   site: number;
-  /** What `SiteRecords` knows the site by. */
+  /** Key of the site for `SiteRecords`. */
   key: number;
   address: SnippetAddress;
-  /** The lane that is stored, where the instruction has one. */
   lane: number;
-  /** A store inside of a loop that is followed when it has ended: an i64 local that counts silent stores instead of the record. */
+  /** i64 local that counts silent stores instead of the record, for a store in a loop that is handled as a whole. */
   silent: number | undefined;
-  /** The local that holds a store's operand, and whether it does so already. */
+  /** Local for a store's operand; `isHeld` is true if the local already has it. */
   value: { local: number; isHeld: boolean };
-  /** An i64 local for a store's id. */
   ids: number;
 }
 
-/** Locals of a function for stores: the address as the instruction takes it, its operand, and what `SiteRecords.setCold` leaves. */
+/**
+ * Locals of a function that replaces a store: the address as the instruction takes it, the operand, and the result of
+ * `SiteRecords.setCold`.
+ */
 interface ColdStore {
   whole: number;
-  /** The same address, as the shadow is reached by it. */
+  /** The same address, as the shadow memory needs it. */
   followed: SnippetAddress;
   value: number;
   store: number;
 }
 
-/** Writes the instructions that follow plain loads and stores inline. `docs/tools/waste.md` shows them. */
+/** Writes the instructions that follow plain loads and stores inline. */
 export class SummarySnippets {
   readonly #layout: WasteLayout;
   readonly #memory: number;
   readonly #targets: SummaryTargets;
   readonly #words: ShadowWords;
-  /** Memory that nobody has written holds zeros, which may be written again silently. */
+  /** True if memory that was never written holds zeros, so that a store of zeros is silent. */
   readonly #zeroIsValid: boolean;
-  /** Such memory counts as read when an opaque host was in control. */
+  /** True if such memory counts as read once an opaque host was in control. */
   readonly #showsZeros: boolean;
   readonly records: SiteRecords;
 
@@ -87,12 +89,15 @@ export class SummarySnippets {
     this.#words = new ShadowWords(memory);
   }
 
-  /** Asks for the locals that a load needs, before the code in which snippets ask for them. */
+  /** Requests the locals that a load needs. Must be called before the code whose snippets use them is written. */
   reserve({ op, size }: Place, scratch: Scratch): void {
     if (ACCESS_KIND[op] !== AccessKind.Store) this.#words.reserve(size, scratch);
   }
 
-  /** Before a store, with its operand on top of the stack: counts it if the operand is there already. */
+  /**
+   * Inserted before a store, with its operand on top of the stack. Counts the store if the bytes in memory equal the
+   * operand.
+   */
   compareStore(sink: SnippetSink, place: Place): void {
     const { op, size, key, site, address, value, silent } = place;
     if (!value.isHeld) sink.local(Op.LOCAL_TEE, value.local);
@@ -111,7 +116,7 @@ export class SummarySnippets {
       sink.plain(Op.I64_ADD);
       sink.local(Op.LOCAL_SET, silent);
     } else if (this.#zeroIsValid) {
-      // Without a call, which would cost the code around it its registers.
+      // Makes no call, since a call would cost the surrounding code its registers.
       const at = this.records.silentAt(key, site);
       this.records.pushBase(sink);
       this.#words.pushNoneInvalid(sink, size, address);
@@ -131,7 +136,6 @@ export class SummarySnippets {
     sink.indexed(Op.CALL, target);
   }
 
-  /** `site`: a local with what `SiteRecords.pushStore` pushes. */
   #callOf(sink: SnippetSink, size: number, address: SnippetAddress, site: number, target: number): void {
     pushAddress(sink, address);
     sink.i32(size);
@@ -139,7 +143,7 @@ export class SummarySnippets {
     sink.indexed(Op.CALL, target);
   }
 
-  /** Behind a store: its bytes get the site's id. */
+  /** Inserted after a store: its bytes get the store's id. */
   markStore(sink: SnippetSink, place: Place): void {
     const { size, key, address, ids } = place;
     if (this.#layout.dirty !== 0) this.#markDirty(sink, address);
@@ -150,7 +154,10 @@ export class SummarySnippets {
     this.#words.fill(sink, size, ids, address);
   }
 
-  /** The ids of a store are on the stack, 0: it has none yet. `ids`: local that gets them. `assign` pushes those that it is assigned now. */
+  /**
+   * Keeps a store's ids, which are on the stack, in the local `ids`. If they are 0, `assign` pushes newly assigned
+   * ones.
+   */
   #needId(sink: SnippetSink, ids: number, assign: () => void): void {
     sink.local(Op.LOCAL_TEE, ids);
     sink.plain(Op.I64_EQZ);
@@ -161,7 +168,10 @@ export class SummarySnippets {
     sink.end();
   }
 
-  /** As `compareStore` in a function of its own, whose parameters and locals are named; `store` as in `followStore`. */
+  /**
+   * Does the work of `compareStore` in a function that replaces the store, with its parameters and locals. `store` is
+   * as in `followStore`.
+   */
   compareCold(
     sink: SnippetSink,
     op: number,
@@ -178,7 +188,10 @@ export class SummarySnippets {
     sink.end();
   }
 
-  /** As `markStore`; counts the store too. `store`: local with what `SiteRecords.pushStore` pushes, `id`: an i64 local for the store's id. */
+  /**
+   * Counts the store and does the work of `markStore`. `store`: local with the operand of `SiteRecords.pushStore`.
+   * `id`: i64 local for the id.
+   */
   followStore(sink: SnippetSink, size: number, place: SnippetAddress, store: number, id: number): void {
     const { arena, stores, recordShift } = this.#layout;
     if (this.#layout.dirty !== 0) this.#markDirty(sink, place);
@@ -191,7 +204,7 @@ export class SummarySnippets {
     this.#words.fill(sink, size, id, place);
   }
 
-  /** As `testLoad`; counts the load too. */
+  /** Counts the load and does the work of `testLoad`. */
   followLoad(sink: SnippetSink, size: number, place: SnippetAddress, number: number): void {
     this.#addOne(sink, number, this.#layout.loads, this.#layout.loadShift);
     this.#words.pushUnread(sink, size, place);
@@ -203,7 +216,7 @@ export class SummarySnippets {
     sink.end();
   }
 
-  /** Adds one to the first counter of the record whose number a local holds. */
+  /** Adds one to the first counter of the record whose number is in a local. */
   #addOne(sink: SnippetSink, local: number, table: number, shift: number): void {
     for (let i = 0; i < 2; i++) {
       sink.local(Op.LOCAL_GET, local);
@@ -217,7 +230,7 @@ export class SummarySnippets {
     sink.access(Op.I64_STORE, 3, this.#memory, table);
   }
 
-  /** The line of a store's first byte; the runtime looks a little behind each line. */
+  /** Marks the line of a store's first byte. The runtime also checks a few bytes after each dirty line. */
   #markDirty(sink: SnippetSink, address: SnippetAddress): void {
     let at = this.#layout.dirty;
     if (address.local < 0) {
@@ -237,7 +250,7 @@ export class SummarySnippets {
     sink.end();
   }
 
-  /** Behind a load: unless all of its bytes have been read before, their writers get the credit. */
+  /** Inserted after a load: credits the writers of its bytes unless all bytes were read before. */
   testLoad(sink: SnippetSink, place: Place, scratch: Scratch): void {
     const { size, key, site, address } = place;
     this.#words.pushUnread(sink, size, address, scratch);
@@ -267,20 +280,20 @@ export class SummarySnippets {
     sink.indexed(Op.CALL, this.#targets.mixed.get(size) as number);
   }
 
-  /** A load of bytes that have one id, in a local and on the stack, which is not that of read bytes. */
+  /** Handles a load of bytes with one id, which is in a local and on the stack, and is not the id of read bytes. */
   #readUniform(sink: SnippetSink, place: Place, id: number): void {
     const { size, address } = place;
-    // Overflowed bytes side by side have different ids: they are of one id only where there is one byte.
+    // Neighbouring overflowed bytes have different ids, so only a single byte can have the id alone.
     const mayOverflow = size === 1;
     const end = mayOverflow ? ShadowIds.overflow : ShadowIds.invalid;
-    // Zero is taken to the end where it is no store's.
+    // Zero moves to the end of the range of ids if it is no valid id.
     if (!this.#zeroIsValid) {
       sink.i32(-1);
       sink.plain(Op.I32_ADD);
     }
     sink.i32(this.#zeroIsValid ? end : end - 1);
     sink.plain(this.#zeroIsValid && !mayOverflow ? Op.I32_NE : Op.I32_LT_U);
-    // What is invalid stays so: blocks that JavaScript has filled are read like this again and again.
+    // Invalid bytes stay invalid: blocks that JavaScript filled are read like this again and again.
     sink.open(Op.IF, NOTHING);
     this.#credit(sink, id, size);
     this.#words.fillRead(sink, size, address);
@@ -299,7 +312,7 @@ export class SummarySnippets {
     sink.end();
   }
 
-  /** The store whose id a local has wrote `size` bytes that are read now; the local has no other use. */
+  /** Adds `size` read bytes to the store whose id is in a local. Overwrites the local. */
   #credit(sink: SnippetSink, local: number, size: number): void {
     sink.local(Op.LOCAL_GET, local);
     sink.i32(Math.log2(READS_BYTES));
@@ -312,11 +325,11 @@ export class SummarySnippets {
     sink.access(Op.I64_STORE, 3, this.#memory, this.#layout.reads);
   }
 
-  /** A load, of bytes not all read before, where zeros count as read that an opaque host has seen. */
+  /** Handles a load of bytes that are not all read, if zeros that an opaque host has read count as read. */
   #readOrShown(sink: SnippetSink, place: Place, scratch: Scratch): void {
     const { size, key, site } = place;
     const id = scratch(I32, 1);
-    // One id that is not zero is that of a store, a segment or invalid memory.
+    // A single id other than zero is that of a store, a segment or invalid memory.
     this.#words.pushId(sink, size, scratch);
     sink.local(Op.LOCAL_TEE, id);
     if (size > 1) {
@@ -335,7 +348,7 @@ export class SummarySnippets {
     sink.end();
   }
 
-  /** Behind a loop: puts what its locals have counted into the records. */
+  /** Inserted after a loop: adds the count in its local to the record. */
   flushSilent(sink: SnippetSink, { key, site, silent }: Place): void {
     if (silent === undefined) return;
     const at = this.records.silentAt(key, site);
@@ -349,7 +362,6 @@ export class SummarySnippets {
     sink.local(Op.LOCAL_SET, silent);
   }
 
-  /** One more run of a block, whose counter is at `at` from the base of records. */
   countRun(sink: SnippetSink, at: number): void {
     this.#add(sink, at);
   }
@@ -364,12 +376,12 @@ export class SummarySnippets {
   }
 }
 
-/** How a store's operand is compared with what is there: the load that gets it, and the rest. */
+/** Comparison of a store's operand with the bytes in memory. */
 interface Comparison {
   load: number;
-  /** Between the two operands and the condition. */
+  /** Instructions from the two operands to the condition. */
   steps: readonly number[];
-  /** Bits that count, for stores of a part of their operand. */
+  /** Bits that are compared, for stores of a part of their operand. */
   mask?: number;
   isWide: boolean;
 }
@@ -398,17 +410,15 @@ compare("v128.store16_lane", "i32.load16_u", ["i16x8.extract_lane_u", "i32.eq"])
 compare("v128.store32_lane", "i32.load", ["i32x4.extract_lane", "i32.eq"]);
 compare("v128.store64_lane", "i64.load", ["i64x2.extract_lane", "i64.eq"]);
 
-/** Whether a store can be followed inline. */
 export function hasComparison(op: number): boolean {
   return COMPARISONS.has(op);
 }
 
-/** The load that gets what a store is about to replace. */
 function loadBefore(store: number): number {
   return (COMPARISONS.get(store) as Comparison).load;
 }
 
-/** With what is there and the operand on the stack: whether the store (of lane `lane` of a vector) changes nothing. */
+/** Pushes 1 if a store (of lane `lane` of a vector) changes nothing. The old bytes and the operand are on the stack. */
 function writeComparison(sink: SnippetSink, store: number, lane: number): void {
   const { steps, mask, isWide } = COMPARISONS.get(store) as Comparison;
   for (const step of steps)

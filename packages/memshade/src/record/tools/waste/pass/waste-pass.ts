@@ -33,19 +33,25 @@ import { zeroingFunctions } from "./sites.ts";
 import { SiteKeys, Steps } from "./steps.ts";
 import { hasComparison, type Place, valueTypeOfStore } from "./summary-snippets.ts";
 
-/** An access inside of loops, its address without the displacement, and the outermost loop so far in which that stays the same. */
+/**
+ * Access in a loop: the value number of its address without the displacement, and the outermost loop so far in which
+ * that is constant.
+ */
 interface Candidate {
   site: number;
   value: number;
   loop: Loop | undefined;
 }
 
-/** Counts how often the loop at hand begins, if some of its accesses always come to one place while it runs. */
+/**
+ * Insertion before a loop that counts how often it begins. Written only if some accesses keep one address while it
+ * runs.
+ */
 class Loop implements Insertion {
   readonly candidates: Candidate[] = [];
   readonly sites: number[] = [];
   readonly #counts: LoopCounts;
-  /** The last value number, and how many assignments there were, when it began. */
+  /** Last value number, and number of assignments, when the loop began. */
   readonly lastValue: number;
   readonly time: number;
 
@@ -69,15 +75,15 @@ class Loop implements Insertion {
   }
 }
 
-/** Where the beginnings of a loop are counted: the memory, and the address, by the first site of those that are counted with it. */
+/** Counters of loop starts: their memory, and the address by the first site that shares the counter. */
 interface LoopCounts {
   memory: number;
   of(site: number): number;
 }
 
 /**
- * Finds the loads and stores that come to one place in all trips of a loop: what is there could be in a local variable while it runs.
- * They came there again as often as they ran, less how often the loop began.
+ * Finds loads and stores whose address is the same in all trips of a loop: a local variable could hold the value while
+ * it runs. Their repeated accesses are the runs of the access less the starts of the loop.
  */
 class RepeatedAccesses {
   readonly #counts: LoopCounts;
@@ -94,12 +100,10 @@ class RepeatedAccesses {
     this.#open = [];
   }
 
-  /** A load or store whose address has this value. */
   access(site: number, value: number): void {
     this.#open.at(-1)?.candidates.push({ site, value, loop: undefined });
   }
 
-  /** What the loop at hand begins with; stands before it. */
   enter(): Insertion {
     const { last, time } = this.#state.values;
     const loop = new Loop(this.#counts, last, time);
@@ -121,11 +125,14 @@ class RepeatedAccesses {
         touched.add(candidate.loop);
       }
     }
-    // A loop's accesses are settled when the one around it ends: each is counted with the first of them.
+    // Accesses of a loop are settled when the surrounding loop ends. All share the counter of their first site.
     for (const { sites } of touched) if (!this.#groups.includes(sites)) this.#groups.push(sites);
   }
 
-  /** Whether a value is the same in all trips of a loop that has ended: it is from before, or from a local that is never assigned there. */
+  /**
+   * True if a value is the same in all trips of an ended loop: it is older than the loop, or from a local that the loop
+   * never assigns.
+   */
   #standsStill(value: number, { lastValue, time }: Loop): boolean {
     if (value === 0) return false;
     if (value <= lastValue) return true;
@@ -134,7 +141,6 @@ class RepeatedAccesses {
     return local >= 0 && originTime[value] <= time && localTime[local] <= time;
   }
 
-  /** The sites that are counted together, for the reader. */
   encode(): Uint8Array {
     const writer = new ByteWriter(64).u32Leb(this.#groups.length);
     for (const sites of this.#groups) {
@@ -147,7 +153,7 @@ class RepeatedAccesses {
 
 const HAS_MEMORY_INDEX = 0x40;
 
-/** A load, store or atomic, as `ToolPass.access` is told of it, and its site. */
+/** Load, store or atomic with its site. The fields are the parameters of `ToolPass.access`. */
 interface Access {
   op: number;
   at: number;
@@ -157,10 +163,10 @@ interface Access {
   site: number;
 }
 
-/** Asks for what follows each access: inline where it can be, else a function in the place of the instruction. */
+/** Inserts code for each access: inline if possible, else a function that replaces the instruction. */
 export class WastePass implements ToolPass {
   readonly everywhere = "wrappers";
-  readonly #around: ToolSurroundings;
+  readonly #surroundings: ToolSurroundings;
   readonly #sites: SiteTable;
   readonly #functions: AccessFunctions;
   readonly #summary: SummaryParts | undefined;
@@ -168,26 +174,23 @@ export class WastePass implements ToolPass {
   /** Functions that allocate or free, and those that only pass requests on to them. */
   readonly #allocating: ReadonlySet<number>;
   readonly #wrappers: ReadonlySet<number>;
-  /** Indirect calls may lead to other modules on the same memory: their table comes from outside. */
+  /** True if indirect calls may reach other modules on the same memory, since their table is imported. */
   readonly #callsOut: boolean;
   readonly #zeroing: ReadonlySet<number>;
-  /** How far a function's instructions were looked at for who makes vectors. */
+  /** Position up to which a function was searched for instructions that make vectors. */
   #lastLooked = 0;
-  /** Imported functions of which it is known what they read and write. */
   readonly #exact: ReadonlySet<number>;
-  /** Most that the memory can have as the module declares it. */
   readonly #declaredBytes: number;
   readonly followedGlobal: number;
-  /** A bit per site: followed inline; begins a block of them. */
   readonly inline: Uint8Array;
   readonly leaders: Uint8Array;
-  /** A bit per site: it accesses a place in its function's own frame. */
+  /** A bit per site: it accesses its function's own frame. */
   readonly frames: Uint8Array;
-  /** A bit per site: it stores where its block has loaded from before. */
+  /** A bit per site: it stores to an address from which its block has loaded. */
   readonly updates: Uint8Array;
-  /** Where the block at hand has loaded from: value number and constant. */
+  /** Addresses from which the current block has loaded: value number and constant. */
   readonly #loaded = new Set<string>();
-  /** Accesses that come to one place in all trips of a loop, where that is counted. */
+  /** Accesses with one address in all trips of a loop; undefined if they are not counted. */
   readonly repeated: RepeatedAccesses | undefined;
   #state!: WalkState;
   #cursor = 0;
@@ -197,54 +200,57 @@ export class WastePass implements ToolPass {
   readonly #nodeCalls: NodeCalls | undefined;
   readonly #keys: SiteKeys;
   readonly #steps: Steps;
-  /** What loops of the function at hand do as a whole, where that is followed. */
   #streams: LoopStreams | undefined;
-  /** Locals with the place and the context that asked the function at hand, which only passes that on; NO_LOCAL: not needed yet. */
+  /**
+   * Locals with the site and the context that called the current function, which only passes requests on. NO_LOCAL: not
+   * needed yet.
+   */
   #asker = NO_LOCAL;
   #askerNode = NO_LOCAL;
-  /** Where the block opened last begins. */
   #opened = 0;
-  /** First site followed inline in the block at hand. */
   #leader = 0;
   readonly #extraLocals = new Map<number, number>();
   readonly #scratch = (type: ValType, number: number): number => this.#extraLocal(type, number + 1);
 
-  /** Without `summary` every access becomes a call. */
+  /** `summary`: undefined if every access becomes a call. */
   constructor(
-    around: ToolSurroundings,
+    surroundings: ToolSurroundings,
     sites: SiteTable,
     functions: AccessFunctions,
     summary: SummaryParts | undefined,
     targets: PassTargets,
   ) {
-    this.#around = around;
-    this.followedGlobal = around.stackPointer;
+    this.#surroundings = surroundings;
+    this.followedGlobal = surroundings.stackPointer;
     this.#sites = sites;
     this.#functions = functions;
     this.#summary = summary;
     this.#targets = targets;
     const framed = summary?.framed;
     if (framed !== undefined) this.#callFrames = new CallFrames(framed.frames);
-    const { module } = around;
-    this.#declaredBytes = declaredBytes(memoryType(module, around.memory));
+    const { module } = surroundings;
+    this.#declaredBytes = declaredBytes(memoryType(module, surroundings.memory));
     if (targets.nodes !== undefined)
       this.#nodeCalls = new NodeCalls(targets.nodes, module.importedTagCount + module.tags.length > 0);
-    this.#wrappers = new Set(around.allocator.wrappers);
-    this.#allocating = new Set([...this.#wrappers, ...around.allocator.functions.map(({ index }) => index)]);
-    this.#callsOut = targets.hostMayRead >= 0 && importsOf(around.module, "table").length > 0;
-    this.#zeroing = new Set(zeroingFunctions(around.allocator.functions));
+    this.#wrappers = new Set(surroundings.allocator.wrappers);
+    this.#allocating = new Set([
+      ...this.#wrappers,
+      ...surroundings.allocator.functions.map(({ index }) => index),
+    ]);
+    this.#callsOut = targets.hostMayRead >= 0 && importsOf(surroundings.module, "table").length > 0;
+    this.#zeroing = new Set(zeroingFunctions(surroundings.allocator.functions));
     this.#exact = targets.exactImports;
     this.#keys = new SiteKeys(sites, framed?.sites, targets);
     const { loopsOf } = targets;
     if (loopsOf !== undefined)
       this.repeated = new RepeatedAccesses({
-        memory: around.shadowMemory,
+        memory: surroundings.shadowMemory,
         of: (site) =>
           sites.store[site] === 0
             ? loopsOf(this.#keys.load(site), false)
             : loopsOf(this.#keys.store(site), true),
       });
-    this.#steps = new Steps({ sites, keys: this.#keys, targets, memory: around.shadowMemory });
+    this.#steps = new Steps({ sites, keys: this.#keys, targets, memory: surroundings.shadowMemory });
     this.inline = new Uint8Array((sites.length + 7) >>> 3);
     this.leaders = new Uint8Array((sites.length + 7) >>> 3);
     this.frames = new Uint8Array((sites.length + 7) >>> 3);
@@ -253,13 +259,14 @@ export class WastePass implements ToolPass {
 
   begin(state: WalkState, codeStart: number): void {
     this.#state = state;
-    this.#cursor = this.#sites.firstOfFunction[state.function - this.#around.module.importedFunctionCount];
+    this.#cursor =
+      this.#sites.firstOfFunction[state.function - this.#surroundings.module.importedFunctionCount];
     this.#beginBlock();
     this.repeated?.begin(state);
     this.#codeStart = codeStart;
     this.#nodeCalls?.begin(state, codeStart);
     this.#streams =
-      this.#summary !== undefined && state.hasLoops && !this.#around.memory64
+      this.#summary !== undefined && state.hasLoops && !this.#surroundings.memory64
         ? new LoopStreams(state, this.#summary.streams)
         : undefined;
     this.#extraLocals.clear();
@@ -285,9 +292,10 @@ export class WastePass implements ToolPass {
   access(op: number, at: number, displacement: number, start: number, end: number): void {
     const site = this.#siteAt(start);
     const { stack, values } = this.#state;
-    const { memory64, module } = this.#around;
+    const { memory64, module } = this.#surroundings;
     const isLong = memory64 && hasLongDisplacement(module.bytes, start);
-    // No memory that is followed reaches there. Engines that see it say so, even where another trap would be as right.
+    // The address is beyond every memory that the tool covers. The access is left as it is, so that engines report the
+    // trap of the original.
     if (isLong || (displacement >>> 0) + ACCESS_BYTES[op] > this.#declaredBytes) {
       this.#streams?.abandon();
       return;
@@ -307,7 +315,7 @@ export class WastePass implements ToolPass {
     } else this.#follow(summary, access);
   }
 
-  /** `place`: what the address is known by. */
+  /** `place`: text that identifies the address. */
   #noteUpdate(op: number, site: number, place: string): void {
     if (ACCESS_KIND[op] === AccessKind.Load) this.#loaded.add(place);
     else if (this.#loaded.has(place)) setBit(this.updates, site);
@@ -332,7 +340,7 @@ export class WastePass implements ToolPass {
     this.#beginBlock();
     if (this.repeated !== undefined) this.#add(this.#opened, this.repeated.enter());
     if (this.#streams !== undefined) this.#add(this.#opened, this.#streams.enter());
-    // Clauses of a `try_table` may lead here.
+    // Clauses of a `try_table` may branch here.
     this.#nodeCalls?.caught(body);
   }
 
@@ -355,28 +363,28 @@ export class WastePass implements ToolPass {
   }
 
   setGlobal(global: number, start: number): number {
-    if (global !== this.#around.stackPointer) return -1;
+    if (global !== this.#surroundings.stackPointer) return -1;
     this.#streams?.abandon();
     if (this.#targets.notesPlaces)
-      this.#note(start, this.#targets.returnSite, start - this.#around.module.codePayloadStart);
+      this.#note(start, this.#targets.returnSite, start - this.#surroundings.module.codePayloadStart);
     return this.#targets.stackMoved;
   }
 
   grow(memory: number, start: number, end: number): void {
-    if (memory !== this.#around.memory) return;
+    if (memory !== this.#surroundings.memory) return;
     if (this.#targets.growing >= 0) this.#add(start, callOf(this.#targets.growing));
     this.#add(end, callOf(this.#targets.grown));
   }
 
   call(callee: number, tail: boolean, start: number, end: number): void {
-    const { importedFunctionCount, codePayloadStart } = this.#around.module;
+    const { importedFunctionCount, codePayloadStart } = this.#surroundings.module;
     const offset = start - codePayloadStart;
     if (callee >= 0 && callee < importedFunctionCount) {
       this.#noteKey(start, this.#targets.storeSite, this.#keys.store(this.#siteAt(start)));
       const { hostMayRead } = this.#targets;
       const isOpaque = hostMayRead >= 0 && !this.#exact.has(callee);
       if (isOpaque) this.#add(start, callOf(hostMayRead));
-      // Behind the call too: the host may have called back and looked at what that left.
+      // The host may have called back during the call and read what that wrote.
       if (!tail) this.#add(end, callOf(isOpaque ? hostMayRead : this.#targets.notePages));
     }
     if (callee < 0 && this.#callsOut) {
@@ -390,7 +398,10 @@ export class WastePass implements ToolPass {
     else this.#nodeCalls?.call(callee, tail, start, end);
   }
 
-  /** A call of the allocator. Whoever calls a function that only passes requests on is the one that asks. */
+  /**
+   * Records the site of a call of the allocator. In a function that only passes requests on, the site is that of its
+   * caller.
+   */
   #asks(start: number, offset: number): void {
     const { allocationSite, allocationNode } = this.#targets;
     if (!this.#wrappers.has(this.#state.function)) {
@@ -398,7 +409,7 @@ export class WastePass implements ToolPass {
       this.#nodeCalls?.note(start, allocationNode);
       return;
     }
-    // Other requests may have come before this one.
+    // Restores the word, since other requests may have come before this one.
     if (this.#asker === NO_LOCAL) {
       this.#asker = this.#keep(allocationSite);
       if (this.#nodeCalls !== undefined) this.#askerNode = this.#keep(allocationNode);
@@ -407,16 +418,16 @@ export class WastePass implements ToolPass {
     if (this.#nodeCalls !== undefined) this.#add(start, this.#steps.putBack(allocationNode, this.#askerNode));
   }
 
-  /** A local that keeps a word of the tool's memory from the function's start on. */
+  /** Returns a local that keeps a word of the tool's memory from the function's start on. */
   #keep(word: number): number {
     const local = extraLocal(this.#state.temporaries, I32);
     this.#add(this.#codeStart, this.#steps.keep(word, local));
     return local;
   }
 
-  /** Sites come in the order of the walk; those that are never reached are skipped. */
+  /** Returns the site at a position. Sites are in the order of the walk; unreachable ones are skipped. */
   #siteAt(start: number): number {
-    const offset = start - this.#around.module.codePayloadStart;
+    const offset = start - this.#surroundings.module.codePayloadStart;
     while (this.#sites.offset[this.#cursor] < offset) this.#cursor++;
     return this.#cursor;
   }
@@ -426,9 +437,8 @@ export class WastePass implements ToolPass {
     return ACCESS_KIND[op] === AccessKind.Load || hasComparison(op);
   }
 
-  /** A function in the place of the instruction: the memarg's displacement and the site's ids become operands. */
   #replace({ op, at, displacement, start, end, site }: Access): void {
-    const bytes = this.#around.module.bytes;
+    const bytes = this.#surroundings.module.bytes;
     const immediates = skipOpcode(bytes, start);
     const flags = bytes[immediates];
     const lane = IMMEDIATE_KIND[op] === ImmediateKind.MemargLane ? bytes[end - 1] : -1;
@@ -445,7 +455,7 @@ export class WastePass implements ToolPass {
     insertions.replace(start, end, callOf(functions.get(op)));
   }
 
-  /** A constant address too high traps, or this module's memory is larger than what is followed. */
+  /** False for a constant address that is too high: it traps, or the memory is larger than the tool covers. */
   #isInline(at: number, displacement: number): boolean {
     const { stack } = this.#state;
     return (
@@ -468,10 +478,10 @@ export class WastePass implements ToolPass {
         local: isConstant ? -1 : keepAddress(this.#state, at, op, start),
         constant: isConstant ? stack.offset[at] : 0,
         displacement,
-        isWide: this.#around.memory64,
+        isWide: this.#surroundings.memory64,
       },
       value: { local: 0, isHeld: false },
-      lane: IMMEDIATE_KIND[op] === ImmediateKind.MemargLane ? this.#around.module.bytes[end - 1] : 0,
+      lane: IMMEDIATE_KIND[op] === ImmediateKind.MemargLane ? this.#surroundings.module.bytes[end - 1] : 0,
       silent: undefined,
       ids: NO_LOCAL,
     };
@@ -504,11 +514,11 @@ export class WastePass implements ToolPass {
     else this.#streams?.add({ place, base: stack.value[at], offset, steps });
   }
 
-  /** Bytes of the floats that a vector store stores, as far as the instruction that made them shows it; else 0. */
+  /** Returns the bytes of the floats that a vector store stores, if the instruction that made them shows it; else 0. */
   #lanesOf(op: number, at: number): number {
     if (op !== Op.V128_STORE) return 0;
     const produced = this.#state.stack.produced[at + 1];
-    const bytes = this.#around.module.bytes;
+    const bytes = this.#surroundings.module.bytes;
     let pos = Math.max(this.#lastLooked, this.#codeStart);
     for (let next = pos; next < produced; pos = next) {
       const id = opcodeIdAt(bytes, pos);
@@ -519,7 +529,7 @@ export class WastePass implements ToolPass {
     return 0;
   }
 
-  /** Counters are counted from a local. */
+  /** Makes the local from which counters are addressed. */
   #needBase(): void {
     const fixed = this.#summary?.fixed;
     if (fixed === undefined || fixed.base !== NO_LOCAL) return;
@@ -527,7 +537,7 @@ export class WastePass implements ToolPass {
     this.#add(this.#codeStart, { write: (sink) => fixed.computeBase(sink) });
   }
 
-  /** Ids of stores are kept in a local while they are stored; without contexts their table is reached from one. */
+  /** Makes the locals for a store's ids: one for the ids, and without contexts one for the address of their table. */
   #needIds(place: Place): void {
     const fixed = this.#summary?.fixed;
     place.ids = this.#extraLocal(I64, 1);
@@ -539,8 +549,8 @@ export class WastePass implements ToolPass {
 
   #extraLocal(type: ValType, number: number): number {
     const key = type * 8 + number;
-    const known = this.#extraLocals.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#extraLocals.get(key);
+    if (existing !== undefined) return existing;
     const local = extraLocal(this.#state.temporaries, type);
     this.#extraLocals.set(key, local);
     return local;
@@ -559,7 +569,6 @@ export class WastePass implements ToolPass {
   }
 }
 
-/** Size of the lanes of a result that is made of floats, 0 for others. */
 function laneBytes(name: string): number {
   const [, shape, operation = ""] = /^(f32x4|f64x2)\.(?:relaxed_)?([a-z]+)/.exec(name) ?? [];
   if (shape === undefined || /^(eq|ne|lt|gt|le|ge|extract)/.test(operation)) return 0;

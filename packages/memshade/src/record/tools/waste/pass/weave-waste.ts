@@ -57,18 +57,17 @@ import { inFrameOfZeroing, planWeaving, refusal, type WeavingPlan } from "./weav
 
 const ACCESS_SIZES = [1, 2, 4, 8, 16];
 
-/** Weaves the waste tool into a module. */
-export function weaveWaste(around: ToolSurroundings): WovenTool | string {
-  const plan = planWeaving(around);
+export function weaveWaste(surroundings: ToolSurroundings): WovenTool | string {
+  const plan = planWeaving(surroundings);
   return refusal(plan) ?? new WasteWeaver(plan).weave();
 }
 
 /** Adds the runtime to a module as planned, and makes the pass that calls it. */
 class WasteWeaver {
   readonly #plan: WeavingPlan;
-  readonly #around: ToolSurroundings;
+  readonly #surroundings: ToolSurroundings;
   readonly #runtime: MergedRuntime;
-  /** The shadow stack that tells who asks for blocks, its frames those of another tool or of its own. */
+  /** Shadow stack for the call paths of allocations. Its frames are those of another tool, or the tool's own. */
   readonly #stack: ShadowStack | undefined;
   readonly #stackPlan: StackPlan | undefined;
   readonly #frameTargets: FrameTargets;
@@ -78,24 +77,24 @@ class WasteWeaver {
   readonly #loopTable: LoopTable;
 
   constructor(plan: WeavingPlan) {
-    const { around, framed, layout } = plan;
+    const { surroundings, framed, layout } = plan;
     this.#plan = plan;
-    this.#around = around;
+    this.#surroundings = surroundings;
     this.#stackPlan = plan.wishes.ownStack
-      ? new StackPlan(around.module, around.scan, around.allocator)
+      ? new StackPlan(surroundings.module, surroundings.scan, surroundings.allocator)
       : undefined;
-    this.#stack = this.#stackPlan === undefined ? around.stack : this.#ownStack();
+    this.#stack = this.#stackPlan === undefined ? surroundings.stack : this.#ownStack();
     this.#runtime = this.#mergeRuntime();
-    this.#framedRecords = new FramedRecords(layout, around.shadowMemory);
-    this.#fixedRecords = new FixedRecords(layout, around.shadowMemory);
+    this.#framedRecords = new FramedRecords(layout, surroundings.shadowMemory);
+    this.#fixedRecords = new FixedRecords(layout, surroundings.shadowMemory);
     this.#frameTargets = this.#findFrameTargets();
     this.#frames = framed && { ...framed, snippets: new FrameSnippets(this.#frameTargets) };
     this.#loopTable = new LoopTable(layout.endBytes, LARGEST_MEMORY_BYTES - layout.endBytes);
   }
 
   weave(): WovenTool {
-    const { around, isCompatible, contexts, wishes, layout } = this.#plan;
-    const { shadowMemory } = around;
+    const { surroundings, isCompatible, contexts, wishes, layout } = this.#plan;
+    const { shadowMemory } = surroundings;
     const target = this.#target;
     const pass = this.#makePass();
     const allocations = this.#allocations();
@@ -108,7 +107,11 @@ class WasteWeaver {
       ...(stack === undefined || stackPlan === undefined
         ? {}
         : {
-            beside: new ShadowStackPass(stackPlan, stack, new HostFrameFunctions(around.appended, stack)),
+            beside: new ShadowStackPass(
+              stackPlan,
+              stack,
+              new HostFrameFunctions(surroundings.appended, stack),
+            ),
             followedStack: { ...stack, entries: stackPlan.entries },
             stack,
           }),
@@ -123,8 +126,8 @@ class WasteWeaver {
       data: () => loopTable.segments(shadowMemory),
       tableBytes: Array(ownMemories(layout, wishes)).fill(layout.covered * 4),
       describe: () => this.#describe(pass),
-      start: starter(around, isCompatible ? -1 : target("segment"), target("notePages")),
-      memoryLimit: layout.covered < around.memoryBytes ? layout.covered : undefined,
+      start: starter(surroundings, isCompatible ? -1 : target("segment"), target("notePages")),
+      memoryLimit: layout.covered < surroundings.memoryBytes ? layout.covered : undefined,
       globals: this.#globals(),
       exports: {
         hostRead: target("hostRead"),
@@ -140,41 +143,41 @@ class WasteWeaver {
         released: target("released"),
       },
       entered: wishes.opaque ? target("hostMayRead") : -1,
-      isQuiet: (index) => isQuiet(around, index),
+      isQuiet: (index) => isQuiet(surroundings, index),
       notTracked: unseenBy(this.#plan),
     };
   }
 
-  /** A function of the runtime by its name, −1 if it has none of that. */
+  /** Returns a function of the runtime by its name, −1 if it has none of that name. */
   readonly #target = (name: string): number => this.#runtime.functions.get(name) ?? -1;
 
-  /** Precise mode keeps the node of the context at hand in a global, where contexts are told apart. */
+  /** True if a global keeps the current context node: precise mode with contexts. */
   get #hasNodes(): boolean {
     return this.#plan.contexts !== undefined && this.#plan.isPrecise;
   }
 
-  /** A stack in the tool's own memory. The global with its newest frame is the first one. */
+  /** Returns a shadow stack in the tool's own memory. The first global has its newest frame. */
   #ownStack(): ShadowStack {
     const { stackWord } = this.#plan.layout;
     return {
-      shadowMemory: this.#around.shadowMemory,
-      stackGlobal: this.#around.firstGlobal,
+      shadowMemory: this.#surroundings.shadowMemory,
+      stackGlobal: this.#surroundings.firstGlobal,
       frames: fixedFrameBase({ stack: stackWord + STACK_BASE_BYTES, hostWord: stackWord }),
     };
   }
 
-  /** Index of the first global behind that of the stack. */
+  /** Index of the first global after that of the stack. */
   get #firstGlobal(): number {
-    return this.#around.firstGlobal + (this.#stackPlan === undefined ? 0 : 1);
+    return this.#surroundings.firstGlobal + (this.#stackPlan === undefined ? 0 : 1);
   }
 
   #mergeRuntime(): MergedRuntime {
-    const { around, layout, wishes, isCompatible } = this.#plan;
-    const { shadowMemory } = around;
+    const { surroundings, layout, wishes, isCompatible } = this.#plan;
+    const { shadowMemory } = surroundings;
     const firstGlobal = this.#firstGlobal;
     const hasNodes = this.#hasNodes;
     return mergeRuntime(runtimeBytes(wishes.engine), {
-      appended: around.appended,
+      appended: surroundings.appended,
       shadowMemory,
       firstGlobal: firstGlobal + (hasNodes ? 1 : 0),
       constants: {
@@ -182,9 +185,9 @@ class WasteWeaver {
         NODE: hasNodes ? nodeAtHand(firstGlobal) : 0,
       },
       hosts: {},
-      programMemory: around.memory,
-      programMemory64: around.memory64,
-      stackPointer: around.stackPointer,
+      programMemory: surroundings.memory,
+      programMemory64: surroundings.memory64,
+      stackPointer: surroundings.stackPointer,
       frames: this.#stack && { memory: this.#stack.shadowMemory, global: this.#stack.stackGlobal },
       tables: Object.fromEntries(
         WORD_TABLES.slice(0, ownMemories(layout, wishes)).map((table, i) => [table, shadowMemory + 1 + i]),
@@ -192,12 +195,14 @@ class WasteWeaver {
     });
   }
 
-  /** What frames need; in precise mode the slot's global has the node of the context itself, 0 being the root. */
+  /**
+   * Returns the targets of frames. In precise mode the slot's global has the context's node itself, with 0 as the root.
+   */
   #findFrameTargets(): FrameTargets {
-    const { around, framed, layout } = this.#plan;
+    const { surroundings, framed, layout } = this.#plan;
     const hasNodes = this.#hasNodes;
     return {
-      memory: around.shadowMemory,
+      memory: surroundings.shadowMemory,
       slotGlobal: this.#firstGlobal + (hasNodes ? 0 : this.#runtime.globals.length),
       enterFrame: framed === undefined ? -1 : this.#target("enterFrame"),
       hostWord: layout.control + Control.hostWord,
@@ -205,7 +210,7 @@ class WasteWeaver {
     };
   }
 
-  /** That of the stack, then the runtime's globals with one more for contexts, where they are told apart. */
+  /** Returns the globals: that of the stack, then the runtime's, with one more for contexts. */
   #globals(): NonNullable<WovenTool["globals"]> {
     const { globals } = this.#runtime;
     const stack =
@@ -219,10 +224,10 @@ class WasteWeaver {
   }
 
   #makePass(): WastePass {
-    const { around, sites, isPrecise, isCompatible } = this.#plan;
+    const { surroundings, sites, isPrecise, isCompatible } = this.#plan;
     const target = this.#target;
     const functions = new AccessFunctions(
-      around.appended,
+      surroundings.appended,
       {
         loaded: target("loaded"),
         storing: target("storing"),
@@ -230,25 +235,25 @@ class WasteWeaver {
         touched: target("hostRead"),
       },
       !isCompatible,
-      around.memory64,
+      surroundings.memory64,
     );
     const summary = isPrecise ? undefined : this.#summaryParts();
-    return new WastePass(around, sites, functions, summary, this.#passTargets());
+    return new WastePass(surroundings, sites, functions, summary, this.#passTargets());
   }
 
   #summaryParts(): SummaryParts {
-    const { around, framed, isCompatible, layout } = this.#plan;
+    const { surroundings, framed, isCompatible, layout } = this.#plan;
     const snippets = this.#summarySnippets();
     return {
       snippets,
-      functions: new SummaryFunctions(around.appended, snippets, around.memory64),
+      functions: new SummaryFunctions(surroundings.appended, snippets, surroundings.memory64),
       inlined: this.#inlinedSites(),
       streams: {
         followsStores: !isCompatible,
         looped: this.#target("looped"),
         table: this.#loopTable,
         ends: layout.control + Control.ends,
-        memory: around.shadowMemory,
+        memory: surroundings.shadowMemory,
       },
       framed:
         framed === undefined || this.#frames === undefined
@@ -259,12 +264,12 @@ class WasteWeaver {
   }
 
   #summarySnippets(): SummarySnippets {
-    const { around, framed, isCompatible, layout } = this.#plan;
+    const { surroundings, framed, isCompatible, layout } = this.#plan;
     const target = this.#target;
     const bySize = (name: string) => new Map(ACCESS_SIZES.map((size) => [size, target(`${name}${size}`)]));
     return new SummarySnippets(
       layout,
-      around.shadowMemory,
+      surroundings.shadowMemory,
       {
         same: target("same"),
         fresh: bySize("fresh"),
@@ -278,26 +283,26 @@ class WasteWeaver {
   }
 
   #inlinedSites(): Uint8Array {
-    const { around, sites } = this.#plan;
-    const { siteRuns } = around.options.waste ?? {};
-    const guessed = siteFrequencies(around.module, sites);
+    const { surroundings, sites } = this.#plan;
+    const { siteRuns } = surroundings.options.waste ?? {};
+    const guessed = siteFrequencies(surroundings.module, sites);
     const frequencies =
       siteRuns === undefined ? guessed : knownFrequencies(sites, runsPerSite(sites, siteRuns), guessed);
-    return inlinedSites(around.module, sites, frequencies);
+    return inlinedSites(surroundings.module, sites, frequencies);
   }
 
   #passTargets(): PassTargets {
-    const { around, contexts, exact, framed, isPrecise, layout, wishes } = this.#plan;
+    const { surroundings, contexts, exact, framed, isPrecise, layout, wishes } = this.#plan;
     const target = this.#target;
     const { control, covered } = layout;
     return {
       exactImports: exact,
       covered,
       notePages: target("notePages"),
-      growing: this.#isHeldByPass() ? onPages(around, target("growing")) : -1,
-      grown: onPages(around, target("grown")),
+      growing: this.#isHeldByPass() ? onPages(surroundings, target("growing")) : -1,
+      grown: onPages(surroundings, target("grown")),
       hostMayRead: wishes.opaque ? target("hostMayRead") : -1,
-      stackMoved: onStackMoved(around, target),
+      stackMoved: onStackMoved(surroundings, target),
       records: framed === undefined ? this.#fixedRecords : this.#framedRecords,
       firstId: isPrecise ? 1 : ShadowIds.first,
       nodes:
@@ -306,7 +311,7 @@ class WasteWeaver {
           : {
               plan: contexts,
               nodeGlobal: this.#frameTargets.slotGlobal,
-              memory: around.shadowMemory,
+              memory: surroundings.shadowMemory,
               enter: target("enter"),
               snippets: new FrameSnippets(this.#frameTargets),
             },
@@ -322,29 +327,32 @@ class WasteWeaver {
     };
   }
 
-  /** Whether the pass keeps the memory from growing: one from outside has the maximum that its maker gave it. */
+  /** True if the pass must limit the memory's growth. An imported memory has the maximum that its creator gave it. */
   #isHeldByPass(): boolean {
-    const { module, memory, memoryBytes } = this.#around;
+    const { module, memory, memoryBytes } = this.#surroundings;
     return memoryType(module, memory).pageSizeLog2 === 16 && this.#plan.layout.covered < memoryBytes;
   }
 
-  /** What is called when a block is handed out, and what it is told of zeroed ones; undefined: nobody allocates. */
+  /**
+   * Returns the function that is called for a new block, and its argument for zeroed ones; undefined if nothing
+   * allocates.
+   */
   #allocations(): { allocated: number; zeroedBy(index: number): number } | undefined {
-    const { around, framed, isPrecise, layout, sites, zeroing } = this.#plan;
+    const { surroundings, framed, isPrecise, layout, sites, zeroing } = this.#plan;
     const first = sites.stores - zeroing.length + (isPrecise ? 1 : ShadowIds.first);
     const zeroedBy = new Map(zeroing.map((index, i) => [index, first + i]));
-    const told = this.#target("allocated");
+    const runtimeAllocated = this.#target("allocated");
     const allocated =
       this.#frames === undefined || framed === undefined
-        ? told
-        : inFrameOfZeroing(around, this.#frames, framed.sites, {
+        ? runtimeAllocated
+        : inFrameOfZeroing(surroundings, this.#frames, framed.sites, {
             first: sites.length - zeroing.length,
             ids: [...zeroedBy.values()],
             zeroedSite: layout.control + Control.zeroedSite,
             records: this.#framedRecords,
-            allocated: told,
+            allocated: runtimeAllocated,
           });
-    if (around.allocator.functions.length === 0) return undefined;
+    if (surroundings.allocator.functions.length === 0) return undefined;
     return { allocated, zeroedBy: (index) => zeroedBy.get(index) ?? 0 };
   }
 
@@ -358,7 +366,7 @@ class WasteWeaver {
       init: target("initialized"),
       arrivingPiece: target("initializing"),
       pieceBuffer: {
-        memory: this.#around.shadowMemory,
+        memory: this.#surroundings.shadowMemory,
         address: this.#plan.layout.control + Control.initBytes,
         bytes: INIT_BUFFER_BYTES,
       },
@@ -366,13 +374,13 @@ class WasteWeaver {
   }
 
   #describe(pass: WastePass): ReturnType<WovenTool["describe"]> {
-    const { around, contexts, framed, isVisible, layout, sites, wishes } = this.#plan;
+    const { surroundings, contexts, framed, isVisible, layout, sites, wishes } = this.#plan;
     return {
       ...layout,
       engine: wishes.engine,
       contexts: wishes.contexts,
       objects: wishes.objects,
-      compat: around.options.waste?.compat ?? "",
+      compat: surroundings.options.waste?.compat ?? "",
       siteTable: base64Of(encodeSites(sites)),
       inline: base64Of(pass.inline),
       leaders: base64Of(pass.leaders),
@@ -385,7 +393,7 @@ class WasteWeaver {
       ...(contexts === undefined ? {} : { hostWord: this.#frameTargets.hostWord }),
       exportsMemory: isVisible,
       opaque: wishes.opaque,
-      limited: layout.covered < around.memoryBytes,
+      limited: layout.covered < surroundings.memoryBytes,
       mostPages: wishes.mostPages,
     };
   }
@@ -395,28 +403,25 @@ function i32Global(value: number): { type: ValType; initial: Uint8Array } {
   return { type: I32, initial: encodeConstantExpression(I32, value | 0) };
 }
 
-/** Code that pushes the node of the context at hand. */
 function nodeAtHand(global: number): Uint8Array {
   return new ByteWriter(8).u8(Op.GLOBAL_GET).u32Leb(global).finish();
 }
 
-/** Imports that a sentence names at most. */
 const NAMED_IMPORTS = 10;
-/** Characters of an import's name that a sentence has room for; component adapters put whole signatures there. */
+/** Longest name of an import in a sentence, characters. Component adapters use whole signatures as names. */
 const LONGEST_IMPORT = 48;
 
-/** Sentences on what the tool does not see in a module. */
-function unseenBy({ around, isVisible, exact, wishes: { opaque } }: WeavingPlan): string[] {
-  const { module, memory, allocator } = around;
+function unseenBy({ surroundings, isVisible, exact, wishes: { opaque } }: WeavingPlan): string[] {
+  const { module, memory, allocator } = surroundings;
   const sentences: string[] = [];
   if (allocator.functions.length === 0)
     sentences.push("No allocator was found: freed memory counts as memory that is still in use.");
   sentences.push(...otherMemoriesNote(module));
   const names = unknownImports(module, exact);
   if (opaque) {
-    const which = names.length === 0 ? "" : ` (imports: ${names.join(", ")})`;
+    const importList = names.length === 0 ? "" : ` (imports: ${names.join(", ")})`;
     sentences.push(
-      `The host does not say what it reads: whatever is unread when it is in control counts as read by it${which}.`,
+      `The host does not say what it reads: whatever is unread when it is in control counts as read by it${importList}.`,
     );
   } else if (names.length > 0 && isVisible)
     sentences.push(`What these imports read and write is not seen: ${names.join(", ")}.`);
@@ -434,7 +439,6 @@ function unseenBy({ around, isVisible, exact, wishes: { opaque } }: WeavingPlan)
   return sentences;
 }
 
-/** Names of the imported functions of which it is not known what they read and write, the first few of them. */
 function unknownImports(module: WasmModule, exact: ReadonlySet<number>): string[] {
   const unknown = importsOf(module, "function").filter((_, index) => !exact.has(index));
   const names = unknown.slice(0, NAMED_IMPORTS).map(({ module: from, field }) => {
@@ -448,8 +452,8 @@ function unknownImports(module: WasmModule, exact: ReadonlySet<number>): string[
 const LOUD = FunctionFact.HasAccess | FunctionFact.HasCall | FunctionFact.Grows;
 
 /**
- * Whether a function changes nothing that is followed: it accesses no memory, calls nobody, and leaves the stack pointer where it
- * is. Whatever its caller read before can as well count later, when somebody enters who does.
+ * True if a function changes nothing that the tool records: no memory access, no call, no new stack pointer. The host's
+ * reads before it can be recorded at the next function that does one of these.
  */
 function isQuiet({ module, scan, stackPointer }: ToolSurroundings, index: number): boolean {
   const defined = index - module.importedFunctionCount;
@@ -465,16 +469,13 @@ function isQuiet({ module, scan, stackPointer }: ToolSurroundings, index: number
   return true;
 }
 
-/** The compiled runtime of a mode, a WebAssembly module. Built from `tools/waste/assembly`. */
 function runtimeBytes(engine: "brief" | "full"): Uint8Array {
   return bytesOfBase64(engine === "full" ? WASTE_PRECISE_BASE64 : WASTE_SUMMARY_BASE64);
 }
 
-// Small functions that the tool adds to a module beside its runtime.
-
 /**
- * The function that takes the place of setting the stack pointer; −1: there is none. `target`: a function of the runtime by its
- * name.
+ * Returns the function that replaces instructions that set the stack pointer; −1: none. `target` finds a function of
+ * the runtime by its name.
  */
 function onStackMoved(
   { module, appended, stackPointer }: ToolSurroundings,
@@ -495,19 +496,19 @@ function onStackMoved(
   });
 }
 
-/** A function of the runtime that takes a number of pages, or −1, and returns one, as a function on the memory's own type. */
+/** Wraps a function of the runtime that takes and returns a number of pages, or −1, for the memory's address type. */
 function onPages({ appended, memory64 }: ToolSurroundings, target: number): number {
   if (!memory64) return target;
   return appended.add(appended.typeIndex([I64], [I64]), () => {
     const body = new BodyBuilder().op("local.get", 0).op("i32.wrap_i64").op("call", target);
-    // Numbers of pages that do not fit 32 bits are refused as they are.
+    // Numbers of pages above 32 bits are passed on, and refused.
     body.op("i64.extend_i32_s").op("local.get", 0);
     body.op("local.get", 0).i64(32).op("i64.shr_s").op("i64.eqz").op("select");
     return body.finish();
   });
 }
 
-/** The function that runs first. It tells the runtime of the data segments by `segment`, unless that is −1. */
+/** Returns the function that runs first. It reports the data segments to `segment`, unless that is −1. */
 function starter(
   { module, appended, memory, memory64 }: ToolSurroundings,
   segment: number,

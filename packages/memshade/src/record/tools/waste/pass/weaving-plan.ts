@@ -33,14 +33,17 @@ import { exactImports, type FramedRecords, isCommand, zeroingFunctions } from ".
 
 const HAS_MEMORY_INDEX = 0x40;
 
-/** `zeroing`: functions that hand out zeroed blocks, by index. Direct calls of them are stores. */
+/**
+ * Finds the sites of a module. `zeroing`: indices of functions that hand out zeroed blocks. Direct calls of them are
+ * stores.
+ */
 export function findSites(module: WasmModule, zeroing: readonly number[]): SiteTable {
   const { bytes, bodies, codePayloadStart, importedFunctionCount } = module;
   const [offset, op]: [number[], number[]] = [[], []];
   const firstOfFunction = new Int32Array(bodies.length + 1);
-  const add = (pos: number, what: number): void => {
+  const add = (pos: number, opcode: number): void => {
     offset.push(pos - codePayloadStart);
-    op.push(what);
+    op.push(opcode);
   };
   const siteOf = (opcode: number, immediates: number): number | undefined => {
     const kind = ACCESS_KIND[opcode];
@@ -75,41 +78,37 @@ export function findSites(module: WasmModule, zeroing: readonly number[]): SiteT
   });
 }
 
-/** What is known of the tool in one module before anything is added to the module. */
 export interface WeavingPlan {
-  around: ToolSurroundings;
-  /** Writers, readers and values are kept per byte, instead of one id. */
+  surroundings: ToolSurroundings;
+  /** True if writers, readers and values are recorded per byte, instead of one id. */
   isPrecise: boolean;
-  /** The tool counts as the Valgrind tool deadstores does. */
+  /** True if the tool counts as the Valgrind tool deadstores does. */
   isCompatible: boolean;
   sites: SiteTable;
-  /** Functions that hand out zeroed blocks, by index. */
   zeroing: readonly number[];
-  /** How calls change the context; undefined where contexts are not told apart. */
+  /** Effects of calls on the context; undefined without contexts. */
   contexts: FramePlan | undefined;
-  /** The frames of contexts; undefined without contexts, and in precise mode, which keeps nodes instead. */
+  /** Frames of contexts; undefined without contexts, and in precise mode, which uses nodes. */
   framed: PlannedFrames | undefined;
-  /** Whether the host can look at the memory. */
   isVisible: boolean;
-  /** Imported functions of which it is known what they read and write, by index. */
+  /** Indices of imported functions whose reads and writes are known. */
   exact: ReadonlySet<number>;
   wishes: WasteWishes;
   layout: WasteLayout;
 }
 
-/** Looks at a module, and places the tool's tables. */
-export function planWeaving(around: ToolSurroundings): WeavingPlan {
-  const { module, memory, memoryBytes, allocator } = around;
-  const { waste = {} } = around.options;
+export function planWeaving(surroundings: ToolSurroundings): WeavingPlan {
+  const { module, memory, memoryBytes, allocator } = surroundings;
+  const { waste = {} } = surroundings.options;
   const { contexts, objects, compat, mostIds } = waste;
   const isPrecise = isPreciseMode(waste);
   const zeroing = zeroingFunctions(allocator.functions);
   const sites = findSites(module, zeroing);
-  const plan = contexts === true ? contextPlan(around, sites, isPrecise) : undefined;
-  const framed = plan === undefined || isPrecise ? undefined : framesOf(around, plan, sites);
+  const plan = contexts === true ? contextPlan(surroundings, sites, isPrecise) : undefined;
+  const framed = plan === undefined || isPrecise ? undefined : framesOf(surroundings, plan, sites);
   const isVisible = isMemoryVisible(module, memory);
-  const exact = exactImports(module, around.options.glue);
-  // In precise mode contexts are paths too.
+  const exact = exactImports(module, surroundings.options.glue);
+  // Contexts are call paths already in precise mode.
   const keepsPaths = allocator.functions.length > 0 && !(isPrecise && contexts === true);
   const wishes: WasteWishes = {
     memoryBytes,
@@ -122,12 +121,12 @@ export function planWeaving(around: ToolSurroundings): WeavingPlan {
     objects: objects === true,
     opaque: isVisible && !isCommand(module, exact),
     paths: keepsPaths,
-    ownStack: keepsPaths && around.stack === undefined,
+    ownStack: keepsPaths && surroundings.stack === undefined,
     frames: framed && { functions: module.bodies.length, bytes: allFrameBytes(framed.shapes) },
     mostIds,
   };
   return {
-    around,
+    surroundings,
     isPrecise,
     isCompatible: compat === "deadstores",
     sites,
@@ -141,14 +140,14 @@ export function planWeaving(around: ToolSurroundings): WeavingPlan {
   };
 }
 
-/** What engines give a memory at most, by the type of its addresses, where it is not declared smaller: 4 GiB, 16 GiB. */
+/** Returns the largest memory that engines allow by address type, unless it is declared smaller: 4 GiB or 16 GiB. */
 function mostPages({ maximum = Number.POSITIVE_INFINITY, index64 }: MemoryType): number {
   return Math.min(maximum, index64 ? 2 ** 18 : 2 ** 16);
 }
 
-/** Why the tool can follow nothing of a module, as a sentence; undefined: it can. */
-export function refusal({ around, layout }: WeavingPlan): string | undefined {
-  const { minimum, pageSizeLog2 } = memoryType(around.module, around.memory);
+/** Returns a sentence why the tool cannot record a module; undefined if it can. */
+export function refusal({ surroundings, layout }: WeavingPlan): string | undefined {
+  const { minimum, pageSizeLog2 } = memoryType(surroundings.module, surroundings.memory);
   const bytes = minimum * 2 ** pageSizeLog2;
   if (bytes <= layout.covered) return undefined;
   return tooLargeSentence("The module's memory begins with", bytes, layout.covered);
@@ -161,7 +160,6 @@ function isMemoryVisible(module: WasmModule, memory: number): boolean {
   );
 }
 
-/** What is known of frames before the layout is. */
 interface PlannedFrames {
   plan: FramePlan;
   calls: CallSites;
@@ -170,8 +168,8 @@ interface PlannedFrames {
 }
 
 /**
- * How calls change the contexts of what happens in a module: its loads and stores, and, in precise mode, what becomes of
- * blocks and frames, which may be any function's.
+ * Plans contexts for the functions with recorded events: loads and stores and, in precise mode, ends of blocks and
+ * frames, which any function may have.
  */
 function contextPlan(
   { module, scan, allocator }: ToolSurroundings,
@@ -194,21 +192,19 @@ function framesOf({ module }: ToolSurroundings, plan: FramePlan, sites: SiteTabl
   return { plan, calls, sites: framed, shapes: frameShapes(module, calls, plan, framed.recordBytes) };
 }
 
-/** What a zeroing function's site is known by. */
 interface ZeroingSites {
-  /** First of them. */
   first: number;
-  /** What hooks say of them, in their order. */
+  /** Values that hooks pass for them, in order. */
   ids: readonly number[];
-  /** Word with the key of the call at hand, where it is known. */
+  /** Word with the key of the current call, if it is known. */
   zeroedSite: number;
   records: FramedRecords;
   allocated: number;
 }
 
 /**
- * The function that takes the place of `allocated`: for zeros that nobody knows the caller of, it gets the key of the zeroing
- * function's own site, in the context it was called in.
+ * Returns a function that replaces `allocated`. If the caller that asked for zeros is unknown, it uses the key of the
+ * zeroing function's own site, in the context of its call.
  */
 export function inFrameOfZeroing(
   { module, allocator, appended, shadowMemory }: ToolSurroundings,

@@ -12,20 +12,18 @@ import { GranuleFate, OFFSETS } from "../layout.ts";
 import { COLUMNS, Column, type ObjectFigures } from "./read-objects.ts";
 import { GRANULE_BYTES, type PathBlocksFigures, pathKey } from "./read-path-blocks.ts";
 
-/** What happened to each byte of some blocks. */
 interface Fates {
   path: readonly number[];
   size: number;
   smallest: number;
-  /** `GranuleFate` per byte. */
   bytes: Uint8Array;
-  /** Bytes behind these are not told apart. */
+  /** True if the blocks have more bytes than these. */
   tail: boolean;
 }
 
 type TypesOnce = () => TypeAt | undefined;
 
-/** Blocks of a path as the file has them. `header`: bytes at their beginnings that a language's runtime keeps for itself. */
+/** Returns the blocks of a path for the file. `header`: bytes at their start that belong to a language's runtime. */
 export function blocksOf(
   figures: PathBlocksFigures,
   ips: WasteIp[],
@@ -33,9 +31,9 @@ export function blocksOf(
   header: number,
 ): WasteBlocks {
   const { path, blocks, bytes, size, smallest, unread, unreadBytes, neverRead, fates, tail } = figures;
-  const each = new Uint8Array(Math.min(size, fates.length * GRANULE_BYTES));
+  const byteFates = new Uint8Array(Math.min(size, fates.length * GRANULE_BYTES));
   fates.forEach((fate, i) => {
-    each.fill(fate, i * GRANULE_BYTES, (i + 1) * GRANULE_BYTES);
+    byteFates.fill(fate, i * GRANULE_BYTES, (i + 1) * GRANULE_BYTES);
   });
   return {
     ips,
@@ -46,11 +44,14 @@ export function blocksOf(
     unread_blocks: unread,
     unread_bytes: unreadBytes,
     never_read: neverRead,
-    ...unreadParts({ path, size, smallest, bytes: each.fill(GranuleFate.read, 0, header), tail }, typesOnce),
+    ...unreadParts(
+      { path, size, smallest, bytes: byteFates.fill(GranuleFate.read, 0, header), tail },
+      typesOnce,
+    ),
   };
 }
 
-/** The same of what precise mode counts: it does not tell whole blocks apart. */
+/** Returns the blocks of a site of precise mode, which does not count whole unread blocks. */
 export function blocksOfObjects(
   figures: ObjectFigures,
   ips: WasteIp[],
@@ -59,16 +60,16 @@ export function blocksOfObjects(
 ): WasteBlocks {
   const { path, objects, bytes, size, smallest, counts } = figures;
   const length = counts.length / COLUMNS;
-  const each = Uint8Array.from(
+  const byteFates = Uint8Array.from(
     { length },
     (_, i) =>
       (counts[i * COLUMNS + Column.reads] > 0 ? GranuleFate.read : 0) |
       (counts[i * COLUMNS + Column.writes] > 0 ? GranuleFate.written : 0),
   );
   const isUnread =
-    each.some((fate) => fate === GranuleFate.written) &&
-    each.every((fate) => (fate & GranuleFate.read) === 0);
-  const neverRead = each.reduce((sum, fate, i) => {
+    byteFates.some((fate) => fate === GranuleFate.written) &&
+    byteFates.every((fate) => (fate & GranuleFate.read) === 0);
+  const neverRead = byteFates.reduce((sum, fate, i) => {
     const writes = counts[i * COLUMNS + Column.writes];
     return fate === GranuleFate.written ? sum + Math.min(writes, objects) : sum;
   }, 0);
@@ -86,7 +87,7 @@ export function blocksOfObjects(
         path,
         size,
         smallest,
-        bytes: each.slice(0, OFFSETS).fill(GranuleFate.read, 0, header),
+        bytes: byteFates.slice(0, OFFSETS).fill(GranuleFate.read, 0, header),
         tail: size > OFFSETS,
       },
       typesOnce,
@@ -94,12 +95,12 @@ export function blocksOfObjects(
   };
 }
 
-/** More parts than these are no fields. */
 const MOST_FIELDS = 64;
 
 /**
- * The type of blocks and the parts of it that nobody reads: none of them tells that somebody reads all of it. Whoever walks an array of numbers in steps leaves a
- * period in it too, so where debug information knows of no type with members, a period does not make any.
+ * Returns the type of blocks and its parts that are never read; an empty list if all of it is read. Walking an array of
+ * numbers in steps leaves a period too, so no period is used if debug information is present but has no type with
+ * members.
  */
 function unreadParts(
   fates: Fates,
@@ -124,7 +125,10 @@ function unreadParts(
   return fields.length > MOST_FIELDS ? undefined : { element: period ?? size, fields, ...followed };
 }
 
-/** Elements of which anything was stored to or read: of an array of which the beginning alone is followed, so many stand for all. */
+/**
+ * Counts the elements that were stored to or read. If only the start of an array has fates, these elements stand for
+ * all.
+ */
 function usedElements(bytes: Uint8Array, size: number): number {
   let used = 0;
   for (let at = 0; at + size <= bytes.length; at += size)
@@ -132,27 +136,30 @@ function usedElements(bytes: Uint8Array, size: number): number {
   return used;
 }
 
-/** Names that are a library's own, and pointers to tables of virtual functions. */
+/** Matches names reserved for libraries, and pointers to virtual tables. */
 const RESERVED = /^(__|_[A-Z]|_vptr)/;
 
-/** Members as the program's source has them: what a library's type is made of is one, and what only a library knows of is none. */
+/**
+ * Returns the members as the program's source declares them. Members inside a library's type are merged into one, and
+ * members that only a library declares are left out.
+ */
 function ownMembers(members: readonly BlockMember[]): BlockMember[] {
-  const own = new Map<string, BlockMember>();
+  const ownByName = new Map<string, BlockMember>();
   for (const member of members) {
     const parts = member.name.split(".");
     const reserved = parts.findIndex((part) => RESERVED.test(part));
     const name = reserved < 0 ? member.name : parts.slice(0, reserved).join(".");
     if (name === "") continue;
-    const known = own.get(name);
+    const earlier = ownByName.get(name);
     const end = member.offset + member.size;
-    own.set(
+    ownByName.set(
       name,
-      known === undefined
+      earlier === undefined
         ? { ...member, name }
-        : { ...known, size: Math.max(known.offset + known.size, end) - known.offset },
+        : { ...earlier, size: Math.max(earlier.offset + earlier.size, end) - earlier.offset },
     );
   }
-  return [...own.values()];
+  return [...ownByName.values()];
 }
 
 function isRead(fate: number): boolean {
@@ -167,14 +174,13 @@ function isAnyWritten(bytes: Uint8Array, offset: number, size: number): boolean 
   return bytes.subarray(offset, offset + size).some((fate) => (fate & GranuleFate.written) !== 0);
 }
 
-/** What a type of a call further out is known by for certain: a function there may have other types of the size. */
+/** Reasons that make a type certain. At a call further out, another type of the same size may be meant. */
 const CERTAIN: ReadonlySet<BlockType["by"]> = new Set([
   ...(["constructor", "container", "variable", "result", "member"] as const),
 ]);
-/** Calls of the allocator that may be those of a function of the program around it. */
 const CALLS = 3;
 
-/** The type of the blocks, by the call of the allocator, or by one that leads there. */
+/** Returns the type of the blocks, from the call of the allocator or from a call that leads there. */
 function typeOfBlocks(
   { path, smallest, size }: Pick<Fates, "path" | "smallest" | "size">,
   typeAt: TypeAt | undefined,
@@ -187,23 +193,23 @@ function typeOfBlocks(
   return undefined;
 }
 
-/** What happened to an element of some bytes, in any of those that lie one behind the other. */
+/** Combines the fates of consecutive elements of some bytes into those of one element. */
 function folded(bytes: Uint8Array, element: number): Uint8Array {
   if (element >= bytes.length) return bytes;
-  const all = new Uint8Array(element);
+  const fates = new Uint8Array(element);
   bytes.forEach((fate, i) => {
-    all[i % element] |= fate;
+    fates[i % element] |= fate;
   });
-  return all;
+  return fates;
 }
 
-/** Elements from which on a period is no chance, and the bytes that one has at most. */
+/** Fewest elements that make a period, and largest period in bytes. */
 const FEWEST_ELEMENTS = 4;
 const LARGEST_ELEMENT = 1024;
 
 /**
- * The smallest number of bytes after which what happened repeats, up to the last byte that anything happened to; undefined where it does
- * not, or where all bytes had the same fate.
+ * Returns the smallest number of bytes after which the fates repeat, up to the last byte with a fate. Undefined if they
+ * do not repeat, or if all bytes have the same fate.
  */
 export function periodOf(bytes: Uint8Array): number | undefined {
   let used = bytes.length;
@@ -220,7 +226,7 @@ function isPeriod(bytes: Uint8Array, period: number, used: number): boolean {
   return true;
 }
 
-/** Runs of bytes that nobody read, those that were stored to apart from those that were not. */
+/** Returns runs of unread bytes. Written and unwritten bytes are in separate runs. */
 function runsOf(element: Uint8Array): WasteUnreadField[] {
   const runs: WasteUnreadField[] = [];
   for (let offset = 0; offset < element.length; ) {
@@ -232,13 +238,13 @@ function runsOf(element: Uint8Array): WasteUnreadField[] {
   return runs;
 }
 
-/** Adds up the sites of several instances, most dead bytes first. */
+/** Adds up the sites of several instances. Most dead bytes come first. */
 export function mergeObjects(instances: readonly (readonly ObjectFigures[])[]): ObjectFigures[] {
   const merged = new Map<string, ObjectFigures>();
   for (const figures of instances.flat()) {
     const key = pathKey(figures.path);
-    const known = merged.get(key);
-    merged.set(key, known === undefined ? figures : addSites(known, figures));
+    const earlier = merged.get(key);
+    merged.set(key, earlier === undefined ? figures : addSites(earlier, figures));
   }
   return [...merged.values()].sort((a, b) => b.dead - a.dead || b.bytes - a.bytes);
 }
@@ -272,32 +278,32 @@ function addPaths(a: ReadonlyMap<string, number>, b: ReadonlyMap<string, number>
 
 function addCounts(a: Float64Array, b: Float64Array): Float64Array {
   const sums = new Float64Array(Math.max(a.length, b.length));
-  for (const some of [a, b])
-    some.forEach((count, i) => {
+  for (const counts of [a, b])
+    counts.forEach((count, i) => {
       sums[i] += count;
     });
   return sums;
 }
 
-/** Where the blocks of all paths that end in one call of the allocator are divided, so that what happened to parts can be added up. */
+/**
+ * Division of the blocks of all paths that end in one call of the allocator, so that the counts of parts can be added
+ * up.
+ */
 interface BlockParts {
   counts: Float64Array;
-  /** Offsets at which the blocks of a path end. */
   ends: Set<number>;
 }
 
-/** The parts of the blocks of each call of the allocator. */
 export function blockParts(sites: readonly ObjectFigures[]): Map<number | undefined, BlockParts> {
   const parts = new Map<number | undefined, BlockParts>();
   for (const { path, counts } of sites) {
-    const known = parts.get(path[0]);
-    const ends = (known?.ends ?? new Set()).add(counts.length / COLUMNS);
-    parts.set(path[0], { ends, counts: known === undefined ? counts : addCounts(known.counts, counts) });
+    const earlier = parts.get(path[0]);
+    const ends = (earlier?.ends ?? new Set()).add(counts.length / COLUMNS);
+    parts.set(path[0], { ends, counts: earlier === undefined ? counts : addCounts(earlier.counts, counts) });
   }
   return parts;
 }
 
-/** A site as the file has it. */
 export function objectsOf(
   figures: ObjectFigures,
   ips: WasteIp[],
@@ -326,7 +332,7 @@ export function objectsOf(
   };
 }
 
-/** Ratios of bytes accessed to bytes allocated, and offsets that are accessed in one way only. */
+/** Returns ratios of accessed to allocated bytes, and counts of offsets that are accessed in one way only. */
 function accessFigures(
   counts: Float64Array,
   size: number,
@@ -339,7 +345,7 @@ function accessFigures(
     const writes = counts[offset * COLUMNS + Column.writes];
     allReads += reads;
     allWrites += writes;
-    // The last entry has all offsets behind.
+    // The last entry has all further offsets.
     if (offset === OFFSETS && size > OFFSETS) continue;
     if (reads === 0 && writes === 0) figures.holeBytes++;
     else if (reads === 0) figures.writeOnlyBytes++;
@@ -352,7 +358,6 @@ function mean(sum: number, count: number): number {
   return count === 0 ? 0 : Math.round((sum / count) * 1e6) / 1e6;
 }
 
-/** Counts of `size` offsets from `offset` on, in every element of `step` bytes. */
 function fieldAt(counts: Float64Array, offset: number, size: number, step: number): WasteField {
   const sums = new Float64Array(COLUMNS);
   let most = 0;
@@ -383,15 +388,16 @@ function fieldAt(counts: Float64Array, offset: number, size: number, step: numbe
   };
 }
 
-/** Maximal runs of equal counts in all parts, cut at natural alignment: 16, 8, 4, 2 or 1 bytes. */
+/** Returns maximal runs of equal counts in all parts, cut at natural alignment: 16, 8, 4, 2 or 1 bytes. */
 function fieldsOf(counts: Float64Array, parts: BlockParts = { counts, ends: new Set() }): WasteField[] {
   const length = counts.length / COLUMNS;
-  const all = parts.counts;
+  const partCounts = parts.counts;
   const equal = (a: number, b: number): boolean =>
-    all[a * COLUMNS] === all[b * COLUMNS] && all[a * COLUMNS + 1] === all[b * COLUMNS + 1];
+    partCounts[a * COLUMNS] === partCounts[b * COLUMNS] &&
+    partCounts[a * COLUMNS + 1] === partCounts[b * COLUMNS + 1];
   const fields: WasteField[] = [];
   for (let offset = 0; offset < length; ) {
-    const isHole = all[offset * COLUMNS] === 0 && all[offset * COLUMNS + 1] === 0;
+    const isHole = partCounts[offset * COLUMNS] === 0 && partCounts[offset * COLUMNS + 1] === 0;
     let end = offset + 1;
     while (end < length && equal(offset, end) && !parts.ends.has(end)) end++;
     let size = end - offset;
@@ -405,7 +411,7 @@ function fieldsOf(counts: Float64Array, parts: BlockParts = { counts, ends: new 
   return fields;
 }
 
-/** One field per member, over all elements that the offsets told apart hold; gaps between members have no name. */
+/** Returns one field per member, summed over the elements that have counts. Gaps between members have no name. */
 function membersOf(counts: Float64Array, type: BlockType): WasteField[] {
   const fields: WasteField[] = [];
   let end = 0;

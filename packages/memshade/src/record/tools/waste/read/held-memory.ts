@@ -7,8 +7,8 @@ import { tooLargeSentence } from "../memory-limit.ts";
 const PAGE_BYTES = 65536;
 
 /**
- * Why a module with the waste tool cannot run on the memory that it is to import: it is larger already than what the tool's tables
- * have room for. Undefined: it can.
+ * Returns why a module with the waste tool cannot run on the memory that it imports: the memory is larger than the
+ * tool's tables can cover. Undefined if it can run.
  */
 export function memoryBeyond(
   imports: WebAssembly.Imports | undefined,
@@ -23,12 +23,11 @@ export function memoryBeyond(
 }
 
 /**
- * Keeps JavaScript from growing a memory beyond what the waste tool can follow: `grow` of that memory fails there as it does at a
- * memory's maximum.
- *
- * @returns to be called with the exports of the instance, so that the profile tells of what was refused; undefined where nothing
- *   is to be held.
- * @throws RangeError if the memory is larger already.
+ * Prevents JavaScript from growing a memory beyond the size that the waste tool covers: its `grow` fails as it does at
+ * a memory's maximum.
+ * @returns a function to call with the exports of the instance, so that the profile reports refused requests;
+ *  undefined if the memory needs no limit.
+ * @throws RangeError if the memory is too large already.
  */
 export function holdMemory(
   imports: WebAssembly.Imports | undefined,
@@ -54,9 +53,8 @@ export function holdMemory(
   };
 }
 
-/** `refuse`: is told of the pages that the memory would have had. */
 function hold(memory: WebAssembly.Memory, most: number, refuse: (pages: number) => void): void {
-  // Another module may hold it already, at another size.
+  // Another module may limit it already, to another size.
   const { grow } = memory;
   Object.defineProperty(memory, "grow", {
     configurable: true,

@@ -13,59 +13,55 @@ import {
 import { INVALID, KEY_MASK, readSitePairs, UNREAD, type WasteWords, wordsOf } from "./read-pairs.ts";
 import { controlWord, readCount, type WasteTables } from "./tables.ts";
 
-/** What happened to the blocks of one place that allocates. */
+/** Figures of the blocks of one allocation site. */
 export interface ObjectFigures {
-  /** Code offsets, innermost first; empty where the place is not known. */
+  /** Code offsets, innermost first; empty if the site is unknown. */
   path: number[];
   objects: number;
   bytes: number;
-  /** Largest and smallest size of its blocks. */
   size: number;
   smallest: number;
   peak: number;
   dead: number;
-  /** Per offset, in the order of `Column`; the last entry has what lies behind the offsets that are told apart. */
+  /**
+   * Counts per offset, in the order of `Column`. The last entry has all offsets after those with counts of their own.
+   */
   counts: Float64Array;
-  /** Blocks that ended, those alive now included, and sums over them. */
+  /** Ended blocks, including those that are live now, and sums over them. */
   ended: number;
   usefulLifetime: number;
   lifetime: number;
   touched: number;
   span: number;
-  /** Dead bytes by the path of the store. */
   deadBy: Map<string, number>;
-  /** Bytes stored to the blocks, and loaded from them, by path. */
   writtenBy: ReadonlyMap<string, number>;
   readBy: ReadonlyMap<string, number>;
 }
 
-/** Counts per offset. */
 export const Column = { reads: 0, writes: 1, overwritten: 2, deallocated: 3, exit: 4, silent: 5 } as const;
 export const COLUMNS = 6;
 
 const ACCESSED = BlockFlag.read | BlockFlag.written;
-/** Read, or carried on by a reallocation; written, or brought in by one. */
+/** Flags that count as read: read, or moved by a reallocation. As written: written, or moved here by a reallocation. */
 const READ = BlockFlag.read | BlockFlag.carriedOn;
 const WRITTEN = BlockFlag.written | BlockFlag.carriedIn;
 
-/** What objects are told with, besides the tables. */
 interface ObjectSources {
   tables: WasteTables;
   words: WasteWords;
-  /** Code offsets of places, and paths of stores and loads, by key. */
+  /** Code offsets of sites, and paths of stores and loads, by key. */
   places: ReadonlyMap<number, number[]>;
   paths: AccessPaths;
-  /** The host reads what is unread now. */
+  /** True if bytes that are unread now count as read by the host. */
   exitVisible: boolean;
 }
 
-/** Paths of stores and loads by their keys. */
 interface AccessPaths {
   readonly stores: ReadonlyMap<number, string>;
   readonly loads: ReadonlyMap<number, string>;
 }
 
-/** The allocation sites of an instance. Blocks that are alive end now; `exitVisible`: the host reads them then. */
+/** Returns the allocation sites of an instance. Live blocks end now; with `exitVisible` the host reads them then. */
 export function readObjects(
   tables: WasteTables,
   places: ReadonlyMap<number, number[]>,
@@ -101,7 +97,6 @@ export function readObjects(
 
 type KeyBytes = ReadonlyMap<number, number> | undefined;
 
-/** `by`: bytes by the keys of stores and loads. */
 function readSite(
   { tables: { view }, places, paths }: ObjectSources,
   at: number,

@@ -6,31 +6,30 @@ import { READ_BYTE, ShadowIds, WORD_TABLES } from "../memory-plan.ts";
 import { callersOf, readPathPlaces } from "./read-path-blocks.ts";
 import { coveredNow, readCount, type WasteTables } from "./tables.ts";
 
-/** In words of precise mode: the key, and states in the two bits above. */
+/** Mask of the key in words of precise mode, and states in the two bits above. */
 export const KEY_MASK = 0x3fffffff;
 export const UNREAD = 1;
 export const INVALID = 3;
 const READ_WORD = 0x80000000;
 
-/** A word per byte of the program's memory; empty where the tool has none. */
+/** Word per byte of the program's memory. Empty in a mode without the table. */
 export type WasteWords = Readonly<Record<(typeof WORD_TABLES)[number], Uint32Array>>;
 
 const NO_WORDS = new Uint32Array(0);
 
-/** What precise mode knows of each byte of the program's memory; summary mode, of bytes whose writers have no ids. */
+/** Returns the words of precise mode. In summary mode `writers` is valid only for bytes whose writers have no id. */
 export function wordsOf(tables: WasteTables): WasteWords {
   const { view, further, description } = tables;
   const count = coveredNow(tables);
   const table = (name: (typeof WORD_TABLES)[number]): Uint32Array => {
-    const own = description.isSplit ? further[WORD_TABLES.indexOf(name)] : undefined;
-    return own === undefined
+    const ownMemory = description.isSplit ? further[WORD_TABLES.indexOf(name)] : undefined;
+    return ownMemory === undefined
       ? new Uint32Array(view.buffer, description[name], count)
-      : new Uint32Array(own.buffer, 0, count);
+      : new Uint32Array(ownMemory.buffer, 0, count);
   };
   return { writers: table("writers"), readers: description.engine === "full" ? table("readers") : NO_WORDS };
 }
 
-/** Bytes per store key that nobody has read. */
 export function unreadBytes(tables: WasteTables): Map<number, number> {
   return tables.description.engine === "full" ? unreadWords(tables) : unreadIds(tables);
 }
@@ -65,7 +64,7 @@ function add(counts: Map<number, number>, key: number): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
-/** Bytes per store key that were read, as far as they are counted by id. */
+/** Counts the read bytes per store key, as far as they are counted by id. */
 export function readBytes(tables: WasteTables): Map<number, number> {
   const { view, description } = tables;
   const found = new Map<number, number>();
@@ -77,7 +76,7 @@ export function readBytes(tables: WasteTables): Map<number, number> {
   return found;
 }
 
-/** Bytes that are unread now belong to nobody. */
+/** Marks all unread bytes as read, so that no store is charged for them. */
 export function forgetWriters(tables: WasteTables): void {
   if (tables.description.engine === "full") {
     const { writers } = wordsOf(tables);
@@ -90,17 +89,18 @@ export function forgetWriters(tables: WasteTables): void {
   }
 }
 
-/** What summary mode knows of each byte of the program's memory. */
 function idsOf(tables: WasteTables): Uint16Array {
   return new Uint16Array(tables.view.buffer, 0, coveredNow(tables));
 }
 
-/** The key of the store that has an id. */
 function keyOfId({ view, description: { recordOf, recordShift } }: WasteTables, id: number): number {
   return view.getUint32(recordOf + id * 4, true) / 2 ** recordShift;
 }
 
-/** Visits the words that are not zero, and some that are. Most of a large memory was never written: two are looked at at once. */
+/**
+ * Visits the words that are not zero, and some that are. Reads two words at once, since most of a large memory was
+ * never written.
+ */
 function forEachWritten(words: Uint32Array, visit: (index: number) => void): void {
   const pairs = new Float64Array(words.buffer, words.byteOffset, words.length >>> 1);
   for (let pair = 0; pair < pairs.length; pair++) {
@@ -117,31 +117,28 @@ const PAIR_KINDS = new Map<number, PairKind>(
   ]),
 );
 
-/** A pair of paths; undefined: no store or load of the program. */
+/** Pair of paths. Undefined stands for a cause outside of the program's stores and loads. */
 export interface PairFigures {
   kind: PairKind;
   first: string | undefined;
   origin: "init" | "zero" | undefined;
   second: string | undefined;
-  /** The place that freed a block or ended a frame; undefined where it is not known. */
+  /** Site that freed the block or returned from the frame; undefined if it is unknown. */
   end: number[] | undefined;
   bytes: number;
   operations: number;
 }
 
-/** Reallocations of one place. */
 export interface ReallocationFigures {
-  /** Code offsets, innermost first; empty where the place is not known. */
+  /** Code offsets, innermost first; empty if the site is unknown. */
   path: number[];
   calls: number;
-  /** Bytes that blocks grew by. */
   grown: number;
-  /** How often the block got a new place, and bytes that were copied there. */
+  /** Number of moves to another address, and bytes that they copied. */
   moves: number;
   moved: number;
 }
 
-/** An entry of the table of pairs. */
 interface PairEntry {
   first: number;
   second: number;
@@ -164,7 +161,7 @@ function* entriesOf({ view, description: { pairs, pairCapacity } }: WasteTables)
   }
 }
 
-/** Code offsets of the places that allocate, free and return, by key; empty where the place is not known. */
+/** Returns the code offsets of the sites that allocate, free and return, by key; empty if the site is unknown. */
 export function readPlaces(tables: WasteTables): Map<number, number[]> {
   const { view, description } = tables;
   const places = new Map<number, number[]>();
@@ -180,10 +177,9 @@ export function readPlaces(tables: WasteTables): Map<number, number[]> {
   return places;
 }
 
-/** Paths by key. */
 type Paths = ReadonlyMap<number, string>;
 
-/** Who did something in vain, and who undid it. */
+/** Returns pairs of a wasted access and the access or end of memory that made it so. */
 export function readPairs(
   tables: WasteTables,
   storePaths: Paths,
@@ -191,8 +187,8 @@ export function readPairs(
   places: ReadonlyMap<number, number[]>,
 ): PairFigures[] {
   const pairs: PairFigures[] = [];
-  for (const { first, second, kind: of, bytes, operations } of entriesOf(tables)) {
-    const kind = PAIR_KINDS.get(of);
+  for (const { first, second, kind: kindNumber, bytes, operations } of entriesOf(tables)) {
+    const kind = PAIR_KINDS.get(kindNumber);
     if (kind === undefined) continue;
     const paths = kind === "redundant" ? loadPaths : storePaths;
     const isEnd = kind === "deallocated" || kind === "returned";
@@ -215,33 +211,36 @@ export function readReallocations(
   places: ReadonlyMap<number, number[]>,
 ): ReallocationFigures[] {
   const found = new Map<number, ReallocationFigures>();
-  for (const { first: place, second: what, kind, bytes, operations } of entriesOf(tables)) {
+  for (const { first: place, second: change, kind, bytes, operations } of entriesOf(tables)) {
     if (kind !== Pair.reallocated) continue;
     const path = places.get(place) ?? [];
     const figures = found.get(place) ?? { path, calls: 0, grown: 0, moves: 0, moved: 0 };
     found.set(place, figures);
-    if (what === GREW) Object.assign(figures, { grown: bytes, calls: operations });
-    else if (what === MOVED) Object.assign(figures, { moved: bytes, moves: operations });
+    if (change === GREW) Object.assign(figures, { grown: bytes, calls: operations });
+    else if (change === MOVED) Object.assign(figures, { moved: bytes, moves: operations });
   }
   return [...found.values()];
 }
 
-/** Bytes by the key of a load or store, by the entry of the allocation site whose blocks they were in. */
+/** Bytes by the key of a load or store, by the allocation site whose blocks they were in. */
 type SiteBytes = ReadonlyMap<number, ReadonlyMap<number, number>>;
 
-/** What reached into the blocks of each allocation site: stores whose bytes died there, all stores, all loads. */
+/**
+ * Returns the accesses to the blocks of each allocation site: stores whose bytes became dead there, all stores, all
+ * loads.
+ */
 export function readSitePairs(tables: WasteTables): Record<"dead" | "written" | "read", SiteBytes> {
-  const of = { dead: new Map(), written: new Map(), read: new Map() };
+  const accesses = { dead: new Map(), written: new Map(), read: new Map() };
   const kinds = new Map<number, Map<number, Map<number, number>>>([
-    [Pair.into, of.dead],
-    [Pair.writesInto, of.written],
-    [Pair.readsFrom, of.read],
+    [Pair.into, accesses.dead],
+    [Pair.writesInto, accesses.written],
+    [Pair.readsFrom, accesses.read],
   ]);
   for (const { first: key, second: site, kind, bytes } of entriesOf(tables)) {
     const into = kinds.get(kind);
     if (into === undefined) continue;
-    const known = into.get(site) ?? new Map<number, number>();
-    into.set(site, known.set(key, bytes));
+    const siteBytes = into.get(site) ?? new Map<number, number>();
+    into.set(site, siteBytes.set(key, bytes));
   }
-  return of;
+  return accesses;
 }

@@ -16,28 +16,28 @@ import { READ_BYTE, ShadowIds, SITE_COUNTERS_BYTES, SITE_EVENTS } from "../memor
 import type { SiteTable } from "../site-table.ts";
 import { controlWord, coveredNow, has, readCount, type WasteTables } from "./tables.ts";
 
-/** Where stores and loads are counted in their records. */
+/** Offset of the count in the records of stores and loads. */
 const COUNT = 0;
 
-/** A site in one context, and where it is counted. */
+/** Site in one context, with the address of its record. */
 export interface SiteInContext {
   key: number;
   site: number;
-  /** Code offsets, innermost first. */
   path: number[];
-  /** Address of its record. */
   at: number;
-  /** How often it ran inline, besides what the record has, and how often it was silent there, or a load of unread bytes. */
+  /**
+   * Runs of inline code, besides those in the record; and how many of them were silent or, for loads, found unread
+   * bytes.
+   */
   runs: number;
   events: number;
 }
 
-/** Key of a path in maps. */
 export function pathKey(path: readonly number[]): string {
   return path.join();
 }
 
-/** Code offsets of the calls that lead to a node of the calling context tree, innermost first. */
+/** Returns the code offsets of the calls that lead to a node of the calling context tree, innermost first. */
 export function callersOf({ view, description: { nodes } }: WasteTables, from: number): number[] {
   const path: number[] = [];
   for (let node = from; node !== 0; ) {
@@ -48,36 +48,36 @@ export function callersOf({ view, description: { nodes } }: WasteTables, from: n
   return path;
 }
 
-/** Keys with their site and path, in the order of the sites; where no frames of contexts have them. */
+/** Returns the keys with their sites and paths, in the order of the sites. Not for records in frames. */
 export function readSitePaths(
   tables: WasteTables,
   sites: SiteTable,
 ): Record<"stores" | "loads", SiteInContext[]> {
   const { description } = tables;
   const isSummary = description.engine === "brief";
-  const read = (which: "store" | "load", firstKey: number): SiteInContext[] => {
+  const read = (access: "store" | "load", firstKey: number): SiteInContext[] => {
     const [table, shift, used] =
-      which === "store"
+      access === "store"
         ? [description.stores, description.recordShift, Control.storeKeys]
         : [description.loads, description.loadShift, Control.loadKeys];
     const paths: SiteInContext[] = [];
     const countsOf = isSummary ? inlineCounts(tables) : undefined;
-    const siteOf = description.contexts ? new Int32Array(sites[`${which}s`] + 1) : undefined;
+    const siteOf = description.contexts ? new Int32Array(sites[`${access}s`] + 1) : undefined;
     for (let site = 0; site < sites.length; site++) {
       const counts = countsOf?.(site);
-      const number = sites[which][site];
+      const number = sites[access][site];
       if (number === 0) continue;
       if (siteOf !== undefined) siteOf[number] = site;
       const key = number - 1 + firstKey;
       const { runs, events } = counts ?? NO_COUNTS;
       const at = table + key * 2 ** shift;
-      // Most sites of a large module never run. Precise mode may name them: as writers from before a reset.
+      // Most sites of a large module never run. In precise mode they are kept: they may be writers from before a reset.
       if (isSummary && runs === 0 && readCount(tables.view, at + COUNT) === 0) continue;
       paths.push({ key, site, path: [sites.offset[site]], at, runs, events });
     }
     if (siteOf === undefined) return paths;
-    const last = sites[`${which}s`] + controlWord(tables, used);
-    for (let key = sites[`${which}s`] + 1; key <= last; key++) {
+    const last = sites[`${access}s`] + controlWord(tables, used);
+    for (let key = sites[`${access}s`] + 1; key <= last; key++) {
       const at = table + key * 2 ** shift;
       const number = tables.view.getUint32(at + Store.site, true);
       if (number === 0 || number >= siteOf.length) continue;
@@ -92,7 +92,7 @@ export function readSitePaths(
 
 const NO_COUNTS = { runs: 0, events: 0 };
 
-/** What was counted of a site inline, asked site by site: a block's runs are counted at the site that it begins with. */
+/** Returns the counts of inline code, for sites in ascending order. A block's runs are counted at its first site. */
 function inlineCounts({ view, description }: WasteTables): (site: number) => typeof NO_COUNTS {
   const inline = bytesOfBase64(description.inline);
   const leaders = bytesOfBase64(description.leaders);
@@ -105,28 +105,25 @@ function inlineCounts({ view, description }: WasteTables): (site: number) => typ
   };
 }
 
-/** Blocks that calls on one path have asked for. */
 export interface PathBlocksFigures {
-  /** Code offsets, innermost first; empty where the host asked itself. */
+  /** Code offsets, innermost first; empty if the host allocated directly. */
   path: number[];
   blocks: number;
   bytes: number;
   size: number;
   smallest: number;
-  /** Blocks that were stored to and never read, and their bytes. */
   unread: number;
   unreadBytes: number;
-  /** Bytes that were stored and never read, of all blocks, in pieces of `GRANULE_BYTES`. */
+  /** Bytes of granules that were stored to and never read, in all blocks. */
   neverRead: number;
-  /** `GranuleFate`, per piece. */
   fates: Uint8Array;
-  /** What lies behind is not told apart. */
+  /** True if blocks have more granules than these. */
   tail: boolean;
 }
 
 export const GRANULE_BYTES = 2 ** GRANULE_SHIFT;
 
-/** The blocks of an instance. Those that are alive end now; `exitVisible`: the host reads them then. */
+/** Returns the blocks of an instance. Live blocks end now; with `exitVisible` the host reads them then. */
 export function readPathBlocks(tables: WasteTables, exitVisible: boolean): PathBlocksFigures[] {
   const { view, description } = tables;
   const { pathBlocks, pathCapacity } = description;
@@ -144,7 +141,6 @@ export function readPathBlocks(tables: WasteTables, exitVisible: boolean): PathB
   return [...found.values()].filter(({ blocks }) => blocks > 0);
 }
 
-/** The calls of a path, innermost first. */
 export function readPathPlaces({ view, description }: WasteTables, path: number): number[] {
   const at = description.paths + path * PATH_BYTES;
   return Array.from({ length: view.getUint32(at + Path.frames, true) }, (_, i) =>
@@ -188,7 +184,7 @@ function forEachLive(
   for (let i = 0; i < pieces; i++) if (paths[i] !== 0 && sizes[i] > 1) visit(i * 8, sizes[i] - 1, paths[i]);
 }
 
-/** As the runtime does when a block is released. */
+/** Adds a live block to the figures, as the runtime does when a block is released. */
 function endBlock(
   { view, description }: WasteTables,
   figures: PathBlocksFigures,
@@ -200,7 +196,7 @@ function endBlock(
   }: { address: number; size: number; carriedOn: boolean; exitVisible: boolean },
 ): void {
   const granules = granulesOf(size);
-  // Two words of the shadow for each.
+  // Two words of the shadow memory per granule.
   const words = new Uint32Array(view.buffer, address * 2, granules * 2);
   const marks = new Uint8Array(view.buffer, description.readMarks + address / GRANULE_BYTES, granules);
   if (!figures.tail) growFates(figures, granules);
@@ -231,41 +227,40 @@ function endBlock(
 }
 
 const MASK = 0xffff;
-/** Two bytes that were read; and those that nobody has stored to. */
+/** Word of two read bytes; and words whose two bytes have one fate: read, or never stored to. */
 const ALL_READ = 0xffffffff;
 const PLAIN_WORDS: ReadonlySet<number> = new Set([ALL_READ, 0, ShadowIds.invalid * 0x10001]);
 
-/** Whether the first of some bytes were stored to, by their ids, and whether some of them are unread. */
+/** Returns whether any of the first `bytes` bytes was stored to, by their ids; "unread" if one of them is unread. */
 function fateOf(ids: readonly number[], bytes: number): boolean | "unread" {
   const stored = ids.slice(0, bytes).filter((id) => id !== ShadowIds.invalid && id !== 0);
   return stored.some((id) => id !== READ_BYTE) ? "unread" : stored.length > 0;
 }
 
-/** Makes room for the fates of a larger block. */
-function growFates(figures: PathBlocksFigures, all: number): void {
-  const granules = Math.min(all, MOST_GRANULES);
-  figures.tail = granules < all;
+function growFates(figures: PathBlocksFigures, wantedGranules: number): void {
+  const granules = Math.min(wantedGranules, MOST_GRANULES);
+  figures.tail = granules < wantedGranules;
   if (granules <= figures.fates.length) return;
   const fates = new Uint8Array(granules);
   fates.set(figures.fates);
   figures.fates = fates;
 }
 
-/** Adds up the blocks of several instances, most bytes first. */
+/** Adds up the blocks of several instances. Most bytes come first. */
 export function mergePathBlocks(instances: readonly (readonly PathBlocksFigures[])[]): PathBlocksFigures[] {
   const merged = new Map<string, PathBlocksFigures>();
   for (const figures of instances.flat()) {
     const key = figures.path.join();
-    const known = merged.get(key);
-    merged.set(key, known === undefined ? figures : addBlocks(known, figures));
+    const earlier = merged.get(key);
+    merged.set(key, earlier === undefined ? figures : addBlocks(earlier, figures));
   }
   return [...merged.values()].sort((a, b) => b.bytes - a.bytes || comparePaths(a.path, b.path));
 }
 
 function addBlocks(a: PathBlocksFigures, b: PathBlocksFigures): PathBlocksFigures {
   const fates = new Uint8Array(Math.max(a.fates.length, b.fates.length));
-  for (const some of [a.fates, b.fates])
-    some.forEach((fate, i) => {
+  for (const added of [a.fates, b.fates])
+    added.forEach((fate, i) => {
       fates[i] |= fate;
     });
   return {

@@ -44,10 +44,9 @@ import {
 } from "./read-path-blocks.ts";
 import { controlWord, has, readCount, type WasteTables } from "./tables.ts";
 
-/** Values that are told of a load. */
 const MOST_VALUES = 3;
 
-/** The commonest values that a redundant load found; `op` is its opcode. */
+/** Returns the most frequent values that a redundant load found. `op` is its opcode. */
 function readValues(view: DataView, at: number, op: number): WasteValue[] {
   const values: WasteValue[] = [];
   for (let counter = at; counter < at + VALUES_BYTES; counter += VALUE_BYTES) {
@@ -58,15 +57,15 @@ function readValues(view: DataView, at: number, op: number): WasteValue[] {
   return commonest(values);
 }
 
-/** As many values as are told, with those of the same value as one; of equally common ones the one that is first in the alphabet. */
+/** Merges equal values, and returns the most frequent ones. Equally frequent ones are sorted alphabetically. */
 function commonest(values: readonly WasteValue[]): WasteValue[] {
   const byValue = new Map<string, WasteValue>();
   for (const { value, loads, exact } of values) {
-    const known = byValue.get(value);
+    const earlier = byValue.get(value);
     byValue.set(value, {
       value,
-      loads: loads + (known?.loads ?? 0),
-      exact: exact && (known?.exact ?? true),
+      loads: loads + (earlier?.loads ?? 0),
+      exact: exact && (earlier?.exact ?? true),
     });
   }
   return [...byValue.values()]
@@ -74,7 +73,7 @@ function commonest(values: readonly WasteValue[]): WasteValue[] {
     .slice(0, MOST_VALUES);
 }
 
-/** The value as the load's type has it: signed integers in decimal, floats, vectors in hexadecimal. */
+/** Formats a value by the load's type: signed integers in decimal, floats, vectors in hexadecimal. */
 function valueText(view: DataView, at: number, op: number): string {
   const name = OPCODE_NAME[op] ?? "";
   const bytes = ACCESS_BYTES[op] ?? 0;
@@ -82,8 +81,8 @@ function valueText(view: DataView, at: number, op: number): string {
   if (name === "f64.load") return floatText(view.getFloat64(at, true));
   const low = view.getBigUint64(at, true);
   if (name.startsWith("v128") || bytes > 8) {
-    const all = (view.getBigUint64(at + Value.upper, true) << 64n) | low;
-    return `0x${all.toString(16).padStart(bytes * 2, "0")}`;
+    const wide = (view.getBigUint64(at + Value.upper, true) << 64n) | low;
+    return `0x${wide.toString(16).padStart(bytes * 2, "0")}`;
   }
   const isUnsigned = name.endsWith("_u") || name.includes(".rmw");
   return String(isUnsigned ? low : BigInt.asIntN(bytes * 8, low));
@@ -93,17 +92,16 @@ function floatText(value: number): string {
   return Object.is(value, -0) ? "-0" : String(value);
 }
 
-/** Figures of a store site in one context. */
 export interface StoreFigures {
   /** Code offsets, innermost first. */
   path: number[];
   siteClass: WasteClass;
-  /** It accesses its function's own frame, at a constant place. */
+  /** True if it accesses its function's own frame, at a constant offset. */
   isFrame: boolean;
-  /** It stores where its basic block has loaded from before. */
+  /** True if it stores to an address from which its basic block has loaded. */
   isUpdate: boolean;
   stores: number;
-  /** Stores at least to the place that the same run of a loop had stored to before; undefined: nobody knows. */
+  /** Stores to an address to which the same run of a loop had stored before, at least. Undefined if unknown. */
   again?: number | undefined;
   written: number;
   read: number;
@@ -111,16 +109,16 @@ export interface StoreFigures {
   deallocated: number;
   exit: number;
   hostRead: number;
-  /** Those of them that nobody had read by the end, when the host could still look. */
+  /** Bytes of `hostRead` that were unread at the end, when the host could still read them. */
   visibleAtExit: number;
   silent: number;
   silentBytes: number;
   same: number;
   overZero: number;
   approximate: number;
-  /** Floats in vectors that were there already, exactly or nearly. */
+  /** Floats in vectors that were exactly or nearly in memory already. */
   lanes: number;
-  /** Bytes of data segments that were as the module brought them along. */
+  /** Overwritten bytes of data segments that still had their initial values. */
   overSegment: number;
 }
 
@@ -131,59 +129,55 @@ export interface LoadFigures {
   loads: number;
   bytes: number;
   silent: number;
-  /** Loads at least of the place that the same run of a loop had loaded before; undefined: nobody knows. */
+  /** Loads from an address from which the same run of a loop had loaded before, at least. Undefined if unknown. */
   again?: number | undefined;
   redundant: number;
   redundantBytes: number;
   zeroBytes: number;
   approximate: number;
-  /** The commonest values of its redundant loads. */
   values: WasteValue[];
 }
 
-/** What figures are made of, besides records. */
 interface FigureSources {
   tables: WasteTables;
   sites: SiteTable;
-  /** A bit per site that accesses a place in its function's own frame. */
+  /** A bit per site: it accesses its function's own frame. */
   frames: Uint8Array;
-  /** A bit per site that stores where its basic block has loaded from before. */
+  /** A bit per site: it stores to an address from which its basic block has loaded. */
   updates: Uint8Array;
-  /** How often the loop has begun in all whose trips a load site loads from one place. */
   begun: ReadonlyMap<number, number>;
-  /** Bytes by store key that nobody has read, and that were read as far as that is counted by id. */
+  /** Unread bytes by store key, and read bytes as far as they are counted by id. */
   unread: ReadonlyMap<number, number>;
   read: ReadonlyMap<number, number>;
-  /** Bytes that are unread now count as read by the host. */
   exitVisible: boolean;
 }
 
-/** Reads 64-bit counts of a record. Summary mode keeps the first fields only. */
+/** Returns readers of 64-bit counts of a record. Summary mode has only the first fields. */
 function recordReader({ tables: { view, description } }: FigureSources, at: number) {
   const count = (field: number): number => readCount(view, at + field);
   const isPrecise = description.engine === "full";
   return { count, precise: (field: number): number => (isPrecise ? count(field) : 0) };
 }
 
-/** The figures of a store; undefined: it did not run. */
-function storeFigures(sources: FigureSources, one: SiteInContext): StoreFigures | undefined {
+/** Returns the figures of a store; undefined if it did not run. */
+function storeFigures(sources: FigureSources, siteInContext: SiteInContext): StoreFigures | undefined {
   const { tables, sites, frames, unread, exitVisible } = sources;
-  const { key, site, path, at, runs, events } = one;
+  const { key, site, path, at, runs, events } = siteInContext;
   const { count, precise } = recordReader(sources, at);
   const counted = count(Store.stores) + runs;
   if (counted === 0) return undefined;
-  // Summary mode counts operations of one size only: their bytes follow.
+  // Summary mode counts operations of one size only, so their bytes follow.
   const isSummary = tables.description.engine === "brief";
   const size = isSummary ? sites.bytes[site] : 0;
   const silent = count(Store.silent) + events;
-  const left = unread.get(key) ?? 0;
+  const unreadCount = unread.get(key) ?? 0;
   const deallocated = count(Store.deallocated);
   const read = count(Store.read) + (sources.read.get(key) ?? 0);
   const toldRead = count(Store.hostRead);
   const begun = sources.begun.get(site);
-  // A trap may have left a run uncounted: its bytes tell of it.
-  const told = deallocated + left + toldRead + read;
-  const stores = size === 0 ? counted : Math.max(counted, Math.ceil(told / size));
+  // A trap may have prevented the count of a run. The bytes then show that it happened.
+  const accountedBytes = deallocated + unreadCount + toldRead + read;
+  const stores = size === 0 ? counted : Math.max(counted, Math.ceil(accountedBytes / size));
   const written = size === 0 ? count(Store.written) : stores * size;
   return {
     path,
@@ -194,12 +188,12 @@ function storeFigures(sources: FigureSources, one: SiteInContext): StoreFigures 
     ...(begun === undefined ? {} : { again: Math.max(0, stores - begun) }),
     written,
     read,
-    // Summary mode does not count what is overwritten: it is what is left.
-    overwritten: isSummary ? written - deallocated - toldRead - left - read : count(Store.overwritten),
+    // Summary mode does not count overwritten bytes. They are the remainder.
+    overwritten: isSummary ? written - deallocated - toldRead - unreadCount - read : count(Store.overwritten),
     deallocated,
-    exit: exitVisible ? 0 : left,
-    hostRead: toldRead + (exitVisible ? left : 0),
-    visibleAtExit: exitVisible ? left : 0,
+    exit: exitVisible ? 0 : unreadCount,
+    hostRead: toldRead + (exitVisible ? unreadCount : 0),
+    visibleAtExit: exitVisible ? unreadCount : 0,
     silent,
     silentBytes: size === 0 ? count(Store.silentBytes) : silent * size,
     same: precise(Store.same),
@@ -210,11 +204,10 @@ function storeFigures(sources: FigureSources, one: SiteInContext): StoreFigures 
   };
 }
 
-/** The figures of a load; undefined: it did not run. */
-function loadFigures(sources: FigureSources, one: SiteInContext): LoadFigures | undefined {
+function loadFigures(sources: FigureSources, siteInContext: SiteInContext): LoadFigures | undefined {
   const { tables, sites, frames } = sources;
   const { view, description } = tables;
-  const { key, site, path, at, runs, events } = one;
+  const { key, site, path, at, runs, events } = siteInContext;
   const { count, precise } = recordReader(sources, at);
   const counted = count(Load.loads) + runs;
   if (counted === 0) return undefined;
@@ -239,29 +232,29 @@ function loadFigures(sources: FigureSources, one: SiteInContext): LoadFigures | 
   };
 }
 
-/** Figures of paths. Those of one place without callers are added up. */
+/** Reads the figures of paths. Paths of one site without callers are added up. */
 function figuresOf<Figures extends StoreFigures | LoadFigures>(
   paths: readonly SiteInContext[],
   read: (one: SiteInContext) => Figures | undefined,
 ): Figures[] {
-  const all: Figures[] = [];
+  const found: Figures[] = [];
   const alone = new Map<number, Figures>();
-  for (const one of paths) {
-    const figures = read(one);
+  for (const siteInContext of paths) {
+    const figures = read(siteInContext);
     if (figures === undefined) continue;
     const { path } = figures;
-    const known = path.length === 1 ? alone.get(path[0]) : undefined;
-    if (known !== undefined) {
-      addFigures(known, figures);
+    const earlier = path.length === 1 ? alone.get(path[0]) : undefined;
+    if (earlier !== undefined) {
+      addFigures(earlier, figures);
       continue;
     }
     if (path.length === 1) alone.set(path[0], figures);
-    all.push(figures);
+    found.push(figures);
   }
-  return all;
+  return found;
 }
 
-/** Adds all numbers of some figures to others, and brings the values of both together. */
+/** Adds all numbers of `figures` to `to`, and merges their values. */
 export function addFigures(to: object, figures: object): void {
   const sums = to as Record<string, unknown>;
   for (const [name, value] of Object.entries(figures))
@@ -275,34 +268,31 @@ export interface WasteContents {
   pairs: PairFigures[];
   reallocations: ReallocationFigures[];
   objects: ObjectFigures[];
-  /** In summary mode: blocks by the calls that ask for them. */
   blocks: PathBlocksFigures[];
-  /** Loops that were cut short. */
+  /** Loops with runs that did not end. */
   openLoops: OpenLoop[];
   outside: number;
   keysLost: number;
-  /** Seldom used contexts that are left out, and the accesses that they had. */
+  /** Rarely used contexts that are left out, and their accesses. */
   contextsLeft: number;
   accessesLeft: number;
   pairsLost: number;
-  /** Shadow memory that was touched, bytes, at most. */
+  /** Upper bound of the touched shadow memory, bytes. */
   shadowBytes: number;
-  /** Whether the program's memory grew beyond what is followed. */
+  /** True if the program's memory grew beyond the covered size. */
   grewBeyond: boolean;
-  /** Bytes at which it was kept from growing; undefined: it did not get there. */
+  /** Size at which the tool stopped the memory from growing, bytes; undefined if it was not reached. */
   heldAt: number | undefined;
-  /** Requests for more memory than can be followed, which failed; undefined: none did. */
   refused: { times: number; pages: number; covered: number } | undefined;
 }
 
-/** Reads the waste tool's memory of one instance. */
 export class WasteReader {
   readonly description: WasteDescription;
   readonly #tables: WasteTables;
   #sites: SiteTable | undefined;
   #frames: FrameReader | undefined;
 
-  /** `further`: its further memories. */
+  /** `further`: the tool's memories with one table each. */
   constructor(
     memory: WebAssembly.Memory,
     info: InstrumentedInfo,
@@ -321,9 +311,11 @@ export class WasteReader {
     const { covered, limited, frames, updates = "" } = this.description;
     const framed = this.#frameReader()?.read(tables.view);
     const paths = framed ?? readSitePaths(tables, sites);
-    // Only precise mode tells of pairs and objects.
+    // Only precise mode uses paths for pairs and objects.
     const isPrecise = this.description.engine === "full";
-    const [storePaths, loadPaths] = [paths.stores, paths.loads].map((of) => pathsOf(isPrecise ? of : []));
+    const [storePaths, loadPaths] = [paths.stores, paths.loads].map((found) =>
+      pathsOf(isPrecise ? found : []),
+    );
     const places = readPlaces(tables);
     const sources: FigureSources = {
       tables,
@@ -338,8 +330,8 @@ export class WasteReader {
     const reached = controlWord(tables, Control.pages) * 65536;
     const times = controlWord(tables, Control.refused);
     return {
-      stores: figuresOf(paths.stores, (one) => storeFigures(sources, one)),
-      loads: figuresOf(paths.loads, (one) => loadFigures(sources, one)),
+      stores: figuresOf(paths.stores, (siteInContext) => storeFigures(sources, siteInContext)),
+      loads: figuresOf(paths.loads, (siteInContext) => loadFigures(sources, siteInContext)),
       pairs: readPairs(tables, storePaths, loadPaths, places),
       reallocations: readReallocations(tables, places),
       objects: readObjects(tables, places, { stores: storePaths, loads: loadPaths }, exitVisible),
@@ -357,7 +349,7 @@ export class WasteReader {
     };
   }
 
-  /** Sets all counts to zero; bytes that are unread now belong to nobody. */
+  /** Sets all counts to zero. Bytes that are unread now are charged to no store. */
   reset(): void {
     resetTables(this.#tables);
     this.#frameReader()?.reset(this.#tables.view);
@@ -378,14 +370,12 @@ function pathsOf(sites: readonly SiteInContext[]): Map<number, string> {
   return new Map(sites.map(({ key, path }) => [key, pathKey(path)]));
 }
 
-/** A loop of which runs have begun and not ended: what its accesses did in them is not counted. */
+/** Loop with runs that have begun and not ended. Accesses in these runs are not counted. */
 export interface OpenLoop {
-  /** Code offsets of its accesses. */
   path: number[];
   runs: number;
 }
 
-/** The loops that something has cut short, or that are running now. */
 export function readOpenLoops({ view, description }: WasteTables, sites: SiteTable): OpenLoop[] {
   const loops: OpenLoop[] = [];
   for (let at = description.loops; at < description.loopsEnd; ) {
@@ -398,7 +388,7 @@ export function readOpenLoops({ view, description }: WasteTables, sites: SiteTab
   return loops;
 }
 
-/** How often the loop has begun in all whose trips an access comes to one place, by site. */
+/** Returns how often loops began in which an access keeps one address, by the site of the access. */
 export function readBegun({ view, description }: WasteTables, sites: SiteTable): Map<number, number> {
   const { repeated, engine } = description;
   const isPrecise = engine === "full";
@@ -416,7 +406,7 @@ export function readBegun({ view, description }: WasteTables, sites: SiteTable):
   return begun;
 }
 
-/** Sets all counts to zero; bytes that are unread now belong to nobody. */
+/** Sets all counts to zero. Bytes that are unread now are charged to no store. */
 export function resetTables(tables: WasteTables): void {
   const { view, description } = tables;
   forgetWriters(tables);
@@ -426,7 +416,6 @@ export function resetTables(tables: WasteTables): void {
     if (description.engine === "brief") clear(from, size);
     else for (let at = from; at < from + size; at += RECORD_BYTES) clearCounts(bytes, at);
   };
-  // Neither stores nor records have ids any more.
   if (description.recordOf !== 0) clear(description.recordOf, (description.lastId + 1) * 4);
   clearRecords(description.stores, description.storeCapacity * 2 ** description.recordShift);
   clearRecords(description.loads, description.loadCapacity * 2 ** description.loadShift);
@@ -442,34 +431,30 @@ export function resetTables(tables: WasteTables): void {
   }
 }
 
-/** Clears a record of precise mode: it stays the record of its site in its context. */
 function clearCounts(bytes: Uint8Array, at: number): void {
   bytes.fill(0, at, at + Store.node).fill(0, at + Store.site + 4, at + RECORD_BYTES);
 }
 
-/** Sites in contexts that a report can have of each kind; so is waste.json of a bounded size. */
+/** Most sites in contexts of each kind in a report, which bounds the size of waste.json. */
 const MOST_IN_CONTEXT = 65_536;
-/** Where stores and loads are counted in their records. */
 const COUNT = 0;
 
-/** A site in a frame, before it is known whether its context is told. */
+/** Site in a frame, before it is decided whether its context is reported. */
 interface FramedSite extends Omit<SiteInContext, "path" | "events"> {
   node: number;
-  /** How often it ran. */
   count: number;
 }
 
 interface FramedContents {
   stores: SiteInContext[];
   loads: SiteInContext[];
-  /** Accesses that were counted without their context, because the tables were full. */
+  /** Accesses counted without their context, because the tables were full. */
   accessesLost: number;
-  /** Contexts that are left out of what is told, and the accesses that they had. */
+  /** Contexts that are left out of the report, and their accesses. */
   contextsLeft: number;
   accessesLeft: number;
 }
 
-/** Reads the frames of the contexts that one instance's functions ran in. */
 class FrameReader {
   readonly #description: WasteDescription;
   readonly #sites: SiteTable;
@@ -477,7 +462,7 @@ class FrameReader {
   readonly #inline: Uint8Array;
   readonly #leaders: Uint8Array;
   readonly #tables: FrameTables;
-  /** Sites that stand behind those of all functions, by defined function. */
+  /** Extra sites of functions that hand out zeroed blocks, by defined function. */
   readonly #zeroing = new Map<number, number[]>();
 
   constructor(description: WasteDescription, sites: SiteTable) {
@@ -494,7 +479,7 @@ class FrameReader {
     });
   }
 
-  /** All sites that ran. Of stores and of loads each the `most` busiest have their contexts, the others none. */
+  /** Returns all sites that ran. The `most` most frequent stores and loads have their contexts, the others none. */
   read(view: DataView, most = MOST_IN_CONTEXT): FramedContents {
     const [stores, loads]: FramedSite[][] = [[], []];
     for (const frame of this.#frames(view)) this.#readFrame(view, frame, stores, loads);
@@ -505,26 +490,31 @@ class FrameReader {
       contextsLeft: 0,
       accessesLeft: 0,
     };
-    contents.stores = this.#tell(view, stores, most, contents);
-    contents.loads = this.#tell(view, loads, most, contents);
+    contents.stores = this.#chooseContexts(view, stores, most, contents);
+    contents.loads = this.#chooseContexts(view, loads, most, contents);
     return contents;
   }
 
-  #tell(view: DataView, sites: FramedSite[], most: number, contents: FramedContents): SiteInContext[] {
+  #chooseContexts(
+    view: DataView,
+    sites: FramedSite[],
+    most: number,
+    contents: FramedContents,
+  ): SiteInContext[] {
     const { offset, bytes } = this.#sites;
     const weight = ({ site, count }: FramedSite): number => count * Math.max(bytes[site], 1);
-    const isTold = (one: FramedSite): boolean => one.node !== 0 && one.node !== NOWHERE;
+    const isTold = (framedSite: FramedSite): boolean => framedSite.node !== 0 && framedSite.node !== NOWHERE;
     let least = 0;
     if (sites.length > most) {
       const weights = Float64Array.from(sites.filter(isTold), weight).sort();
-      // Of those with the weight of the last one that has room, some would have to be chosen: none of them is.
+      // Sites that tie with the first one without room lose their contexts too, so that the choice is not arbitrary.
       if (weights.length > most) least = weights[weights.length - most - 1];
     }
     const pathOf = new Map<number, number[]>([[NOWHERE, []]]);
-    return sites.map((one) => {
-      const { key, site, at, runs, node, count } = one;
+    return sites.map((framedSite) => {
+      const { key, site, at, runs, node, count } = framedSite;
       if (node === NOWHERE) contents.accessesLost += count;
-      if (isTold(one) && weight(one) <= least) {
+      if (isTold(framedSite) && weight(framedSite) <= least) {
         contents.contextsLeft++;
         contents.accessesLeft += count;
         return { key, site, path: [offset[site]], at, runs, events: 0 };
@@ -538,7 +528,6 @@ class FrameReader {
     });
   }
 
-  /** Sets all counts to zero. */
   reset(view: DataView): void {
     const bytes = new Uint8Array(view.buffer);
     for (const { address, bytes: end } of this.#frames(view))
@@ -568,7 +557,7 @@ class FrameReader {
       const [store, load] = [this.#framed.store[site], this.#framed.load[site]];
       let runs = 0;
       if (has(this.#inline, site)) {
-        // A block's runs are counted in the record of the site that it begins with, as that one's own.
+        // A block's runs are counted in the record of its first site, as the site's own.
         if (has(this.#leaders, site)) ofBlock = readCount(view, records + (store >= 0 ? store : load));
         else runs = ofBlock;
       }

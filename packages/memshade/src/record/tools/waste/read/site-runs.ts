@@ -1,13 +1,12 @@
 import type { SiteRuns } from "../site-table.ts";
 import type { WasteContents } from "./read-waste.ts";
 
-/** How often each load and store of a module ran. */
 export interface ModuleRuns {
   original: Uint8Array;
   runs: SiteRuns;
 }
 
-/** How often the loads and stores of a module ran, in all contexts of all instances. */
+/** Adds up the runs of the loads and stores of a module, in all contexts of all instances. */
 export function siteRunsOf(contents: readonly WasteContents[]): SiteRuns {
   const sums = new Map<number, number>();
   const add = (path: readonly number[], runs: number) => {
@@ -17,6 +16,6 @@ export function siteRunsOf(contents: readonly WasteContents[]): SiteRuns {
     for (const store of stores) add(store.path, store.stores);
     for (const load of loads) add(load.path, load.loads);
   }
-  const all = [...sums].sort(([a], [b]) => a - b);
-  return { offsets: all.map(([offset]) => offset), runs: all.map(([, runs]) => runs) };
+  const sorted = [...sums].sort(([a], [b]) => a - b);
+  return { offsets: sorted.map(([offset]) => offset), runs: sorted.map(([, runs]) => runs) };
 }

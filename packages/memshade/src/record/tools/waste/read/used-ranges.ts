@@ -3,12 +3,12 @@ import type { WasteDescription } from "../description.ts";
 import { Control, DIRTY_LINE_SHIFT } from "../layout.ts";
 import { coveredNow } from "./tables.ts";
 
-/** The parts of the waste tool's memory that `WasteReader` looks at. */
+/** Returns the ranges of the waste tool's memory that `WasteReader` reads. */
 export function usedRanges(memory: WebAssembly.Memory, description: WasteDescription): MemoryRange[] {
   const view = new DataView(memory.buffer);
   const { covered, engine, isSplit, arena, arenaLimit } = description;
   const now = coveredNow({ view, further: [], description });
-  /** Of a table with so many bytes per byte of the program, what is of memory that it has not yet. */
+  /** Range of a table, with `perByte` bytes per byte of the program, for memory that the program does not have yet. */
   const beyond = (table: number, perByte: number): MemoryRange => [
     table + Math.ceil(now * perByte),
     table + Math.floor(covered * perByte),
@@ -34,7 +34,7 @@ export function usedRanges(memory: WebAssembly.Memory, description: WasteDescrip
   ]);
 }
 
-/** The same of its further memories, of which each has a word per byte of the program. */
+/** Returns the used ranges of a memory with one word per byte of the program. */
 export function usedWords(
   memory: WebAssembly.Memory,
   main: WebAssembly.Memory,

@@ -8,16 +8,18 @@ export const WASI_MODULES: readonly string[] = ["wasi_snapshot_preview1", "wasi_
 type HostFunction = (...operands: unknown[]) => unknown;
 type Report = (address: number, bytes: number) => void;
 
-/** Imports whose WASI functions tell the tools what they read and write, once the instance is connected. */
+/** Imports whose WASI functions report their reads and writes to the tools, once the instance is connected. */
 export interface ObservedImports {
   imports: WebAssembly.Imports;
   connect(exports: WebAssembly.Exports): void;
 }
 
-/** Tools that want to know. */
 const LISTENERS = ["heap", "waste", "workingset"] as const;
 
-/** Wraps the WASI functions of an import object for a module with such a tool; other modules' stay as they are. */
+/**
+ * Wraps the WASI functions of an import object if the module has such a tool. Imports from other modules are not
+ * wrapped.
+ */
 export function observeImports(
   imports: WebAssembly.Imports | undefined,
   info: InstrumentedInfo,
@@ -57,7 +59,7 @@ export function observeImports(
 
   const observed: WebAssembly.Imports = { ...imports };
   for (const module of wasi) {
-    // What the host makes when it is asked for stays reachable behind the functions that are observed.
+    // Properties that the host creates on access stay reachable through the prototype.
     const functions: Record<string, WebAssembly.ImportValue> = Object.create(imports[module]);
     for (const [name, value] of Object.entries(imports[module]))
       if (typeof value === "function" && WasiRanges.knows(name))
@@ -74,7 +76,7 @@ export function observeImports(
       hostWrote = [listener("workingset", "hostWrote")].filter((report) => report !== undefined);
       wasteWrote = listener("waste", "hostWrote");
       const layout = wasteDescription(info);
-      // deadstores does not compare what the kernel writes.
+      // deadstores does not compare the bytes that the kernel writes.
       if (layout === undefined || layout.compat === "deadstores") return;
       hostWrites = new HostWrites(exports["memshade.waste"] as WebAssembly.Memory, layout, {
         hostWriting: listener("waste", "hostWriting") as unknown as WriteTargets["hostWriting"],
@@ -84,33 +86,36 @@ export function observeImports(
   };
 }
 
-/** Ranges of memory that one WASI call touches: [address, bytes] each. */
+/** Ranges of memory that one WASI call accesses: [address, bytes] each. */
 export interface TouchedRanges {
   reads: [number, number][];
   writes: [number, number][];
 }
 
-/** What a parameter of a WASI function points to. Numbers name other parameters, or bytes where `bytes` says so. */
+/**
+ * Access through a pointer parameter of a WASI function. Numbers are indices of parameters; `bytes` is a number of
+ * bytes.
+ */
 type Effect =
-  /** Reads `bytes(length parameter)` at the pointer. */
+  /** Reads as many bytes as the parameter `length` has. */
   | { in: number; length: number }
-  /** Writes a fixed number of bytes. */
   | { out: number; bytes: number }
-  /** Writes as many bytes as a parameter says. */
   | { out: number; length: number }
   /** Writes as many bytes as the call stored at another pointer, which it writes as well. */
   | { out: number; used: number }
-  /** Reads from buffers as many bytes as the call stored at `done`. */
   | { gathers: number; count: number; done: number }
-  /** Writes into buffers as many bytes as the call stored at `done`. */
+  /** Writes to buffers as many bytes as the call stored at `done`. */
   | { scatters: number; count: number; done: number };
 
 const path = (at: number): Effect => ({ in: at, length: at + 1 });
 const out = (at: number, bytes: number): Effect => ({ out: at, bytes });
-/** In place of a number of bytes: as many as a size has. */
+/** Number of bytes that stands for the size of a `size`: 4 or 8. */
 const SIZE = 0;
 
-/** Every function of WASI preview 1 that touches memory, by its parameters from 0. `args_get` and `environ_get` are apart. */
+/**
+ * Functions of WASI preview 1 that access memory, by their parameters from 0. `args_get`, `environ_get` and
+ * `poll_oneoff` are handled apart.
+ */
 const EFFECTS: Readonly<Record<string, readonly Effect[]>> = {
   args_sizes_get: [out(0, SIZE), out(1, SIZE)],
   environ_sizes_get: [out(0, SIZE), out(1, SIZE)],
@@ -146,26 +151,24 @@ const EFFECTS: Readonly<Record<string, readonly Effect[]>> = {
 const SUBSCRIPTION_BYTES = 48;
 const EVENT_BYTES = 32;
 
-/** Follows the WASI calls of one instance. */
 export class WasiRanges {
   readonly #memory: () => DataView;
   /** Bytes of a pointer, and of a size. */
   readonly #word: number;
-  /** Number of strings and their bytes, as the sizes calls said. */
   readonly #sizes = new Map<string, [number, number]>();
 
-  /** `memory`: a view of the program's memory as it is now; `memory64`: the program was built for 64 bits. */
+  /** `memory` returns a current view of the program's memory; `memory64`: the program was built for 64 bits. */
   constructor(memory: () => DataView, memory64 = false) {
     this.#memory = memory;
     this.#word = memory64 ? 8 : 4;
   }
 
-  /** Whether a function touches no memory, or in ways known here. Unknown functions of later versions do not. */
+  /** True if the accesses of a function are known here. Later versions of WASI may have other functions. */
   static knows(name: string): boolean {
     return name in EFFECTS || /^(args_get|environ_get|poll_oneoff)$/.test(name);
   }
 
-  /** What the call may write at most; to be asked before it. Parts may lie outside of the memory. */
+  /** Returns the ranges that a call may write. Must be called before it. Ranges may be partly outside of the memory. */
   mayWrite(name: string, operands: readonly unknown[]): [number, number][] {
     const at = (parameter: number): number => Number(operands[parameter]) >>> 0;
     if (name === "args_get" || name === "environ_get") {
@@ -191,7 +194,7 @@ export class WasiRanges {
         for (let i = 0; i < count && vectors + (i + 1) * vector <= this.#memory().byteLength; i++)
           ranges.push([word(vectors + i * vector), word(vectors + i * vector + this.#word)]);
         ranges.push([at(effect.done), this.#word]);
-        // The length of a buffer stands behind its address.
+        // The length of a buffer follows its address in the parameters.
       } else if ("used" in effect)
         ranges.push([at(effect.out), at(effect.out + 1)], [at(effect.used), this.#word]);
       else ranges.push([at(effect.out), "bytes" in effect ? effect.bytes || this.#word : at(effect.length)]);
@@ -209,7 +212,10 @@ export class WasiRanges {
     return this.#sizes.get(name.replace("_get", "_sizes_get")) ?? [0, 0];
   }
 
-  /** What the call touched; to be asked behind it. A call that failed has read its arguments and written nothing. */
+  /**
+   * Returns the ranges that a call accessed. Must be called after it. A call that failed has read its arguments and
+   * written nothing.
+   */
   touched(name: string, operands: readonly unknown[], result: unknown): TouchedRanges {
     const ranges: TouchedRanges = { reads: [], writes: [] };
     const succeeded = result === 0;
@@ -234,12 +240,12 @@ export class WasiRanges {
         const vectors = at("gathers" in effect ? effect.gathers : effect.scatters);
         const count = at(effect.count);
         ranges.reads.push([vectors, count * vector]);
-        let left = succeeded ? word(at(effect.done)) : 0;
-        for (let i = 0; i < count && left > 0; i++) {
-          const bytes = Math.min(left, word(vectors + i * vector + this.#word));
+        let remaining = succeeded ? word(at(effect.done)) : 0;
+        for (let i = 0; i < count && remaining > 0; i++) {
+          const bytes = Math.min(remaining, word(vectors + i * vector + this.#word));
           const range: [number, number] = [word(vectors + i * vector), bytes];
           if (bytes > 0) ("gathers" in effect ? ranges.reads : ranges.writes).push(range);
-          left -= bytes;
+          remaining -= bytes;
         }
         write(at(effect.done), this.#word);
       } else if ("used" in effect) {
@@ -251,20 +257,22 @@ export class WasiRanges {
   }
 }
 
-/** What a part of the memory held before a call of the host. */
 interface Kept {
   address: number;
   bytes: Uint8Array;
 }
 
-/** Exports of a module with the waste tool that take what the host writes in pieces, with what was there before. */
+/** Exports of a module with the waste tool that take the host's writes in pieces, with the bytes from before. */
 interface WriteTargets {
-  /** Behind the write: `size` bytes that were at `address` are in the buffer; `done` bytes of the write came before. */
+  /**
+   * Called after the write. The buffer has the `size` bytes from before at `address`; `done` bytes of the write
+   * preceded them.
+   */
   hostWriting(address: number, size: number, done: number): void;
   hostWroteOver(address: number, size: number): void;
 }
 
-/** Compares what the host writes with what was there: such a write can be silent as any store of the program. */
+/** Compares the host's writes with the bytes from before, since such a write can be silent too. */
 class HostWrites {
   readonly #targets: WriteTargets;
   readonly #shadow: WebAssembly.Memory;
@@ -276,14 +284,17 @@ class HostWrites {
     this.#buffer = layout.control + Control.initBytes;
   }
 
-  /** Before the call: what lies in `ranges`, as far as that is memory. */
+  /** Called before the host's call. Copies the bytes in `ranges`, as far as they are inside of the memory. */
   keep(memory: Uint8Array, ranges: readonly (readonly [address: number, bytes: number])[]): Kept[] {
     return ranges.map(([address, bytes]) => ({ address, bytes: memory.slice(address, address + bytes) }));
   }
 
-  /** Behind the call: tells of `size` bytes written at `address`. False if not all of them were kept. */
+  /**
+   * Called after the host's call. Reports `size` bytes written at `address`; returns false if not all of them were
+   * kept.
+   */
   tell(kept: readonly Kept[], address: number, size: number): boolean {
-    const before = kept.find((one) => one.address === address && one.bytes.length >= size);
+    const before = kept.find((range) => range.address === address && range.bytes.length >= size);
     if (before === undefined) return false;
     for (let done = 0; done < size; done += INIT_BUFFER_BYTES) {
       const piece = before.bytes.subarray(done, Math.min(size, done + INIT_BUFFER_BYTES));

@@ -38,16 +38,14 @@ import {
 } from "./read-waste.ts";
 import { siteRunsOf } from "./site-runs.ts";
 
-/** What was recorded of one module: the contents of each of its instances. */
 interface ModuleContents {
   index: number;
   info: InstrumentedInfo;
-  /** Bytes of the module before it was instrumented. */
   original: Uint8Array;
   contents: readonly WasteContents[];
 }
 
-/** The contents of waste.json. Instances of one module are added up. */
+/** Builds the contents of waste.json. Instances of one module are added up. */
 export function wasteFile(
   command: readonly string[],
   options: WasteFileOptions,
@@ -62,7 +60,7 @@ export function wasteFile(
   const reallocations: WasteReallocations[] = [];
   const objects: WasteObjects[] = [];
   const blocks: WasteBlocks[] = [];
-  const said: { name: string; sentences: string[] }[] = [];
+  const notes: { name: string; sentences: string[] }[] = [];
   const isPrecise = options.engine === "full";
   for (const { index, info, original, contents } of modules) {
     const ipsOf = locator(index, original, linesOf, new Set(info.allocator.layers));
@@ -82,11 +80,11 @@ export function wasteFile(
     const endAt = new Map<string, number>();
     const endOf = (path: number[]): number => {
       const key = pathKey(path);
-      const known = endAt.get(key) ?? ends.push({ ips: ipsOf(path) }) - 1;
-      endAt.set(key, known);
-      return known;
+      const index = endAt.get(key) ?? ends.push({ ips: ipsOf(path) }) - 1;
+      endAt.set(key, index);
+      return index;
     };
-    // Not as operands of a call: there may be a million.
+    // Not as operands of one call: there may be a million pairs.
     for (const pair of pairsOf(contents, storeAt, loadAt, endOf)) pairs.push(pair);
     for (const { path, ...figures } of merge(contents.map((of) => of.reallocations)))
       reallocations.push({ ips: ipsOf(path), ...figures });
@@ -106,15 +104,15 @@ export function wasteFile(
       });
     }
     const sentences = [...sentencesOfTool(info, "waste"), ...sentencesOf(contents), ...cut.sentences(ipsOf)];
-    said.push({ name: info.name, sentences });
+    notes.push({ name: info.name, sentences });
   }
   stores.forEach((store, first) => {
     if (isPrecise && store.dead_exit > 0)
       pairs.push({ kind: "exit", first, bytes: store.dead_exit, operations: 1 });
   });
   pairs.sort((a, b) => b.bytes - a.bytes);
-  const sum = <T>(of: readonly T[], figure: (one: T) => number): number =>
-    of.reduce((total, one) => total + figure(one), 0);
+  const sum = <T>(items: readonly T[], figure: (one: T) => number): number =>
+    items.reduce((total, one) => total + figure(one), 0);
   return {
     schema: WASTE_SCHEMA,
     version: WASTE_VERSION,
@@ -140,11 +138,10 @@ export function wasteFile(
     ...(isPrecise ? { pairs, ends, reallocations } : {}),
     ...(options.objects ? { objects } : {}),
     ...(isPrecise && !options.objects ? {} : { blocks }),
-    notTracked: sentencesOfModules(said),
+    notTracked: sentencesOfModules(notes),
   };
 }
 
-/** What is asked for at most once, and only if somebody wants it. */
 function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
   return () => {
@@ -153,10 +150,9 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-/** Loops that a sentence names at most. */
 const NAMED_LOOPS = 5;
 
-/** Runs of loops that did not end before the figures were taken, by the first of their accesses. */
+/** Collects runs of loops that did not end before the figures were taken, by the loop's first access. */
 function runsCutShort(contents: readonly WasteContents[]) {
   const loops = merge(contents.map(({ openLoops }) => openLoops));
   const runsAt = new Map(loops.flatMap(({ path, runs }) => path.map((offset) => [offset, runs])));
@@ -234,10 +230,13 @@ function loadOf(figures: LoadFigures, ips: WasteIp[], isPrecise: boolean): Waste
   };
 }
 
-/** Stores or loads that an allocation site is told with: reports add up those of one line, which may be an unrolled loop. */
+/**
+ * Most stores or loads that are listed per allocation site. Reports add up those of one line, which may be an unrolled
+ * loop.
+ */
 const MOST_REACHED = 100;
 
-/** Who reached into blocks, most bytes first, by index into `stores` or `loads`. */
+/** Returns the accesses to blocks as indices into `stores` or `loads`. Most bytes come first. */
 function reached<Access extends "store" | "load">(
   bytesOf: ReadonlyMap<string, number>,
   indexOf: ReadonlyMap<string, number>,
@@ -253,22 +252,22 @@ function reached<Access extends "store" | "load">(
     .map(({ index, bytes }) => ({ [access]: index, bytes }) as Record<Access, number> & { bytes: number });
 }
 
-/** Adds up figures of equal paths, in the order of paths: numbers compared one by one, shorter before longer. */
+/** Adds up figures of equal paths. Sorts by path: numbers are compared one by one, shorter paths come first. */
 function merge<T extends { path: number[] }>(instances: readonly (readonly T[])[]): T[] {
   const merged = new Map<string, T>();
-  // Copies are made of those alone to which something is added: nearly all stand alone.
+  // Only figures to which others are added are copied, since most paths occur once.
   const copies = new Set<T>();
   for (const figures of instances.flat()) {
     const key = pathKey(figures.path);
-    let known = merged.get(key);
-    if (known === undefined) merged.set(key, figures);
+    let earlier = merged.get(key);
+    if (earlier === undefined) merged.set(key, figures);
     else {
-      if (!copies.has(known)) {
-        known = { ...known };
-        copies.add(known);
-        merged.set(key, known);
+      if (!copies.has(earlier)) {
+        earlier = { ...earlier };
+        copies.add(earlier);
+        merged.set(key, earlier);
       }
-      addFigures(known, figures);
+      addFigures(earlier, figures);
     }
   }
   return [...merged.values()].sort((a, b) => comparePaths(a.path, b.path));
@@ -279,7 +278,6 @@ function comparePaths(a: readonly number[], b: readonly number[]): number {
   return a.length - b.length;
 }
 
-/** Gives code locations their functions, files and lines. */
 function locator(
   module: number,
   original: Uint8Array,
@@ -288,7 +286,7 @@ function locator(
 ): (path: readonly number[]) => WasteIp[] {
   const functions = new ModuleFunctions(original);
   const placeAt = linesOf?.(original);
-  const known = new Map<number, WasteIp>();
+  const ipOf = new Map<number, WasteIp>();
   const locate = (offset: number): WasteIp => {
     const found = functions.holding(offset);
     const frame = placeAt?.(offset);
@@ -302,10 +300,10 @@ function locator(
       ...(frame?.outer === undefined || frame.outer.length === 0
         ? {}
         : {
-            inlined: frame.outer.map((one) => ({
-              function: one.function,
-              ...placeMembers(one),
-              ...layerMembers(one),
+            inlined: frame.outer.map((outerFrame) => ({
+              function: outerFrame.function,
+              ...placeMembers(outerFrame),
+              ...layerMembers(outerFrame),
             })),
           }),
     };
@@ -314,10 +312,10 @@ function locator(
     path.length === 0
       ? [{ address: module * MODULE_SPAN, function: "(the host)" }]
       : path.map((offset) => {
-          let ip = known.get(offset);
+          let ip = ipOf.get(offset);
           if (ip === undefined) {
             ip = locate(offset);
-            known.set(offset, ip);
+            ipOf.set(offset, ip);
           }
           return ip;
         });
@@ -332,11 +330,11 @@ function pairsOf(
   const merged = new Map<string, PairFigures>();
   for (const pair of contents.flatMap((c) => c.pairs)) {
     const key = [pair.kind, pair.first, pair.origin, pair.second, pair.end].join("|");
-    const known = merged.get(key);
-    if (known === undefined) merged.set(key, { ...pair });
+    const earlier = merged.get(key);
+    if (earlier === undefined) merged.set(key, { ...pair });
     else {
-      known.bytes += pair.bytes;
-      known.operations += pair.operations;
+      earlier.bytes += pair.bytes;
+      earlier.operations += pair.operations;
     }
   }
   return [...merged.values()].map(({ kind, first, origin, second, end, bytes, operations }) => {
@@ -355,24 +353,24 @@ function pairsOf(
   });
 }
 
-/** What holds for all modules once, the rest with the module's name where there are several. */
-function sentencesOfModules(said: readonly { name: string; sentences: string[] }[]): string[] {
-  const isCommon = (sentence: string): boolean => said.every(({ sentences }) => sentences.includes(sentence));
-  const texts = said.flatMap(({ name, sentences }) =>
+/** Merges the sentences of all modules. A sentence that does not hold for all of them gets the module's name. */
+function sentencesOfModules(notes: readonly { name: string; sentences: string[] }[]): string[] {
+  const isCommon = (sentence: string): boolean =>
+    notes.every(({ sentences }) => sentences.includes(sentence));
+  const texts = notes.flatMap(({ name, sentences }) =>
     sentences.map((sentence) => (isCommon(sentence) ? sentence : `${name}: ${sentence}`)),
   );
   return [...new Set(texts)];
 }
 
-/** That a program did not get memory because of the tool, as a sentence; undefined: it got all. */
+/** Returns a sentence if requests for memory failed because of the tool. */
 function refusedGrowth(contents: readonly WasteContents[]): string | undefined {
-  const all = contents.flatMap(({ refused }) => refused ?? []);
-  if (all.length === 0) return undefined;
-  const times = all.reduce((sum, of) => sum + of.times, 0);
-  return refusedSentence(times, Math.max(...all.map(({ pages }) => pages)), all[0].covered);
+  const refusals = contents.flatMap(({ refused }) => refused ?? []);
+  if (refusals.length === 0) return undefined;
+  const times = refusals.reduce((sum, of) => sum + of.times, 0);
+  return refusedSentence(times, Math.max(...refusals.map(({ pages }) => pages)), refusals[0].covered);
 }
 
-/** Which figures are no exact counts. */
 function boundsOfWaste(contents: readonly WasteContents[]): Bound[] {
   const sum = (figure: (of: WasteContents) => number): number =>
     contents.reduce((total, of) => total + figure(of), 0);
@@ -406,14 +404,14 @@ function sentencesOf(contents: readonly WasteContents[]): string[] {
     sentences.push(
       `The tables of calling contexts were full: ${counted(lost, "access counts without its context", "accesses count without their context")}.`,
     );
-  const left = sum((of) => of.contextsLeft);
-  if (left > 0)
+  const contextsLeft = sum((of) => of.contextsLeft);
+  if (contextsLeft > 0)
     sentences.push(
-      `${counted(left, "seldom used place")} in contexts, ${counted(
+      `${counted(contextsLeft, "seldom used place")} in contexts, ${counted(
         sum((of) => of.accessesLeft),
         "access",
         "accesses",
-      )}, ${agreeing(left, "stands", "stand")} without their callers: what is told of contexts is bounded.`,
+      )}, ${agreeing(contextsLeft, "stands", "stand")} without their callers: what is told of contexts is bounded.`,
     );
   const pairsLost = sum((of) => of.pairsLost);
   if (pairsLost > 0)
@@ -421,10 +419,10 @@ function sentencesOf(contents: readonly WasteContents[]): string[] {
   return sentences;
 }
 
-/** Characters that a string may have in engines of today, with something to spare. */
+/** Longest string of current engines, characters, with a margin. */
 const LONGEST_STRING = 2 ** 29 - 2 ** 16;
 
-/** The JSON of `waste.json`, one record per line; as bytes where it is too long for a string. */
+/** Serializes waste.json, one record per line. Returns bytes if the text is too long for a string. */
 export function wasteText(file: WasteFile, longestString: number = LONGEST_STRING): string | Uint8Array {
   const pieces: string[] = [];
   let length = 0;
@@ -464,22 +462,21 @@ function bytesOf(pieces: readonly string[]): Uint8Array {
   return bytes;
 }
 
-/** Name of the file in a run folder. */
 export const WASTE_FILE = "waste.json";
 
 interface Instance {
   module: number;
-  /** Undefined once the instance is gone. */
   reader: WasteReader | undefined;
   exitVisible: boolean;
-  /** What it left. */
   contents: WasteContents | undefined;
 }
 
-/** Everything the waste tool recorded in one run. */
 export class WasteSession implements ToolSession {
   readonly tool = "waste";
-  /** In the order in which they came, gone ones too: when one goes is the garbage collector's choice, and must not show. */
+  /**
+   * Instances by their order of creation, including gone ones. The garbage collector decides when an instance goes,
+   * which must not show.
+   */
   readonly #instances = new Map<number, Instance>();
   readonly #modules = new Map<number, { info: InstrumentedInfo; original: () => Uint8Array }>();
 
@@ -515,8 +512,8 @@ export class WasteSession implements ToolSession {
 
   snapshot(end: RunEnd, facts: RunFacts): ToolSnapshot {
     const contents = [...this.#instances.values()].flatMap(({ module, reader, exitVisible, contents }) => {
-      const left = contents ?? reader?.read(exitVisible);
-      return left === undefined ? [] : { module, contents: left };
+      const current = contents ?? reader?.read(exitVisible);
+      return current === undefined ? [] : { module, contents: current };
     });
     const modules: ModuleContents[] = [...this.#modules].map(([index, { info, original }]) => ({
       index,
@@ -533,12 +530,12 @@ export class WasteSession implements ToolSession {
     };
     const isAlone = facts.modules.length === 1;
     const named = (name: string, sentence: string) => (isAlone ? sentence : `${name}: ${sentence}`);
-    // Modules that the tool could not be woven into say why.
-    const left = facts.modules.flatMap(({ index, name, notRecorded }) =>
+    // Reasons why modules, or instances of them, are not recorded.
+    const unrecorded = facts.modules.flatMap(({ index, name, notRecorded }) =>
       notRecorded?.waste === undefined ? [] : { module: index, name, reason: notRecorded.waste },
     );
-    const notRecorded = left.filter(({ module }) => !this.#modules.has(module));
-    const partly = left
+    const notRecorded = unrecorded.filter(({ module }) => !this.#modules.has(module));
+    const partly = unrecorded
       .filter(({ module }) => this.#modules.has(module))
       .map(({ name, reason }) => named(name, `Not every instance is recorded. ${reason}`));
     const refused = modules.flatMap(({ info, contents }) => {
@@ -553,10 +550,10 @@ export class WasteSession implements ToolSession {
     if (end.kind === "trap" && options.engine === "brief") file.notTracked.push(TRAPPED);
     return {
       description: options,
-      file: { name: WASTE_FILE, contents: wasteText(file) },
+      files: [{ member: "waste", name: WASTE_FILE, contents: wasteText(file) }],
       bounds: [
         ...boundsOfWaste(contents.map((of) => of.contents)),
-        ...left.flatMap(({ name }) =>
+        ...unrecorded.flatMap(({ name }) =>
           unseenBounds(`the waste tool does not follow ${name}, or a part of it`, ["written", "dead"]),
         ),
         ...refused.map(
@@ -568,10 +565,9 @@ export class WasteSession implements ToolSession {
         ),
       ],
       shadowBytes: contents.reduce((sum, { contents: of }) => sum + of.shadowBytes, 0),
-      notTracked: file.notTracked,
-      keptBack: file.notTracked.filter((said) => refused.some(({ sentence }) => said.endsWith(sentence))),
+      keptBack: file.notTracked.filter((note) => refused.some(({ sentence }) => note.endsWith(sentence))),
       warnings: [
-        ...left.map(({ name, reason }) => `${name}: ${reason}`),
+        ...unrecorded.map(({ name, reason }) => `${name}: ${reason}`),
         ...refused.map(({ name, sentence }) => `${name}: ${sentence}`),
       ],
       siteRuns: modules.map((of) => ({ original: of.original, runs: siteRunsOf(of.contents) })),
@@ -582,7 +578,7 @@ export class WasteSession implements ToolSession {
 const TRAPPED =
   "The program trapped: accesses behind the trap in its basic block count once, though they did not happen. With --pairs they do not.";
 
-/** The host reads what a library leaves in memory, and nobody what a command leaves. */
+/** True if the host reads what remains in memory at the end: the memory of a library, not of a command. */
 function isVisibleAtExit(info: InstrumentedInfo): boolean {
   const description = wasteDescription(info);
   return description?.exportsMemory === true && description.opaque;

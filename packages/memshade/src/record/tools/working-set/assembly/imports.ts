@@ -1,5 +1,5 @@
-// All that this code asks of the module that it is merged into: addresses and sizes of tables, which depend on the profiled
-// module and become constants, and functions of the host.
+// Imports of the runtime, resolved when it is merged into a module: functions of the host, and addresses and sizes of
+// tables. The latter depend on the profiled module and become constants.
 
 @external("host", "LINES")
 export declare const LINES: u32;
@@ -32,36 +32,33 @@ export declare const MOST_INTERVALS: u32;
 export declare const STACK_FROM: u32;
 @external("host", "STACK_TO")
 export declare const STACK_TO: u32;
-/** First line of the heap. */
 @external("host", "HEAP_FROM")
 export declare const HEAP_FROM: u32;
-/** The countdown never starts higher. */
+/** Largest start value of the countdown. */
 @external("host", "LONGEST_COUNTDOWN")
 export declare const LONGEST_COUNTDOWN: u32;
-/** Address of the u64 with the accesses counted up to the last poll that looked. */
+/** Address of the u64 with the accesses counted up to the last poll that called the runtime. */
 @external("host", "ACCESSES")
 export declare const ACCESSES: u32;
-/** 1: intervals may become longer, so that looking at lines stays a small part of the run. */
+/** 1: intervals may become longer, so that scanning lines stays a small part of the run. */
 @external("host", "ADAPTIVE")
 export declare const ADAPTIVE: u32;
 
-/** Size of the program's memory in 64 KiB pages. */
 @external("host", "programPages")
 export declare function programPages(): u32;
-/** The countdown, where no function has it in a local. */
+/** Countdown, outside of functions that keep it in a local. */
 @external("host", "clock")
 export declare function clock(): i32;
 @external("host", "setClock")
 export declare function setClock(countdown: i32): void;
-/** What else has to be done at each poll that is due. */
 @external("host", "beforePoll")
 export declare function beforePoll(): void;
-/** Who looks at an interval's marks and stamps before they are cleared and renewed. */
+/** Called before an interval's marks are cleared and its stamps renewed. */
 @external("host", "beforeScan")
 export declare function beforeScan(): void;
-/** Neighbouring intervals were merged: stamps have been halved. */
+/** Called after neighbouring intervals were merged and stamps halved. */
 @external("host", "merged")
 export declare function merged(): void;
-/** Asks the host, if there is one, to note the call stack: it writes C_STACK. */
+/** Requests that the host record the call stack, if there is a host: it writes C_STACK. */
 @external("host", "noteStack")
 export declare function noteStack(): void;

@@ -28,7 +28,7 @@ import {
 import { COUNTS_BYTES, Control, HISTORIES, MeasureIndex, SNAPSHOT_BYTES, Snapshot } from "./layout.generated";
 import { countHistory, regionOf, touchPages } from "./touch";
 
-/** With intervals of its own choice the tool looks at one line for so many accesses at most. */
+/** Accesses per scanned line, at least, if the tool chooses the intervals itself. */
 const UNITS_PER_LINE: u64 = 256;
 
 @inline
@@ -37,10 +37,9 @@ function firstInterval(): u64 {
 }
 
 /**
- * Virtual time: the countdown has reached zero. Returns what it starts from next.
- *
- * Polls are everywhere, so nothing of this may end up in the program's functions: everything a snapshot does is inlined
- * here, which makes the function too large for engines to inline it in turn.
+ * Called in virtual time when the countdown has reached zero. Returns its next start value. Polls are everywhere, so
+ * the program's functions must not grow by this code. All of a snapshot is inlined here, which makes the function too
+ * large for engines to inline.
  */
 export function poll(countdown: i32): i32 {
   beforePoll();
@@ -58,7 +57,10 @@ export function poll(countdown: i32): i32 {
   return begin(<i32>min(deadline - total, <u64>LONGEST_COUNTDOWN));
 }
 
-/** The countdown begins again. A trap may leave it as it is now, whatever functions count in their locals until then. */
+/**
+ * Restarts the countdown. Its copy may stay as it is now after a trap, whatever functions count in their locals until
+ * then.
+ */
 @inline
 function begin(countdown: i32): i32 {
   store<i32>(CONTROL, countdown, Control.loaded);
@@ -67,7 +69,10 @@ function begin(countdown: i32): i32 {
   return countdown;
 }
 
-/** Lines and regions of the program's memory. Behind `memory.grow`, and wherever the host may have let it grow. */
+/**
+ * Records the size and the regions of the program's memory. Called after `memory.grow`, and after calls of the host,
+ * which may grow it.
+ */
 export function noteSize(): void {
   store<u32>(CONTROL, STACK_FROM, Control.stackFrom);
   store<u32>(CONTROL, STACK_TO, Control.stackTo);
@@ -82,32 +87,30 @@ function noteEntry(): void {
     store<u32>(CONTROL, load<u32>(CONTROL, Control.traps) + 1, Control.traps);
 }
 
-/** The host enters the program. */
 export function entered(): void {
   noteEntry();
-  const left = clock();
-  if (left <= 0) setClock(poll(left));
+  const countdown = clock();
+  if (countdown <= 0) setClock(poll(countdown));
 }
 
-/** As `entered`, in real time. */
+/** Variant of `entered` for real time. */
 export function enteredTimed(): void {
   noteEntry();
   if (load<u32>(CONTROL, Control.flag) !== 0) pollFlag();
 }
 
-/** As `entered`, where both are looked at. */
+/** Variant of `entered` for a countdown and real time. */
 export function enteredBoth(): void {
   noteEntry();
-  const left = clock();
-  if (left <= 0 || load<u32>(CONTROL, Control.flag) !== 0) setClock(pollBoth(left));
+  const countdown = clock();
+  if (countdown <= 0 || load<u32>(CONTROL, Control.flag) !== 0) setClock(pollBoth(countdown));
 }
 
-/** Real time: the host has set the flag. As large as `poll`. */
 export function pollFlag(): void {
   lookAtTime();
 }
 
-/** Real time beside a countdown of accesses, at whose end somebody else has to do something. */
+/** Called if a countdown of accesses has ended for another part of the tool, while intervals are in real time. */
 export function pollBoth(countdown: i32): i32 {
   beforePoll();
   store<u64>(ACCESSES, load<u64>(ACCESSES) + <u64>(<i64>load<i32>(CONTROL, Control.loaded) - <i64>countdown));
@@ -160,7 +163,7 @@ function endInterval(now: u64): void {
   store<u32>(CONTROL, 0, Control.busy);
 }
 
-/** Intervals become twice as long: so do those that the stamps name. */
+/** Doubles the length of intervals, and halves the interval numbers in stamps. */
 @inline
 function mergeNeighbours(interval: u32): void {
   store<u32>(CONTROL, interval >>> 1, Control.interval);
@@ -172,7 +175,7 @@ function mergeNeighbours(interval: u32): void {
   merged();
 }
 
-/** Histories reach back one scale less. */
+/** Moves histories one time scale closer. */
 @inline
 function shorten(lines: u32): void {
   const low = i8x16.splat(0x0f);
@@ -191,29 +194,29 @@ function shorten(lines: u32): void {
   }
 }
 
-/** Stamps are numbers plus one, 0 for never: ⌊(s − 1) / 2⌋ + 1. */
+/** Halves stamps. A stamp is a number plus one, 0 for never: ⌊(s − 1) / 2⌋ + 1. */
 export function halve(from: usize, bytes: u32): void {
-  const one = i16x8.splat(1);
+  const ones = i16x8.splat(1);
   for (let at: u32 = 0; at < bytes; at += 16) {
     const stamps = v128.load(from + at);
-    v128.store(from + at, i16x8.shr_u(i16x8.add(stamps, one), 1));
+    v128.store(from + at, i16x8.shr_u(i16x8.add(stamps, ones), 1));
   }
 }
 
-/** Where so many of a page's 64 lines were touched, all of them are looked at, 16 at once. */
 const MANY: u64 = 20;
-/** What a touched page costs, beside its lines, and what 16 lines do, in lines that are looked at one by one. */
+/**
+ * Cost of a touched page, besides its lines, and of a group of 16 lines. The unit is the cost of a line that is scanned
+ * by itself.
+ */
 const PAGE_COST: u32 = 8;
 const GROUP_COST: u32 = 5;
 const UNIFORM_COST: u32 = 2;
 const LINES_PER_PAGE: u32 = 64;
 
 /**
- * Looks at the lines marked since the last snapshot, renews their histories and clears the marks. Returns what that cost, in
- * lines.
- *
- * What a line adds to the counts depends on its history and on how it was touched now, nothing else. So there are counters
- * for these here; the counts are made from them when a region of memory ends.
+ * Scans the lines that were marked since the last snapshot, renews their histories and clears the marks. Returns the
+ * cost, in lines. The counts of a line depend only on its history and on how it was touched. There is a counter for
+ * each combination; the counts are computed from them at the end of a region of memory.
  */
 @inline
 function scan(): u32 {
@@ -224,10 +227,10 @@ function scan(): u32 {
     if (!isMarked(page)) continue;
     const oldest = touchPages(page);
     looked += PAGE_COST;
-    const here = regionOf(page);
-    if (here !== region) {
+    const pageRegion = regionOf(page);
+    if (pageRegion !== region) {
       countHistories(region);
-      region = here;
+      region = pageRegion;
     }
     const both = maskOf(BOTH + page);
     const onlyRead = maskOf(page);
@@ -238,24 +241,24 @@ function scan(): u32 {
     if (isCut || popcnt(read | written) < MANY) {
       for (let group: u32 = 0; group < LINES_PER_PAGE; group += 16)
         v128.store(CONTROL + group, renew(page + group, oldest), Control.scanAged);
-      for (let left = read | written; left !== 0; left &= left - 1) {
-        const bit = ctz(left);
+      for (let lines = read | written; lines !== 0; lines &= lines - 1) {
+        const bit = ctz(lines);
         if (isCut) {
-          const its = regionOf(page + <u32>bit);
-          if (its !== region) {
+          const lineRegion = regionOf(page + <u32>bit);
+          if (lineRegion !== region) {
             countHistories(region);
-            region = its;
+            region = lineRegion;
           }
         }
-        const how = (<u32>(read >>> bit) & 1) | ((<u32>(written >>> bit) & 1) << 1);
+        const kinds = (<u32>(read >>> bit) & 1) | ((<u32>(written >>> bit) & 1) << 1);
         const history: u32 = load<u8>(CONTROL + <u32>bit, Control.scanAged);
-        countOne((((how << 8) | history) << 4) + ((<u32>bit & 3) << 2));
+        countOne((((kinds << 8) | history) << 4) + ((<u32>bit & 3) << 2));
         looked++;
       }
     } else
       for (let group: u32 = 0; group < LINES_PER_PAGE; group += 16)
         looked += touchGroup(page + group, oldest);
-    // A table that nothing is ever marked in takes no memory.
+    // A table without marks is never written, and so takes no memory.
     if (onlyRead !== 0) clearMarks(page);
     if (onlyWritten !== 0) clearMarks(WRITTEN + page);
     if (both !== 0) clearMarks(BOTH + page);
@@ -264,7 +267,6 @@ function scan(): u32 {
   return looked;
 }
 
-/** Whether a page has a marked line. */
 @inline
 function isMarked(page: u32): bool {
   return v128.any_true(v128.or(v128.or(marksOf(page), marksOf(WRITTEN + page)), marksOf(BOTH + page)));
@@ -275,7 +277,6 @@ function marksOf(at: usize): v128 {
   return v128.or(v128.or(v128.load(at), v128.load(at, 16)), v128.or(v128.load(at, 32), v128.load(at, 48)));
 }
 
-/** A bit for each line of a page that is marked. */
 @inline
 function maskOf(at: usize): u64 {
   return maskOf16(at) | (maskOf16(at + 16) << 16) | (maskOf16(at + 32) << 32) | (maskOf16(at + 48) << 48);
@@ -295,15 +296,14 @@ function clearMarks(at: usize): void {
   v128.store(at, none, 48);
 }
 
-/** Whether a region begins inside of a page. */
 @inline
 function isInside(page: u32, boundary: u32): bool {
   return boundary > page && boundary - page < LINES_PER_PAGE;
 }
 
 /**
- * Renews the histories of 16 lines. Returns what they were, as seen from now: nothing of the page was touched after
- * `oldest`, which is a history's part too.
+ * Renews the histories of 16 lines. Returns the old ones as seen from now. Nothing of the page was touched after
+ * `oldest`, which is one half of a history.
  */
 @inline
 function renew(line: u32, oldest: u32): v128 {
@@ -321,20 +321,23 @@ function renew(line: u32, oldest: u32): v128 {
   return aged;
 }
 
-/** Renews the histories of 16 lines and counts them; those that were not touched too, which nobody reads. Returns the cost. */
+/**
+ * Renews and counts the histories of 16 lines. Untouched lines are counted too, in counters that are never read.
+ * Returns the cost.
+ */
 @inline
 function touchGroup(line: u32, oldest: u32): u32 {
   const both = v128.load(BOTH + line);
   const read = v128.or(v128.load(line), both);
   const written = v128.or(v128.load(WRITTEN + line), both);
-  const how = v128.or(read, i8x16.add(written, written));
+  const kinds = v128.or(read, i8x16.add(written, written));
   const aged = renew(line, oldest);
   const first = i16x8.shl(
-    i8x16.shuffle(aged, how, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
+    i8x16.shuffle(aged, kinds, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
     4,
   );
   const last = i16x8.shl(
-    i8x16.shuffle(aged, how, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31),
+    i8x16.shuffle(aged, kinds, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31),
     4,
   );
   const counter: u32 = i16x8.extract_lane_u(first, 0);
@@ -363,26 +366,26 @@ function touchGroup(line: u32, oldest: u32): u32 {
   return GROUP_COST;
 }
 
-/** Neighbours have different counters: what was just stored is slow to load. */
+/** Neighbouring lines have different counters, since loading a value that was just stored is slow. */
 @inline
 function countOne(counter: u32): void {
   const at: usize = CONTROL + counter;
   store<u32>(at, load<u32>(at, Control.scanCounters) + 1, Control.scanCounters);
 }
 
-/** Adds the lines of all histories to the counts of a region; the counters start again. */
+/** Adds the lines of all histories to the counts of a region, and resets the counters. */
 function countHistories(region: u32): void {
   const none = i32x4.splat(0);
-  // The first ones are of lines that were not touched.
-  for (let how: u32 = 1; how <= 3; how++)
+  // The first counters have the lines that were not touched.
+  for (let kinds: u32 = 1; kinds <= 3; kinds++)
     for (let history: u32 = 0; history < HISTORIES; history++) {
-      const at: usize = CONTROL + (((how << 8) | history) << 4);
+      const at: usize = CONTROL + (((kinds << 8) | history) << 4);
       const lines = v128.load(at, Control.scanCounters);
       if (!v128.any_true(lines)) continue;
       v128.store(at, none, Control.scanCounters);
       countHistory(
         history,
-        how,
+        kinds,
         region,
         i32x4.extract_lane(lines, 0) +
           i32x4.extract_lane(lines, 1) +

@@ -11,14 +11,16 @@ import {
 } from "./imports";
 import { BUCKETS, Control, FRESH_BUCKET, MeasureIndex } from "./layout.generated";
 
-/** Adds to the counter of a measure's bucket. */
 @inline
 function count(measure: u32, bucket: u32, change: i32): void {
   const at: usize = CONTROL + (measure * BUCKETS + bucket) * 4;
   store<i32>(at, load<i32>(at, Control.counts) + change, Control.counts);
 }
 
-/** Number of the binary time scales at which interval `now` is another one than `before`; both plus one, 0: never. */
+/**
+ * Returns the number of binary time scales at which the intervals `now` and `before` differ. Both are numbers plus one;
+ * 0: never.
+ */
 @inline
 export function bucketOf(now: u32, before: u32): u32 {
   return min(32 - clz((now - 1) ^ (before - 1)), FRESH_BUCKET);
@@ -30,16 +32,16 @@ export function regionOf(line: u32): u32 {
   return line >= HEAP_FROM ? MeasureIndex.heap : MeasureIndex.statics;
 }
 
-/** `lines` lines of one region with the same history were touched; `how`: 1 read, 2 written, 3 both. */
-export function countHistory(history: u32, how: u32, region: u32, lines: i32): void {
+/** Counts `lines` touched lines of one region with the same history. `kinds`: 1 read, 2 written, 3 both. */
+export function countHistory(history: u32, kinds: u32, region: u32, lines: i32): void {
   const read = FRESH_BUCKET - (history & 15);
   const written = FRESH_BUCKET - (history >>> 4);
-  const nextRead = how & 1 ? 0 : read;
-  const nextWritten = how & 2 ? 0 : written;
-  if (how & 1) count(MeasureIndex.read, read, lines);
-  if (how & 2) count(MeasureIndex.written, written, lines);
+  const nextRead = kinds & 1 ? 0 : read;
+  const nextWritten = kinds & 2 ? 0 : written;
+  if (kinds & 1) count(MeasureIndex.read, read, lines);
+  if (kinds & 2) count(MeasureIndex.written, written, lines);
   if (max(nextRead, nextWritten) !== FRESH_BUCKET) {
-    // Both: new where the older touch arrives now, no longer where it had arrived before.
+    // Lines both read and written: added at the bucket of the older touch now, and removed at the one before.
     count(MeasureIndex.both, max(read, written), lines);
     count(MeasureIndex.both, max(nextRead, nextWritten), -lines);
   }
@@ -50,7 +52,10 @@ export function countHistory(history: u32, how: u32, region: u32, lines: i32): v
   }
 }
 
-/** The 4 KiB page of a line, and the 64 KiB page, are touched. Returns the most recent that the history of a line in it can be. */
+/**
+ * Marks the 4 KiB page and the 64 KiB page of a line as touched. Returns the most recent history that a line of the
+ * page can have.
+ */
 @inline
 export function touchPages(line: u32): u32 {
   const now = load<u32>(CONTROL, Control.interval) + 1;
@@ -58,7 +63,6 @@ export function touchPages(line: u32): u32 {
   return FRESH_BUCKET - touchPage(PAGES + ((line >>> 6) << 1), now, MeasureIndex.pages4K);
 }
 
-/** Returns the bucket of the page's last touch before. */
 @inline
 function touchPage(at: usize, now: u32, measure: u32): u32 {
   const bucket = bucketOf(now, load<u16>(at));
@@ -69,8 +73,8 @@ function touchPage(at: usize, now: u32, measure: u32): u32 {
 }
 
 /**
- * The bucket of the last touch of a line in an open interval: its history is told from the last interval that touched
- * its page.
+ * Returns the bucket of the previous touch of a line, in an open interval. A line's history is relative to the last
+ * interval that touched its page.
  */
 export function bucketOfLine(line: u32): u32 {
   const now = load<u32>(CONTROL, Control.interval) + 1;
@@ -79,7 +83,6 @@ export function bucketOfLine(line: u32): u32 {
   return max(FRESH_BUCKET - max(history & 15, history >>> 4), since);
 }
 
-/** Marks lines `[first, last]` of a plane. */
 function markLines(first: u32, last: u32, writes: u32): void {
   const plane: usize = writes ? WRITTEN : 0;
   let line = first;
@@ -88,7 +91,10 @@ function markLines(first: u32, last: u32, writes: u32): void {
   for (; line <= last; line++) store<u8>(plane + line, 1);
 }
 
-/** The program, or the host for it, accessed `size` bytes at `address`. Ranges beyond the covered memory trap anyway. */
+/**
+ * Records an access of `size` bytes at `address` by the program or the host. Ranges beyond the covered memory are left
+ * to trap.
+ */
 function touchRange(address: u32, size: u32, writes: u32): void {
   if (size === 0) return;
   const last = (<u64>address + size - 1) >>> 6;
@@ -96,7 +102,6 @@ function touchRange(address: u32, size: u32, writes: u32): void {
   markLines(address >>> 6, <u32>last, writes);
 }
 
-/** The host read or wrote the program's memory. */
 export function hostRead(address: u32, size: u32): void {
   touchRange(address, size, 0);
 }
@@ -105,18 +110,16 @@ export function hostWrote(address: u32, size: u32): void {
   touchRange(address, size, 1);
 }
 
-/** Before `memory.copy`. */
 export function copied(destination: u32, source: u32, size: u32): void {
   touchRange(source, size, 0);
   touchRange(destination, size, 1);
 }
 
-/** Before `memory.fill`. */
 export function filled(destination: u32, _value: u32, size: u32): void {
   touchRange(destination, size, 1);
 }
 
-/** Behind `memory.init`. */
+/** Called after `memory.init`. */
 export function initialized(destination: u32, size: u32): void {
   touchRange(destination, size, 1);
 }

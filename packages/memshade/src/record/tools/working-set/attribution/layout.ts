@@ -1,58 +1,45 @@
-// Where things are in the tables of the attribution, which lie behind those of the working set and of the locality.
+// Layout of the attribution's tables, which follow those of the working set and of the locality.
 
-/** What is there once. */
 export const State = {
-  /** What a bulk instruction or the host's accesses are charged to. */
+  /** Key for the touches of a bulk instruction or of the host. */
   key: 0,
-  /** Slot of the call that allocates, 0: not known. */
+  /** Slot of the call that allocates, 0: unknown. */
   request: 4,
-  /** Blocks numbered so far. */
   blockNext: 8,
-  /** List of numbers to use again. */
   blockFree: 12,
-  /** Entries of FREED in use. */
   freed: 16,
-  /** Bytes of LISTS in use. */
   lists: 20,
-  /** Entries of TABLE in use. */
   used: 24,
-  /** Last node of the calling context tree. */
   nodeNext: 28,
-  /** Where the next frame begins. */
   frameNext: 32,
-  /** Two words of `contexts/layout.ts`: where the host is. */
+  /** Two words of `contexts/layout.ts`: host word. */
   hostWord: 40,
-  /** A `Slot` of frames: that of whoever calls from outside. */
+  /** `Slot` of frames for calls from outside. */
   rootSlot: 48,
-  /** Blocks that found no room. */
   blocksLost: 64,
-  /** Pieces of freed blocks that found no room. */
   freedLost: 68,
-  /** Snapshots that found no room for their entries. */
   listsLost: 72,
-  /** Touches without room for their own entry. */
   keysLost: 76,
-  /** Entries of OWNED behind the first ones that were ever in use. */
+  /** Entries of OWNED, after the first ones of the lines, that were ever in use. */
   ownedNext: 80,
-  /** List of those to use again. */
   ownedFree: 84,
-  /** Pieces of lines that found no room there. */
+  /** Pieces of lines without room in OWNED. */
   ownedLost: 88,
-  /** u32 per bucket: bytes of the interval at hand. */
+  /** u32 per bucket: bytes of the current interval. */
   byteCounts: 128,
-  /** Per kind: key, tag and address of the entry that was added to last. */
+  /** Per kind: key, tag and address of the entry that was last used. */
   last: 256,
-  /** Whose the bytes of the line at hand are: key and mask, as many as there are bytes. */
+  /** Owners of the bytes of the current line: key and mask, up to one per byte. */
   parts: 512,
-  /** What the line at hand adds to keys: key and weight, two for each byte. */
+  /** Weights by key for the current line: key and weight, up to two per byte. */
   weights: 1536,
 } as const;
 export const STATE_BYTES = 4096;
 export const LAST_BYTES = 16;
 
 /**
- * Keys without a place. Others are addresses in a frame: for an instruction that touches memory, as far behind the header as the
- * instruction is from the function's first; for a call that allocates, that of its slot.
+ * Keys without a place in code. All others are addresses in a frame. For an instruction that accesses memory: the end
+ * of the header plus its distance from the function's first instruction. For a call that allocates: its slot.
  */
 export const Key = {
   none: 0,
@@ -65,38 +52,33 @@ export const Key = {
   unknownSite: 7,
 } as const;
 
-/** What entries tell. */
 export const Kind = { touch: 1, share: 2, fill: 3 } as const;
 
-/** What the open interval's lines add up to; and entries of a snapshot's list. */
+/** Entry of the open interval's sums, and of a snapshot's list. A tag is kind << 8 | bucket, 0 for an empty entry. */
 export const Entry = {
   key: 0,
-  /** Kind << 8 | bucket; 0 for an empty entry. */
   tag: 4,
-  /** f64. */
   weight: 8,
 } as const;
 export const ENTRY_BYTES = 16;
 
-/** A block of the heap, by its number. */
 export const Block = {
   address: 0,
   size: 4,
   key: 8,
-  /** In the list of free numbers. */
   next: 12,
 } as const;
 export const BLOCK_BYTES = 16;
 
 /**
- * Whose bytes of a line were when they were touched last. Entries of one line have different bytes, but for what was touched in no
- * block since: that is told apart.
+ * Owner of a line's bytes at their last touch. Entries of one line have different bytes, except bytes that were last
+ * touched in no block: these keep their former owner's entry too.
  */
 export const Owned = {
   key: 0,
   /** Entry of the same line, 0 for none. */
   next: 4,
-  /** u64; 0: nothing. */
+  /** u64; 0: no bytes. */
   mask: 8,
   /** u32: number of the interval that touched the bytes, plus one. */
   stamp: 16,
@@ -106,9 +88,8 @@ export const OWNED_BYTES = 24;
 /** Touched bytes of a block that was freed in the open interval. */
 export const Freed = {
   key: 0,
-  /** Entry of the same line, 0 for none. */
   next: 4,
-  /** u64: its bytes of the line; of different entries, different ones. */
+  /** u64: bytes of the line. Different entries have different bytes. */
   mask: 8,
   line: 16,
 } as const;

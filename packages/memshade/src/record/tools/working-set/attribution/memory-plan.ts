@@ -18,24 +18,27 @@ const FREED = MIB;
 /** Entries for lines with several owners, besides one per line. */
 const OWNED = 4 * MIB;
 const TABLE_ENTRIES = 128 * KIB;
-/** Room for the lists of all snapshots, and of those without room for theirs: one entry per kind and bucket. */
+/**
+ * Room for the lists of all snapshots; and for the short lists of snapshots without room: one entry per kind and
+ * bucket.
+ */
 const LISTS_BYTES = 64 * MIB;
 const SHORT_LIST_BYTES = 8 + 3 * 16 * ENTRY_BYTES;
 const FRAMES_BYTES = 256 * MIB;
 const NODES = MIB;
 const INDEX_ENTRIES = 2 * MIB;
-/** Accesses just behind what is covered touch no other table. */
+/** Accesses just above the covered memory must not touch other tables. */
 const MARGIN_BYTES = 64;
 
-/** Where the tables of the attribution lie; `layout.ts` says what they are. */
+/** Addresses of the attribution's tables, whose fields are in `layout.ts`. */
 export interface AttributionLayout {
   readonly [key: string]: number | string | boolean;
   firstTouch: boolean;
   fill: boolean;
   owners: boolean;
-  /** Bytes of the program's memory that are followed one by one. */
+  /** Bytes of the program's memory that are recorded per byte. */
   covered: number;
-  /** The program's memory may grow beyond that. */
+  /** True if the program's memory may grow beyond `covered`. */
   isLimited: boolean;
   touchers: number;
   bytes: number;
@@ -65,47 +68,44 @@ export interface AttributionLayout {
   state: number;
   hostWord: number;
   rootSlot: number;
-  /** The calls that have a slot in their functions' frames, as `encodeSlots` has written them. */
+  /** Calls with a slot in their functions' frames, as written by `encodeSlots`. */
   slots: string;
-  /** Functions that only pass requests on to the allocator, by index, with commas. */
+  /** Indices of functions that only pass requests on to the allocator, separated by commas. */
   wrappers: string;
   endBytes: number;
 }
 
 export interface AttributionWishes extends Record<keyof AttributionOptions, boolean> {
-  /** Where the tables begin. */
   from: number;
-  /** Largest size the program's memory can reach, bytes; lines of it, and one for what lies beyond. */
+  /** Largest size that the program's memory can reach, bytes; and its lines, with one for all addresses beyond. */
   memoryBytes: number;
   lines: number;
-  /** Most snapshots. */
   snapshots: number;
-  /** Functions of the module and bytes of a frame of each of them. */
+  /** Functions of the module, and bytes of one frame of each. */
   functions: number;
   frameBytes: number;
   slots: string;
   wrappers: string;
 }
 
-/** Places the tables; those with something per byte cover as much of the program's memory as there is room for. */
 export function planAttribution(wishes: AttributionWishes): AttributionLayout {
   const { firstTouch, fill, owners } = wishes;
   const perByte = fill || owners ? followedBytesPerByte(wishes) : 0;
   const wanted = perByte === 0 ? 0 : Math.ceil(wishes.memoryBytes / PAGE_BYTES) * PAGE_BYTES;
-  const others = place(wishes, 0).endBytes;
-  const room = LARGEST_MEMORY_BYTES - PAGE_BYTES - others;
+  const otherBytes = place(wishes, 0).endBytes;
+  const room = LARGEST_MEMORY_BYTES - PAGE_BYTES - otherBytes;
   const covered = wanted === 0 ? 0 : Math.min(wanted, Math.floor(room / perByte / PAGE_BYTES) * PAGE_BYTES);
   return { ...place(wishes, covered), firstTouch, fill, owners, isLimited: covered < wanted };
 }
 
-/** Bytes of tables per byte of program memory. */
+/** Returns the bytes of tables per byte of program memory. */
 export function attributionBytesPerByte(options: AttributionOptions): number {
   const { firstTouch = false, fill = false, owners = false } = options;
   const touchers = firstTouch ? TOUCHER_BYTES / LINE_BYTES : 0;
   return touchers + (fill || owners ? followedBytesPerByte({ fill, owners }) : 0);
 }
 
-/** The same of the tables that cover no more memory than there is room for. */
+/** Returns the same for the tables that cover only as much memory as there is room for. */
 function followedBytesPerByte({ fill, owners }: Pick<AttributionWishes, "fill" | "owners">): number {
   return 1 + (fill ? 2 : 0) + (owners ? 4 / GRANULE_BYTES + (2 * 4 + OWNED_BYTES) / LINE_BYTES : 0);
 }
@@ -171,12 +171,11 @@ function place(wishes: AttributionWishes, covered: number): AttributionLayout {
   return { ...layout, endBytes: Math.ceil(end / PAGE_BYTES) * PAGE_BYTES };
 }
 
-/** Shadow address of the word with the key of a bulk instruction or of the host's accesses. */
+/** Returns the shadow address of the key for bulk instructions and the host's accesses. */
 export function keyWord({ state }: AttributionLayout): number {
   return state + State.key;
 }
 
-/** Values of the runtime's imported constants, besides those of the working set. */
 export function attributionConstants(layout: AttributionLayout): Record<string, number> {
   return {
     FIRST_TOUCH: layout.firstTouch ? 1 : 0,
@@ -211,7 +210,6 @@ export function attributionConstants(layout: AttributionLayout): Record<string, 
 
 export const PREFIX = "attribution.";
 
-/** The layout of the attribution's tables from what a module says of the tool; undefined where it has none. */
 export function attributionLayoutOf(
   described: Readonly<Record<string, number | string | boolean>>,
 ): AttributionLayout | undefined {

@@ -46,29 +46,28 @@ export interface WovenAttribution {
   pass: ToolPass;
   followedCalls: WovenTool["followedCalls"];
   allocations: AllocationListeners | undefined;
-  /** Functions that take part in snapshots and in bulk instructions, by name. */
+  /** Runtime functions for snapshots and bulk instructions, by name. */
   functions: RuntimeFunctions;
-  /** For the host that reads the tables: the layout's fields, prefixed. */
+  /** Fields of the layout with a prefix, for the host that reads the tables. */
   description: Readonly<Record<string, number | string | boolean>>;
   notTracked: string[];
 }
 
-/** Before the layout of frames is known. */
 interface PlannedFrames extends Omit<Frames, "snippets"> {}
 
 /**
- * Adds to the working-set tool what tells whose the lines are, where it is asked for. Its tables come behind `from`, its
- * globals begin with `firstGlobal`. `constants`: the working set's own.
+ * Adds the attribution to the working-set tool if it is requested. Its tables begin after `from`, its globals with
+ * `firstGlobal`. `constants` are those of the working set.
  */
 export function weaveAttribution(
-  around: ToolSurroundings,
+  surroundings: ToolSurroundings,
   workingSet: WorkingSetLayout,
   from: number,
   firstGlobal: number,
   constants: Record<string, number | Uint8Array>,
 ): WovenAttribution | undefined {
-  const wanted = around.options.workingset?.attribution ?? {};
-  const { memory64, module, appended, allocator } = around;
+  const wanted = surroundings.options.workingset?.attribution ?? {};
+  const { memory64, module, appended, allocator } = surroundings;
   const notTracked: string[] = [];
   const firstTouch = wanted.firstTouch === true;
   let fill = wanted.fill === true;
@@ -79,13 +78,13 @@ export function weaveAttribution(
     owners = false;
   }
   if (!firstTouch && !fill && !owners) return undefined;
-  const planned = firstTouch || owners ? planFrames(around, firstTouch, owners) : undefined;
+  const planned = firstTouch || owners ? planFrames(surroundings, firstTouch, owners) : undefined;
   const layout = planAttribution({
     firstTouch,
     fill,
     owners,
     from,
-    memoryBytes: around.memoryBytes,
+    memoryBytes: surroundings.memoryBytes,
     lines: workingSet.lines,
     snapshots: workingSet.recordCapacity,
     functions: module.bodies.length,
@@ -96,7 +95,7 @@ export function weaveAttribution(
   const slotGlobal = firstGlobal;
   const runtime = mergeRuntime(bytesOfBase64(ATTRIBUTION_RUNTIME_BASE64), {
     appended,
-    shadowMemory: around.shadowMemory,
+    shadowMemory: surroundings.shadowMemory,
     firstGlobal: firstGlobal + 1,
     constants: { ...constants, ...attributionConstants(layout) },
     hosts: {
@@ -107,7 +106,7 @@ export function weaveAttribution(
   });
   const target = (name: string): number => runtime.functions.get(name) as number;
   const frameTargets: FrameTargets = {
-    memory: around.shadowMemory,
+    memory: surroundings.shadowMemory,
     slotGlobal,
     enterFrame: planned === undefined ? -1 : target("enterFrame"),
     hostWord: layout.hostWord,
@@ -122,7 +121,7 @@ export function weaveAttribution(
     globals: [{ type: I32, initial: encodeConstantExpression(I32, layout.rootSlot | 0) }, ...runtime.globals],
     pass: new AttributionPass({
       memory64,
-      memory: around.shadowMemory,
+      memory: surroundings.shadowMemory,
       lines: workingSet.lines,
       covered: layout.covered,
       isLimited: layout.isLimited,
@@ -133,7 +132,7 @@ export function weaveAttribution(
       keyWord: keyWord(layout),
       touched: firstTouch ? target("touched") : -1,
       accessed: () => target("accessed"),
-      polls: new PollPlan(module, around.scan),
+      polls: new PollPlan(module, surroundings.scan),
       freesBlocks: owners,
       assumeAligned: workingSet.assumeAligned,
       frames,
@@ -142,7 +141,11 @@ export function weaveAttribution(
     followedCalls:
       planned === undefined
         ? undefined
-        : { shadowMemory: around.shadowMemory, ...entryStack(frameTargets), entries: planned.plan.entries },
+        : {
+            shadowMemory: surroundings.shadowMemory,
+            ...entryStack(frameTargets),
+            entries: planned.plan.entries,
+          },
     allocations:
       owners && allocator.functions.length > 0
         ? {
@@ -160,11 +163,11 @@ export function weaveAttribution(
 }
 
 /**
- * Frames of everything that touches memory, or only of what allocates. Contexts go on inside of the allocator, whose own
- * code touches memory as any other.
+ * Plans frames for all functions that access memory, or only for those that allocate. Contexts continue inside of the
+ * allocator, whose own code accesses memory like any other.
  */
-function planFrames(around: ToolSurroundings, firstTouch: boolean, owners: boolean): PlannedFrames {
-  const { module, scan, allocator } = around;
+function planFrames(surroundings: ToolSurroundings, firstTouch: boolean, owners: boolean): PlannedFrames {
+  const { module, scan, allocator } = surroundings;
   const calls = findCallSites(module);
   const targets = owners ? allocator.functions.map(({ index }) => index) : [];
   if (firstTouch) targets.push(...touchingFunctions(module, scan, calls.callee, calls.firstOfFunction));
@@ -173,7 +176,6 @@ function planFrames(around: ToolSurroundings, firstTouch: boolean, owners: boole
   return { plan, calls, shapes: frameShapes(module, calls, plan, places) };
 }
 
-/** Functions that access memory, or ask the host for something. */
 function touchingFunctions(
   module: WasmModule,
   scan: ModuleScan,
@@ -196,21 +198,17 @@ function hostIsReferenced(module: WasmModule, { entries }: FramePlan): boolean {
   return false;
 }
 
-/** What the inserted code refers to. */
 interface AttributionTargets {
   memory64: boolean;
-  /** The tool's memory. */
   memory: number;
-  /** Lines there are; the one behind them stands for addresses that are not followed. */
+  /** Number of lines. The line after the last one stands for addresses that are not covered. */
   lines: number;
-  /** Bytes that are followed one by one. */
+  /** Bytes of memory that are recorded per byte. */
   covered: number;
-  /** There may be more than those. */
+  /** True if there may be more memory than that. */
   isLimited: boolean;
   firstTouch: boolean;
-  /** Bytes are marked. */
   bytesToo: boolean;
-  /** Shadow addresses. */
   touchers: number;
   bytes: number;
   keyWord: number;
@@ -218,36 +216,32 @@ interface AttributionTargets {
   touched: number;
   /** (address, bytes, key) */
   accessed(): number;
-  /** Where intervals may end. */
   polls: PollPlan;
-  /** Bytes of blocks are forgotten when they are freed. */
+  /** True if the state of a block's bytes is removed when it is freed. */
   freesBlocks: boolean;
-  /** Accesses lie in one line where their alignment hint says so. */
+  /** True if accesses that are aligned by their hint count as inside of one line. */
   assumeAligned: boolean;
-  /** How calls change contexts; undefined where nothing is told by context. */
+  /** Effects of calls on contexts; undefined without contexts. */
   frames: Frames | undefined;
-  /** Calls through tables may lead to the host. */
+  /** True if calls through tables may reach the host. */
   hostIsReferenced: boolean;
 }
 
-/** What an access may be the first to touch: the lines of its first and last byte; its bytes. */
+/** Parts that an access may touch first: the lines of its first and last byte; its bytes. */
 const Part = { FirstLine: 1, LastLine: 2, Bytes: 4 } as const;
 
-/** An access that may be the first to touch something. */
 interface Touch {
-  /** `Part` bits. */
   parts: number;
   size: number;
   /** Local with the address before `constant` is added; `NO_LOCAL`: the address is constant. */
   local: number;
   constant: number;
-  /** In the function. */
   place: number;
 }
 
 /**
- * Inline code makes functions up to ten times as large, and V8 takes none above 7.6 MB. In functions larger than this
- * accesses call one that does the same.
+ * Inline code makes functions up to ten times as large, and V8 accepts none above 7.6 MB. Accesses of larger functions
+ * than this call a function.
  */
 const LARGEST_WITH_INLINE_CODE = 256 * 1024;
 
@@ -256,18 +250,18 @@ const NO_RESULT = 0x40;
 const ONES_64 = 0x0101010101010101n;
 
 /**
- * Behind each access: who touched a line first in the interval, and which bytes were touched. Nothing is moved or merged as
- * marks are, so that the order is that of the program.
+ * Inserts code after each access that records the first touch of lines, and the touched bytes. The code is neither
+ * moved nor merged, unlike marks, so that the order is that of the program.
  */
 class AttributionPass implements ToolPass {
   readonly everywhere = true;
   readonly #targets: AttributionTargets;
   readonly #frames: CallFrames | undefined;
-  readonly #known = new KnownPlaces();
+  readonly #touchedPlaces = new KnownPlaces();
   #state!: WalkState;
   #codeStart = 0;
   #scratch = NO_LOCAL;
-  /** What accesses call; −1 where what follows them is inline. */
+  /** Function that accesses call; −1 if they have inline code. */
   #accessed = -1;
 
   constructor(targets: AttributionTargets) {
@@ -279,7 +273,7 @@ class AttributionPass implements ToolPass {
     this.#state = state;
     this.#codeStart = codeStart;
     this.#scratch = NO_LOCAL;
-    this.#known.forgetAll();
+    this.#touchedPlaces.forgetAll();
     const { bodies, importedFunctionCount } = state.module;
     const size = bodies[state.function - importedFunctionCount].end - codeStart;
     const isLarge = size > LARGEST_WITH_INLINE_CODE && !this.#targets.memory64;
@@ -299,7 +293,7 @@ class AttributionPass implements ToolPass {
       base === CONSTANT ? (stack.offset[at] >>> 0) + displacement : (stack.offset[at] + displacement) | 0;
     const hint = 1 << alignmentHint(module.bytes, start);
     const parts = this.#partsOf(base, from, size, this.#targets.assumeAligned && hint >= size);
-    this.#known.add(base, from, from + size, Kind.Both, start);
+    this.#touchedPlaces.add(base, from, from + size, Kind.Both, start);
     if (parts === 0) return;
     const isConstant = base === CONSTANT;
     const local = isConstant ? NO_LOCAL : keepAddress(this.#state, at, op, start);
@@ -310,21 +304,20 @@ class AttributionPass implements ToolPass {
     insertions.add(end, { write: (sink) => this.#write(sink, touch) });
   }
 
-  /** What an access may be the first to touch. */
   #partsOf(base: number, from: number, size: number, isAligned: boolean): number {
     const { firstTouch, bytesToo, lines, covered } = this.#targets;
-    // Beyond what is followed: with constants, the access traps or the memory is larger.
+    // A constant address above the lines traps, or the memory is larger than is covered.
     if (base === CONSTANT && ((from + size - 1) >>> 0) >>> LINE_SHIFT >= lines) return 0;
     let parts = 0;
     if (firstTouch) {
-      if (this.#known.kindsAt(base, from) === 0) parts |= Part.FirstLine;
+      if (this.#touchedPlaces.kindsAt(base, from) === 0) parts |= Part.FirstLine;
       const last = from + size - 1;
       const mayCross =
         base === CONSTANT ? from >>> LINE_SHIFT !== last >>> LINE_SHIFT : size > 1 && !isAligned;
-      if (mayCross && this.#known.kindsAt(base, last) === 0) parts |= Part.LastLine;
+      if (mayCross && this.#touchedPlaces.kindsAt(base, last) === 0) parts |= Part.LastLine;
     }
     const isCovered = base !== CONSTANT || from + size <= covered;
-    if (bytesToo && isCovered && !this.#known.covers(base, from, from + size)) parts |= Part.Bytes;
+    if (bytesToo && isCovered && !this.#touchedPlaces.covers(base, from, from + size)) parts |= Part.Bytes;
     return parts;
   }
 
@@ -337,19 +330,19 @@ class AttributionPass implements ToolPass {
     const { hostIsReferenced } = this.#targets;
     if (callee < 0 ? hostIsReferenced : callee < module.importedFunctionCount) this.#noteKey(start);
     this.#frames?.call(callee, tail, start, end);
-    // Where an interval ends, everything is forgotten, and where a block is freed, its bytes are.
-    if (this.#targets.freesBlocks || this.#targets.polls.mayPoll(callee)) this.#known.forgetAll();
+    // All marks are gone at the end of an interval, and a block's marks when it is freed.
+    if (this.#targets.freesBlocks || this.#targets.polls.mayPoll(callee)) this.#touchedPlaces.forgetAll();
   }
 
   merge(position: number): void {
-    this.#known.forgetSince(position);
+    this.#touchedPlaces.forgetSince(position);
   }
 
   enterLoop(): void {
-    this.#known.forgetAll();
+    this.#touchedPlaces.forgetAll();
   }
 
-  /** What the next bulk instruction or the host touches is charged to the place at `start`. */
+  /** Charges the touches of the next bulk instruction or call of the host to the instruction at `start`. */
   #noteKey(start: number): void {
     if (!this.#targets.firstTouch) return;
     const place = start - this.#codeStart;
@@ -380,7 +373,7 @@ class AttributionPass implements ToolPass {
     sink.indexed(Op.CALL, this.#accessed);
   }
 
-  /** If nobody has touched one of the lines in this interval, tells who does. */
+  /** Calls the runtime if one of the lines was not touched in this interval yet. */
   #touchLines(sink: SnippetSink, { parts, local, constant, size, place }: Touch): void {
     const { memory, touchers, touched } = this.#targets;
     const offsets = [];
@@ -409,7 +402,6 @@ class AttributionPass implements ToolPass {
     else writeLine(sink, memory64, local, constant >>> 0, lines);
   }
 
-  /** Ones for the bytes of an access. */
   #markBytes(sink: SnippetSink, { local, constant, size }: Touch): void {
     const { memory, bytes } = this.#targets;
     for (let done = 0; done < size; done += 8) {
@@ -425,7 +417,7 @@ class AttributionPass implements ToolPass {
     }
   }
 
-  /** The address, or the first one that is not followed for all that are not. */
+  /** Pushes the address, or the first address above the covered memory for all addresses above. */
   #pushCovered(sink: SnippetSink, local: number, constant: number): void {
     const { covered, isLimited } = this.#targets;
     if (local === NO_LOCAL) {
@@ -446,7 +438,7 @@ class AttributionPass implements ToolPass {
     sink.plain(SELECT);
   }
 
-  /** The address of a place in the frame of the function at hand. */
+  /** Pushes the address of an instruction in the frame of the current function. */
   #pushKey(sink: SnippetSink, place: number): void {
     const local = this.#frames?.local ?? NO_LOCAL;
     if (local === NO_LOCAL) {

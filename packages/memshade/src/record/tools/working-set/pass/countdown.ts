@@ -2,12 +2,11 @@ import * as Op from "../../../../code/wasm/op.generated.ts";
 import { NO_LOCAL } from "../../../rewrite/walk/value-numbers.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 
-/** What the countdown's code refers to. */
 export interface CountdownTargets {
   memory: number;
-  /** Global with the countdown; −1 where nothing is counted. */
+  /** Global with the countdown; −1: accesses are not counted. */
   clock: number;
-  /** Shadow address to which it is copied for whoever reads the tables; behind it a word that says who has control. */
+  /** Shadow address of the copy of the countdown for readers. The next word is 1 while the module has control. */
   published: number;
   /** Shadow address of the flag that real time sets; −1: time is virtual. */
   flag: number;
@@ -22,14 +21,13 @@ const WORD_BYTES = 4;
 
 /**
  * Writes the code that counts accesses down to the next snapshot. The countdown is a global; functions may keep it in a
- * local while no other one needs it. Other threads cannot read globals of an instance, and hosts that are not written in
- * JavaScript save memories: so both find a copy in the tool's memory, made wherever the host gets control.
+ * local while no other function needs it. Other threads cannot read an instance's globals, and hosts that are not
+ * written in JavaScript save only memories. Both read a copy in the tool's memory, made before the host gets control.
  */
 export class Countdown {
   readonly #targets: CountdownTargets;
-  /** The local that holds the countdown, `NO_LOCAL` where it stays in its global. */
+  /** Local with the countdown; `NO_LOCAL`: it stays in its global. */
   local = NO_LOCAL;
-  /** A local that holds a value for the length of one snippet. */
   scratch = NO_LOCAL;
 
   constructor(targets: CountdownTargets) {
@@ -40,7 +38,6 @@ export class Countdown {
     return this.#targets.flag < 0;
   }
 
-  /** Pushes the countdown. */
   write(sink: SnippetSink): void {
     if (this.local === NO_LOCAL) sink.indexed(Op.GLOBAL_GET, this.#targets.clock);
     else sink.local(Op.LOCAL_GET, this.local);
@@ -56,7 +53,7 @@ export class Countdown {
     sink.indexed(Op.GLOBAL_SET, this.#targets.clock);
   }
 
-  /** Copies the countdown to the tool's memory, before the host gets control, and says in the word behind it that it has. */
+  /** Copies the countdown to the tool's memory before the host gets control, and marks that the host has control. */
   publish(sink: SnippetSink): void {
     if (!this.isVirtual) {
       this.#setInside(sink, 0);
@@ -68,7 +65,9 @@ export class Countdown {
     sink.access(Op.I64_STORE, DOUBLE_WORD, this.#targets.memory, this.#targets.published);
   }
 
-  /** The module has control. Where it does not say otherwise before the host enters again, a trap took control away. */
+  /**
+   * Marks that the module has control. If the mark is still there when the host enters again, a trap ended the code.
+   */
   resume(sink: SnippetSink): void {
     this.#setInside(sink, 1);
   }
@@ -79,7 +78,6 @@ export class Countdown {
     sink.access(Op.I32_STORE, WORD, this.#targets.memory, this.#targets.published + WORD_BYTES);
   }
 
-  /** Sets the countdown to the value on the stack. */
   take(sink: SnippetSink): void {
     this.#set(sink);
   }
@@ -91,7 +89,6 @@ export class Countdown {
     this.#set(sink);
   }
 
-  /** Ends the interval if it is due. */
   poll(sink: SnippetSink): void {
     const { flag, memory, pollFlag } = this.#targets;
     if (flag >= 0) {

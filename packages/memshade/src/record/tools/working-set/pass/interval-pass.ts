@@ -14,24 +14,23 @@ import { LINE_SHIFT, writeLine } from "./marks/line-of-address.ts";
 import { Kind, type Mark, PlaceGroup, type TestedMarks } from "./marks/place-group.ts";
 import type { PollPlan } from "./poll-plan.ts";
 
-/** Asks for the insertions that mark a group's lines. */
 type InsertMarks = (group: PlaceGroup, marks: Mark[], tested: TestedMarks | undefined) => void;
 
-/** Groups of one basic block that may be open at once; further places close the block's groups early. */
+/** Most groups of one basic block that are open at once. A further one closes the others early. */
 const MOST_GROUPS = 64;
 
 /**
- * Collects the places that a basic block accesses, by base value, and has them marked at the first access of each group
- * when the block ends; nothing that is known to be marked is marked again.
+ * Collects the addresses that a basic block accesses, by base value. Each group is marked at its first access, once the
+ * block ends. Lines that are known to be marked are not marked again.
  */
 class LineMarks {
   readonly #insert: InsertMarks;
   readonly #pool: PlaceGroup[] = [];
   #open = 0;
-  readonly #known = new KnownPlaces();
-  /** Aligned places are taken to lie in one line. */
+  readonly #markedPlaces = new KnownPlaces();
+  /** True if aligned accesses count as inside of one line. */
   readonly #trusted: boolean;
-  /** Marks may depend on a test of alignment, which is a branch. */
+  /** True if marks may depend on a test of alignment, which is a branch. */
   #tests = true;
 
   constructor(trusted: boolean, insert: InsertMarks) {
@@ -39,16 +38,16 @@ class LineMarks {
     this.#insert = insert;
   }
 
-  /** Begins a function. `tests`: it may get branches. */
+  /** Begins a function. `tests`: marks in it may get branches. */
   reset(tests: boolean): void {
     this.#tests = tests;
     this.#open = 0;
-    this.#known.forgetAll();
+    this.#markedPlaces.forgetAll();
   }
 
   /**
-   * An access of `size` bytes at `base + offset`. True if it opens a group: the caller then gives it a local and the
-   * positions.
+   * Adds an access of `size` bytes at `base + offset`. Returns the group if it is new: the caller must then set its
+   * local and positions.
    */
   access(
     base: number,
@@ -57,10 +56,10 @@ class LineMarks {
     kinds: number,
     aligned: boolean,
   ): PlaceGroup | undefined {
-    let missing = kinds & ~this.#known.kindsAt(base, offset);
+    let missing = kinds & ~this.#markedPlaces.kindsAt(base, offset);
     const last = offset + size - 1;
     if (missing !== kinds && size > 1 && !(this.#trusted && aligned))
-      missing |= kinds & ~this.#known.kindsAt(base, last);
+      missing |= kinds & ~this.#markedPlaces.kindsAt(base, last);
     if (missing === 0) return undefined;
     for (let i = this.#open - 1; i >= 0; i--) {
       const group = this.#pool[i];
@@ -77,7 +76,7 @@ class LineMarks {
     return group;
   }
 
-  /** Whatever is in the open groups has been accessed now. */
+  /** Marks the open groups: all of their accesses have happened. */
   endBlock(): void {
     for (let i = 0; i < this.#open; i++) this.#finish(this.#pool[i]);
     this.#open = 0;
@@ -88,21 +87,21 @@ class LineMarks {
     const marks = group.marks(this.#trusted);
     const tested = this.#trusted || !this.#tests || base === CONSTANT ? undefined : group.testedMarks(marks);
     this.#insert(group, marks, tested);
-    for (const { offset, kinds } of marks) this.#known.add(base, offset, offset + 1, kinds, position);
+    for (const { offset, kinds } of marks) this.#markedPlaces.add(base, offset, offset + 1, kinds, position);
   }
 
   forgetAll(): void {
     this.endBlock();
-    this.#known.forgetAll();
+    this.#markedPlaces.forgetAll();
   }
 
   forgetSince(position: number): void {
     this.endBlock();
-    this.#known.forgetSince(position);
+    this.#markedPlaces.forgetSince(position);
   }
 }
 
-/** Counts the accesses of a basic block. */
+/** Insertion that counts the accesses of a basic block. */
 export class AccessCount implements Insertion {
   accesses = 0;
   readonly #countdown: Countdown;
@@ -116,41 +115,38 @@ export class AccessCount implements Insertion {
   }
 }
 
-/** What the inserted code refers to, and what is known of the module as a whole. */
 export interface IntervalTargets extends CountdownTargets, MarkTargets {
-  /** () → (): notes how large the program's memory is. */
+  /** () → (): records the size of the program's memory. */
   noteSize: number;
   polls: PollPlan;
-  /** Whether the host may call a function. */
+  /** Returns true if the host may call a function. */
   isEntered(index: number): boolean;
-  /** Whether the host may have control when a function returns. */
+  /** Returns true if the host may have control when a function returns. */
   publishes(index: number): boolean;
-  /** Accesses lie in one line where their alignment hint says so. */
+  /** True if accesses that are aligned by their hint count as inside of one line. */
   assumeAligned: boolean;
-  /** Functions may end by exceptions: the countdown must not stay in their locals. */
+  /** True if functions may end by exceptions, so that the countdown must not stay in their locals. */
   exceptions: boolean;
-  /** Functions that take the countdown and give it back. */
+  /** Functions that take the countdown as a parameter and return it. */
   carriers: { has(index: number): boolean };
 }
 
-/** An open loop, innermost last. */
 interface OpenLoop {
   poll: OptionalInsertion;
   calls: number;
   accesses: number;
-  /** Each trip calls a function that polls where it begins. */
   pollsInCall: boolean;
 }
 
-/** A function that calls nothing keeps the countdown in a local from so many places on that count accesses. */
+/** Fewest places that count accesses for which a function without calls keeps the countdown in a local. */
 const FEWEST_PLACES = 2;
 
 /**
- * Marks the line of every access, and counts accesses down to the next snapshot. Snapshots happen where loops begin a
- * trip and where recursive functions begin; between two such places a line needs one mark.
+ * Marks the line of every access, and counts accesses down to the next snapshot. Snapshots happen at the start of a
+ * loop's trip and of recursive functions. Between two such positions a line needs one mark.
  *
- * The countdown is a global; a function with loops that call nothing keeps it in a local, and so does one that calls nothing
- * and would change it in several places.
+ * The countdown is a global. A function keeps it in a local if it has loops without calls, or if it has no calls
+ * and would change the countdown in several places.
  */
 export class IntervalPass implements ToolPass {
   readonly everywhere = true;
@@ -159,23 +155,20 @@ export class IntervalPass implements ToolPass {
   readonly #countdown: Countdown;
   #state!: WalkState;
   #loops: OpenLoop[] = [];
-  /** Calls of functions that may access memory. */
   #calls = 0;
   #accesses = 0;
-  /** What counts the accesses of the basic block at hand, if something does yet. */
+  /** Counter of the current basic block, once it has an access. */
   #current: AccessCount | undefined;
-  /** The walk is in the block that each trip of the innermost loop begins with. */
+  /** True while the walk is in the first block of the innermost loop. */
   #inHeader = false;
-  /** Places that count accesses. */
   #counts = 0;
   #polls: OptionalInsertion[] = [];
-  /** What only makes sense where the countdown is in a local. */
+  /** Insertions that are needed only if the countdown is in a local. */
   #transfers: OptionalInsertion[] = [];
-  /** A loop without calls was seen: the countdown goes to a local. */
+  /** True once a loop without calls was found: the countdown goes to a local. */
   #hasTightLoop = false;
-  /** No call was seen. */
   #isLeaf = true;
-  /** The function takes the countdown and gives it back. */
+  /** True if the function takes the countdown as a parameter and returns it. */
   #carries = false;
 
   constructor(targets: IntervalTargets) {
@@ -210,7 +203,7 @@ export class IntervalPass implements ToolPass {
     if (this.#targets.polls.pollsAtEntry(state.function)) this.#poll(codeStart);
   }
 
-  /** Takes the countdown from where the function's first local will be. */
+  /** Moves the countdown from the extra parameter, which has the index of the function's first local. */
   #enter(codeStart: number): void {
     const { module, locals, temporaries } = this.#state;
     const { params, results } = functionType(module, this.#state.function);
@@ -240,7 +233,7 @@ export class IntervalPass implements ToolPass {
     const access = ACCESS_KIND[op];
     const both = access === AccessKind.Rmw || access === AccessKind.Cmpxchg;
     const kinds = both ? Kind.Both : access === AccessKind.Store ? Kind.Written : Kind.Read;
-    // In a memory of 32 bits distances are those of addresses that wrap around.
+    // Distances wrap around in a 32-bit memory, as addresses do.
     const isWide = this.#targets.memory64 && base !== CONSTANT;
     const offset = isWide ? stack.offset[at] + (displacement >>> 0) : (stack.offset[at] + displacement) | 0;
     const group = this.#marks.access(base, offset, size, kinds, hint >= size);
@@ -251,7 +244,6 @@ export class IntervalPass implements ToolPass {
     group.end = end;
   }
 
-  /** One access more in this block. */
   #count(start: number): void {
     this.#accesses++;
     if (!this.#countdown.isVirtual) return;
@@ -265,7 +257,7 @@ export class IntervalPass implements ToolPass {
 
   bulk(_op: number, _first: number, _second: number, start: number): void {
     this.#count(start);
-    // Who listens to it looks at the countdown.
+    // Listeners of bulk instructions read the countdown.
     this.#save(start);
   }
 
@@ -308,7 +300,7 @@ export class IntervalPass implements ToolPass {
     const { polls } = this.#targets;
     this.#isLeaf = false;
     if (polls.mayPoll(callee)) {
-      // It may be on the stack at a snapshot.
+      // The call may be on the stack at a snapshot.
       if (!tail) this.#add(start, (sink) => sink.mark(start));
       this.#marks.forgetAll();
       const loop = this.#loops[this.#loops.length - 1];
@@ -316,7 +308,7 @@ export class IntervalPass implements ToolPass {
     }
     const accesses = polls.mayAccess(callee);
     if (accesses) this.#calls++;
-    // What a reference leads to may be the host's.
+    // A call by reference may reach the host.
     const leadsOut = polls.isHost(callee) || callee < 0;
     if (!tail && (leadsOut || this.#targets.publishes(callee))) this.#resume(end);
     if (this.#targets.carriers.has(callee)) {
@@ -326,7 +318,7 @@ export class IntervalPass implements ToolPass {
     }
     if (accesses || polls.mayExit(callee)) this.#save(start);
     if (leadsOut) this.#publish(start);
-    // The host may have let the memory grow.
+    // The host may have grown the memory.
     if (!tail && callee >= 0 && callee < this.#state.module.importedFunctionCount)
       this.#add(end, (sink) => sink.indexed(Op.CALL, this.#targets.noteSize));
     if (!tail && accesses) this.#load(end);
@@ -337,7 +329,7 @@ export class IntervalPass implements ToolPass {
     const throws = opcode === Op.THROW || opcode === Op.RETHROW || opcode === Op.THROW_REF;
     const publishes = throws || opcode === Op.UNREACHABLE || this.#targets.publishes(this.#state.function);
     if (this.#carries && opcode !== Op.UNREACHABLE) {
-      // Other ways lead to its last `end`.
+      // All other exits lead to the function's last `end`.
       if (opcode !== Op.RETURN) return;
       if (publishes) this.#publish(start);
       this.#handOn(start);
@@ -347,17 +339,17 @@ export class IntervalPass implements ToolPass {
     if (publishes) this.#publish(start);
   }
 
-  /** Before the host gets control. */
+  /** Inserted before the host gets control. */
   #publish(position: number): void {
     this.#add(position, (sink) => this.#countdown.publish(sink));
   }
 
-  /** Where the host may have had control. */
+  /** Inserted after the host may have had control. */
   #resume(position: number): void {
     this.#add(position, (sink) => this.#countdown.resume(sink));
   }
 
-  /** Before a call of a function that carries the countdown, or a return from one: pushes it behind the other operands. */
+  /** Pushes the countdown as the last operand, before a call of a function that carries it, or a return from one. */
   #handOn(position: number): void {
     this.#state.insertions.addLate(position, { write: (sink) => this.#countdown.write(sink) });
   }
@@ -379,7 +371,7 @@ export class IntervalPass implements ToolPass {
     }
   }
 
-  /** Gives the countdown back where the function's last `end` is. */
+  /** Returns the countdown at the function's last `end`. */
   #close(): void {
     const { module, insertions, function: index } = this.#state;
     const body = module.bodies[index - module.importedFunctionCount];
@@ -402,12 +394,11 @@ export class IntervalPass implements ToolPass {
     return poll;
   }
 
-  /** The countdown goes from its global to the function's local. */
+  /** Moves the countdown from its global to the function's local, or back. */
   #load(position: number): void {
     this.#transfer(position, new OptionalInsertion((sink) => this.#countdown.load(sink)));
   }
 
-  /** The countdown goes back to its global. */
   #save(position: number): void {
     this.#transfer(position, new OptionalInsertion((sink) => this.#countdown.save(sink)));
   }
@@ -423,30 +414,26 @@ export class IntervalPass implements ToolPass {
     this.#state.insertions.add(position, { write });
   }
 
-  /** Pushes the countdown. */
   writeClock(sink: SnippetSink): void {
     this.#countdown.write(sink);
   }
 }
 
-/** What the marks' code refers to. */
 interface MarkTargets {
   memory: number;
   memory64: boolean;
-  /** Lines there are; the one behind them stands for addresses that are not followed. */
   lines: number;
   /** Shadow addresses of the planes of marks, by kinds of access. */
   planes: readonly number[];
 }
 
-/** Writes the code that marks lines: a one into the byte of the line, in the plane of its kinds of access. */
+/** Writes the code that marks lines: it stores a one at the line, in the plane of the access's kinds. */
 class MarkWriter {
   readonly #targets: MarkTargets;
   constructor(targets: MarkTargets) {
     this.#targets = targets;
   }
 
-  /** The line of the address in a local plus a constant. */
   mark(sink: SnippetSink, local: number, displacement: number, kinds: number): void {
     writeLine(sink, this.#targets.memory64, local, displacement, this.#targets.lines);
     this.#store(sink, kinds);
@@ -458,7 +445,7 @@ class MarkWriter {
     sink.access(Op.I32_STORE8, 0, this.#targets.memory, this.#targets.planes[kinds] + line);
   }
 
-  /** On the stack: not zero if the address in a local plus a constant has one of the bits of `mask`. */
+  /** Pushes a value that is not zero if the address in a local plus a constant has one of the bits of `mask`. */
   isUnaligned(sink: SnippetSink, local: number, displacement: number, mask: number): void {
     sink.local(Op.LOCAL_GET, local);
     if (this.#targets.memory64) sink.plain(Op.I32_WRAP_I64);
@@ -478,10 +465,8 @@ class MarkWriter {
 
 const NO_RESULT = 0x40;
 
-/** Inserts marks. */
 class MarkPlaces {
   readonly #writer: MarkWriter;
-  /** Lines that are followed. */
   readonly #lines: number;
 
   constructor(writer: MarkWriter, lines: number) {
@@ -489,11 +474,11 @@ class MarkPlaces {
     this.#lines = lines;
   }
 
-  /** Marks a group where it is accessed first. `tested`: the same marks with a test, where that takes fewer. */
+  /** Marks a group at its first access. `tested`: the same marks with a test, if that takes fewer marks. */
   mark(insertions: Insertions, group: PlaceGroup, marks: Mark[], tested: TestedMarks | undefined): void {
     const { base, end } = group;
     const steps = base === CONSTANT ? this.#markLines(marks) : this.#markPlaces(group, marks, tested);
-    // Before what keeps the access's result.
+    // Inserted before the code that keeps the access's result.
     for (const step of steps) insertions.addEarly(end, step);
   }
 
@@ -522,7 +507,7 @@ class MarkPlaces {
   }
 }
 
-/** The lines of constant addresses, each once with all its kinds; those that are not followed left out. */
+/** Returns the lines of constant addresses, each once with all its kinds. Uncovered ones are left out. */
 function linesOf(marks: readonly Mark[], lines: number): [line: number, kinds: number][] {
   const kindsOf = new Map<number, number>();
   for (const { offset, kinds } of marks) {

@@ -2,15 +2,14 @@ import { importsOf, type WasmModule } from "../../../../code/wasm/index.ts";
 import { breakCircles, functionsReaching } from "../../../rewrite/facts/call-graph.ts";
 import { FunctionFact, type ModuleScan } from "../../../rewrite/facts/module-scan.ts";
 
-/** Imports of these modules never call back into the program. */
+/** Modules whose imports never call back into the program. `proc_exit` ends it. */
 const NEVER_COMES_BACK = new Set(["wasi_snapshot_preview1", "wasi_unstable"]);
 
-/** Ends the program. */
 const EXIT = "proc_exit";
 
 /**
- * Where a program has to ask whether an interval has ended: loops do at their header, and functions where they begin if
- * calls alone can go on forever through them. Whoever enters from outside asks first.
+ * Positions where a program must check whether an interval has ended: loop headers, and the start of functions if
+ * recursion through them may never end. The host checks when it enters.
  */
 export class PollPlan {
   readonly #imported: number;
@@ -46,27 +45,29 @@ export class PollPlan {
     this.#mayExit = functionsReaching(module, scan, exiting);
   }
 
-  /** Every circle of calls leads through such a function; so does every call of one unknown. */
+  /**
+   * True if the function polls at its start. Every cycle of calls and every call of an unknown function leads through
+   * one of these.
+   */
   pollsAtEntry(index: number): boolean {
     return index >= this.#imported && this.#pollsAtEntry[index - this.#imported] === 1;
   }
 
-  /** Whether the host gives the function; −1 is one unknown, taken for one of the module. */
+  /** True if the host provides the function. −1 stands for an unknown function, taken for one of the module. */
   isHost(callee: number): boolean {
     return callee >= 0 && callee < this.#imported;
   }
 
-  /** Whether an interval can end while the function runs; −1 is one unknown. */
+  /** True if an interval can end while the function runs. −1 stands for an unknown function. */
   mayPoll(callee: number): boolean {
     return callee < 0 || this.#mayPoll[callee] === 1;
   }
 
-  /** Whether the program may end in the function; one unknown counts as one that may poll. */
+  /** True if the program may end in the function. An unknown function counts as one that may poll. */
   mayExit(callee: number): boolean {
     return callee < 0 || this.#mayExit[callee] === 1;
   }
 
-  /** Whether the function, or one that it calls, may access memory. */
   mayAccess(callee: number): boolean {
     return callee < 0 || this.#mayAccess[callee] === 1;
   }

@@ -26,83 +26,79 @@ import { findReferences } from "../../../rewrite/facts/function-references.ts";
 import { FunctionFact, type ModuleScan, usesTailCalls } from "../../../rewrite/facts/module-scan.ts";
 import { otherMemoriesNote } from "../../../rewrite/facts/other-memories.ts";
 import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link.ts";
-import type { ToolPass } from "../../../rewrite/tool.ts";
 import type { AppendedFunctions } from "../../../rewrite/write/appended-functions.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import type { ToolSurroundings, WovenTool } from "../../tool.ts";
 import { type WovenAttribution, weaveAttribution } from "../attribution/pass.ts";
 import { encodeCodeMarks } from "../code-marks.ts";
 import { Control } from "../layout.ts";
-import { ExactLocalityPass, SamplingPass, type WovenLocality, weaveLocality } from "../locality/pass.ts";
+import { SamplingPass, type WovenLocality, weaveLocality } from "../locality/pass.ts";
 import { clockAt, planWorkingSetLayout, type WorkingSetLayout, workingSetConstants } from "../memory-plan.ts";
 import { WORKING_SET_RUNTIME_BASE64 } from "../working-set.generated.ts";
 import { IntervalPass } from "./interval-pass.ts";
 import { LINE_SHIFT } from "./marks/line-of-address.ts";
 import { PollPlan } from "./poll-plan.ts";
 
-/** Shortest interval unless the user says otherwise: accesses, or nanoseconds. */
+/** Shortest interval by default: accesses, or nanoseconds. */
 const DEFAULT_INTERVAL_ACCESSES = 1_000_000;
 const DEFAULT_MOST_INTERVALS = 512;
 /** Sampled references wait for the next poll. */
 const SAMPLED_ACCESSES_TO_POLL = 1 << 14;
 
-/** What happens when the host enters, by what polls look at. */
+/** Runtime function for an entry of the host, by the condition that polls check. */
 const ENTERED = { countdown: "entered", flag: "enteredTimed", both: "enteredBoth" } as const;
 
-/** Weaves the working-set tool into a module. */
-export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
-  return new WorkingSetWeaver(around).weave();
+export function weaveWorkingSet(surroundings: ToolSurroundings): WovenTool {
+  return new WorkingSetWeaver(surroundings).weave();
 }
 
-/** Adds the runtimes of the tool and of what is asked for besides to a module, and makes the pass that calls them. */
+/** Adds the runtimes of the tool and of its options to a module, and makes the pass that calls them. */
 class WorkingSetWeaver {
-  readonly #around: ToolSurroundings;
+  readonly #surroundings: ToolSurroundings;
   readonly #regions: Regions;
   readonly #layout: WorkingSetLayout;
   readonly #countdown: CountdownGlobal;
   readonly #locality: WovenLocality | undefined;
   readonly #attribution: WovenAttribution | undefined;
-  /** Those in front of the runtime's own. */
   readonly #globals: NonNullable<WovenTool["globals"]>;
   readonly #runtime: MergedRuntime;
-  /** Sampled references carry the accesses counted until then. */
+  /** Condition that polls check. Sampled references need the number of accesses until then. */
   readonly #looksAt: keyof typeof ENTERED;
 
-  constructor(around: ToolSurroundings) {
-    const { appended, firstGlobal } = around;
-    this.#around = around;
-    this.#regions = findRegions(around);
-    const layout = planLayout(around, this.#regions);
+  constructor(surroundings: ToolSurroundings) {
+    const { appended, firstGlobal } = surroundings;
+    this.#surroundings = surroundings;
+    this.#regions = findRegions(surroundings);
+    const layout = planLayout(surroundings, this.#regions);
     this.#layout = layout;
     this.#countdown = placeCountdown(appended, firstGlobal);
     const globals = [...this.#countdown.globals];
     this.#locality = weaveLocality(
-      { ...around, firstGlobal: firstGlobal + globals.length },
+      { ...surroundings, firstGlobal: firstGlobal + globals.length },
       layout,
       this.#countdown.hosts.clock,
     );
     globals.push(...(this.#locality?.globals ?? []));
     const constants = { ...workingSetConstants(layout), ...this.#regions.code };
     const from = this.#locality?.endBytes ?? layout.locality;
-    this.#attribution = weaveAttribution(around, layout, from, firstGlobal + globals.length, constants);
+    this.#attribution = weaveAttribution(surroundings, layout, from, firstGlobal + globals.length, constants);
     globals.push(...(this.#attribution?.globals ?? []));
     this.#globals = globals;
     this.#runtime = this.#mergeRuntime(constants);
-    this.#looksAt =
-      layout.unit === "accesses" ? "countdown" : this.#locality?.sampling === undefined ? "flag" : "both";
+    this.#looksAt = layout.unit === "accesses" ? "countdown" : this.#locality === undefined ? "flag" : "both";
   }
 
   weave(): WovenTool {
     const layout = this.#layout;
     const locality = this.#locality;
     const attribution = this.#attribution;
-    const polls = new PollPlan(this.#around.module, this.#around.scan);
+    const polls = new PollPlan(this.#surroundings.module, this.#surroundings.scan);
     const carriers = this.#carriers(polls);
     const marks = this.#intervalPass(polls, carriers);
     let calls = "";
     return {
       name: "workingset",
-      pass: passWith(marks, locality, this.#around.memory64),
+      pass: locality === undefined ? marks : new SamplingPass(marks, locality.sampling),
       beside: attribution?.pass,
       followedCalls: attribution?.followedCalls,
       shadowBytes: attribution?.endBytes ?? locality?.endBytes ?? layout.endBytes,
@@ -112,7 +108,7 @@ class WorkingSetWeaver {
       describe: () => ({
         ...layout,
         calls,
-        asksHost: (this.#around.options.hostStacks ?? "off") !== "off",
+        asksHost: (this.#surroundings.options.hostStacks ?? "off") !== "off",
         ...locality?.description,
         ...attribution?.description,
       }),
@@ -132,8 +128,8 @@ class WorkingSetWeaver {
       },
       allocations: attribution?.allocations,
       notTracked: [
-        ...otherMemoriesNote(this.#around.module),
-        ...(this.#around.memory64 && this.#around.memoryBytes === LARGEST_FOLLOWED_BYTES
+        ...otherMemoriesNote(this.#surroundings.module),
+        ...(this.#surroundings.memory64 && this.#surroundings.memoryBytes === LARGEST_FOLLOWED_BYTES
           ? [BEYOND_SENTENCE]
           : []),
         ...(this.#regions.heapFrom < 0 && this.#regions.code === undefined
@@ -145,8 +141,8 @@ class WorkingSetWeaver {
   }
 
   #mergeRuntime(constants: Record<string, number | Uint8Array>): MergedRuntime {
-    const { appended, firstGlobal, memory, memory64, noteStack, shadowMemory } = this.#around;
-    const beforePoll = this.#locality?.beforePoll ?? -1;
+    const { appended, firstGlobal, memory, memory64, noteStack, shadowMemory } = this.#surroundings;
+    const beforePoll = this.#locality?.beforePoll;
     const [beforeScan] = this.#attributed("attribute");
     const [merged] = this.#attributed("merged");
     return mergeRuntime(bytesOfBase64(WORKING_SET_RUNTIME_BASE64), {
@@ -158,7 +154,7 @@ class WorkingSetWeaver {
         programPages: appended.add(appended.typeIndex([], [I32]), () => programPages(memory, memory64)),
         noteStack: noteStack(),
         ...this.#countdown.hosts,
-        ...(beforePoll < 0 ? {} : { beforePoll }),
+        ...(beforePoll === undefined ? {} : { beforePoll }),
         ...(beforeScan === undefined || merged === undefined ? {} : { beforeScan, merged }),
       },
     });
@@ -168,28 +164,32 @@ class WorkingSetWeaver {
     return this.#runtime.functions.get(name) as number;
   }
 
-  /** The attribution's function of a name, where there is an attribution and it has one. */
   #attributed(name: string): number[] {
     const index = this.#attribution?.functions.get(name);
     return index === undefined ? [] : [index];
   }
 
-  /** The working set's own function of a name, and those of whoever else listens, as one. */
+  /** Returns one function that calls the working set's own listener and those of its options. */
   #listener(name: string, parameters: number, others = this.#attributed(name), inLocality = name): number {
-    const all = [this.#target(name), ...others];
-    const own = this.#locality?.listeners.get(inLocality);
-    if (own !== undefined) all.push(own);
-    return all.length === 1 ? all[0] : callAll(this.#around.appended, all, parameters);
+    const functions = [this.#target(name), ...others];
+    const localityListener = this.#locality?.listeners.get(inLocality);
+    if (localityListener !== undefined) functions.push(localityListener);
+    return functions.length === 1
+      ? functions[0]
+      : callAll(this.#surroundings.appended, functions, parameters);
   }
 
   get #hasExceptions(): boolean {
-    const { module } = this.#around;
+    const { module } = this.#surroundings;
     return module.tags.length > 0 || importsOf(module, "tag").length > 0;
   }
 
-  /** The functions that hand the countdown on. What other tools put in the place of functions or calls knows of no other types. */
+  /**
+   * Returns the functions that carry the countdown. Other tools replace functions and calls, and expect their original
+   * types.
+   */
   #carriers(polls: PollPlan): ReadonlyMap<number, number> {
-    const { appended, module, options, scan } = this.#around;
+    const { appended, module, options, scan } = this.#surroundings;
     const isAlone = this.#attribution === undefined && options.tools?.every((tool) => tool === "workingset");
     return isAlone === true && this.#looksAt !== "flag" && !this.#hasExceptions
       ? findCarriers(module, scan, polls, appended)
@@ -199,12 +199,12 @@ class WorkingSetWeaver {
   #intervalPass(polls: PollPlan, carriers: ReadonlyMap<number, number>): IntervalPass {
     const layout = this.#layout;
     const looksAt = this.#looksAt;
-    const { module, scan } = this.#around;
+    const { module, scan } = this.#surroundings;
     const { entered } = new EntryPoints(module, scan);
     const isEntered = (index: number) => entered.has(index);
     return new IntervalPass({
-      memory: this.#around.shadowMemory,
-      memory64: this.#around.memory64,
+      memory: this.#surroundings.shadowMemory,
+      memory64: this.#surroundings.memory64,
       lines: layout.lines,
       planes: [-1, 0, layout.written, layout.both],
       clock: this.#countdown.index,
@@ -215,7 +215,7 @@ class WorkingSetWeaver {
       noteSize: this.#target("noteSize"),
       polls,
       isEntered,
-      // A tail call goes on to any function.
+      // A tail call may reach any function.
       publishes: usesTailCalls(scan) ? () => true : isEntered,
       carriers,
       assumeAligned: layout.assumeAligned,
@@ -239,13 +239,7 @@ function planLayout({ options, memoryBytes }: ToolSurroundings, regions: Regions
   });
 }
 
-function passWith(marks: IntervalPass, locality: WovenLocality | undefined, memory64: boolean): ToolPass {
-  if (locality?.access !== undefined)
-    return new ExactLocalityPass(marks, { memory64, access: locality.access });
-  return locality?.sampling === undefined ? marks : new SamplingPass(marks, locality.sampling);
-}
-
-/** A function of i32 parameters that calls others with them. */
+/** Returns a function of i32 parameters that calls others with them. */
 function callAll(
   appended: ToolSurroundings["appended"],
   functions: readonly number[],
@@ -261,23 +255,19 @@ function callAll(
   });
 }
 
-/** Size of the program's memory in 64 KiB pages. */
 function programPages(memory: number, memory64: boolean): Uint8Array {
   const body = new BodyBuilder().op("memory.size", memory);
   if (memory64) body.op("i32.wrap_i64");
   return body.finish();
 }
 
-/** The global in which an instance counts accesses down to its next snapshot. */
+/** Global in which an instance counts accesses down to its next snapshot. */
 export interface CountdownGlobal {
-  /** −1: nothing is counted. */
   index: number;
   globals: readonly { type: ValType; initial: Uint8Array }[];
-  /** What runtimes import to get at it. */
   hosts: { clock: number; setClock: number };
 }
 
-/** Makes the global with index `index`, and what gets at it. */
 export function placeCountdown(appended: AppendedFunctions, index: number): CountdownGlobal {
   const zero = encodeConstantExpression(I32, 0);
   return {
@@ -295,23 +285,23 @@ export function placeCountdown(appended: AppendedFunctions, index: number): Coun
 }
 
 const LINE_BYTES = 64;
-/** Behind every line of a memory of 4 GiB. */
+/** End of the lines of a memory of 4 GiB. */
 const LINES_OF_ALL_MEMORY = 2 ** 32 / LINE_BYTES;
 
-/** Which lines of a program's memory are its stack, and where its heap begins. */
 interface Regions {
   stackFrom: number;
   stackTo: number;
-  /** −1: not known; what is no stack counts as static data then. */
+  /** −1: unknown. All memory outside of the stack counts as static data then. */
   heapFrom: number;
-  /** Code that pushes the regions' lines, in a module that learns them while it runs. */
+  /** Code that pushes the lines of the regions, in a module that gets them while it runs. */
   code?: { STACK_FROM: Uint8Array; STACK_TO: Uint8Array; HEAP_FROM: Uint8Array };
 }
 
 /**
- * The layout that linkers give to C, C++ and Rust programs: the stack lies below the first value of its pointer, down
- * to the static data, or to address 0 where the data lies above it. The heap begins at `__heap_base`, at the top of a
- * stack that lies above the data, or behind the static data. Where that ends no module says: the allocator knows.
+ * Finds the regions from the layout that linkers give to C, C++ and Rust programs. The stack lies below the first value
+ * of its pointer, down to the static data, or to address 0 if the data lies above it. The heap begins at `__heap_base`,
+ * at the top of a stack above the data, or after the static data. No module records where that ends; the allocator's
+ * code has the address.
  */
 function findRegions({ module, scan, allocator, stackPointer, memory }: ToolSurroundings): Regions {
   const top = initialValue(module, stackPointer);
@@ -326,11 +316,11 @@ function findRegions({ module, scan, allocator, stackPointer, memory }: ToolSurr
   const stackFrom = stackIsFirst ? 0 : data.to <= top ? Math.ceil(data.to / LINE_BYTES) : 0;
   const behindData = Math.max(data?.to ?? 0, top);
   const growing = functionsThatGrow(scan, module.importedFunctionCount);
-  // Nobody hands out memory: what is there is static data.
+  // All memory is static data if there is no allocator.
   const hasNoHeap =
     stackIsFirst && growing.length === 0 && allocator.how === "none" && heapBase(module) === undefined;
   if (hasNoHeap) return { stackFrom, stackTo: Math.ceil(top / LINE_BYTES), heapFrom: LINES_OF_ALL_MEMORY };
-  // Without better knowledge everything behind the initialised data is heap, zeroed static data too.
+  // If nothing better is known, all memory after the initialised data counts as heap, zeroed static data included.
   const heapFrom =
     heapBase(module) ??
     (stackIsFirst
@@ -343,7 +333,10 @@ function findRegions({ module, scan, allocator, stackPointer, memory }: ToolSurr
   };
 }
 
-/** A program that dynamic libraries are linked to gets its addresses from the loader, as globals of the table of offsets. */
+/**
+ * Reads the regions of a program with dynamic libraries. The loader passes it the addresses as globals of the offset
+ * table.
+ */
 function linkedRegions(module: WasmModule): Regions["code"] {
   const globals = importsOf(module, "global");
   const lineOf = (name: string): Uint8Array | undefined => {
@@ -351,7 +344,7 @@ function linkedRegions(module: WasmModule): Regions["code"] {
       ({ module: from, field, global }) => from === "GOT.mem" && field === name && global.type === I32,
     );
     if (index < 0) return undefined;
-    // The line that begins at or behind the address; none for 0, which the global holds until the loader has set it.
+    // Line that begins at or after the address; none for 0, which the global has until the loader sets it.
     const code = new ByteWriter(16);
     code.u8(Op.GLOBAL_GET).u32Leb(index);
     code.u8(Op.I32_CONST).s32Leb(1).u8(Op.I32_SUB);
@@ -368,17 +361,20 @@ function linkedRegions(module: WasmModule): Regions["code"] {
   return { STACK_FROM, STACK_TO, HEAP_FROM };
 }
 
-/** Bodies may become several times as large, and where engines do not accept the result they stay as they are. */
+/**
+ * Bodies may become several times as large. Larger ones than this stay as they are, since engines may reject the
+ * result.
+ */
 const LARGEST_BODY_BYTES = 500_000;
 const MOST_LOCALS = 40_000;
-/** What engines allow. */
 const MOST_PARAMETERS = 1000;
-/** Types of numbers and vectors: a byte each. */
+/** Types of numbers and vectors, which take one byte. */
 const SMALLEST_NUMERIC = 0x7b;
 
 /**
- * Functions that take the countdown as a last parameter and return it as a last result, by index, with their new
- * types: those that only direct calls and the host, by wrappers, reach. Engines keep it in a register then, wherever the program is.
+ * Returns the functions that take the countdown as a last parameter and return it as a last result, by index, with
+ * their new types. Only direct calls, and the host through wrappers, may reach them. Engines then keep the countdown in
+ * a register.
  */
 function findCarriers(
   module: WasmModule,
@@ -402,10 +398,9 @@ function findCarriers(
   return carriers;
 }
 
-/** A function that stays as it is cannot call one of another type. */
 function mayBeLeftAlone(module: WasmModule, body: FunctionBody): boolean {
   if (body.end - body.start > LARGEST_BODY_BYTES) return true;
-  // A declaration of that many takes five bytes.
+  // A declaration of that many locals takes five bytes.
   if (body.codeStart - body.start < 5) return false;
   return decodeLocals(module, body).reduce((sum, { count }) => sum + count, 0) > MOST_LOCALS;
 }
@@ -415,7 +410,7 @@ function takesMore({ params, results }: FuncType): boolean {
   return results.length === 0 || (results.length === 1 && results[0] >= SMALLEST_NUMERIC);
 }
 
-/** Whether the parameter can take the place of the first local. */
+/** True if the parameter can replace the first local. */
 function hasPlace(module: WasmModule, body: FunctionBody): boolean {
   const [first] = decodeLocals(module, body);
   return first === undefined || (first.type === I32 && first.count > 0);

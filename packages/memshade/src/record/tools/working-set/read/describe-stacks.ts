@@ -6,30 +6,29 @@ import type { LinesOf } from "../../session.ts";
 import { innermostMembers } from "../../source-places.ts";
 import { HOST_FRAMES, type NotedFrame } from "./note-stack.ts";
 
-/** The noted stacks, each once, and their places by the numbers they were noted under. */
+/** Recorded call stacks, each once, and their indices by the numbers under which they were recorded. */
 export interface DescribedStacks {
   stacks: StackFrame[][];
   numbers: Map<number, number>;
 }
 
-/** Functions of the host have numbers from here on. */
 const FIRST_OF_HOST = 2 ** 31;
 
-/** Describes frames of the host; each of its functions has a number of its own. */
+/** Returns a function that describes frames of the host. Each function of the host has a number of its own. */
 export function hostFrameNumbers(): (frame: RunHostFrame) => StackFrame {
   const ofHost = new Map<string, number>();
   return (frame) => {
     const { column: _, ...named } = namedHostFrame(frame);
     const key = `${named.name}\n${named.file}`;
-    const known = ofHost.get(key) ?? FIRST_OF_HOST + ofHost.size;
-    ofHost.set(key, known);
-    return { function: known, ...named };
+    const number = ofHost.get(key) ?? FIRST_OF_HOST + ofHost.size;
+    ofHost.set(key, number);
+    return { function: number, ...named };
   };
 }
 
 /**
- * Gives the frames of noted stacks functions and, where there is debug information, lines. `original`: the plain module. `hostFramesOf`:
- * the frames of a stack of the host by its number, innermost first.
+ * Resolves the frames of recorded stacks to functions and, with debug information, lines. `original`: the module before
+ * instrumentation. `hostFramesOf`: the frames of a stack of the host by its number, innermost first.
  */
 export function describeStacks(
   noted: ReadonlyMap<number, readonly NotedFrame[]>,
@@ -40,33 +39,34 @@ export function describeStacks(
   const hostFrame = hostFrameNumbers();
   const stacks: StackFrame[][] = [];
   const numbers = new Map<number, number>();
-  const all = [...noted.values()].flat().filter((frame) => frame.function !== HOST_FRAMES);
-  if (all.length === 0) return { stacks, numbers };
+  const wasmFrames = [...noted.values()].flat().filter((frame) => frame.function !== HOST_FRAMES);
+  if (wasmFrames.length === 0) return { stacks, numbers };
   const functions = new ModuleFunctions(original());
   const places = linesOf?.(original());
-  const byIndex = new Map(functions.at(all.map((frame) => frame.function)).map((one) => [one.index, one]));
-  const offsets = new Set(all.flatMap(({ offset }) => (offset < 0 ? [] : offset)));
+  const byIndex = new Map(
+    functions.at(wasmFrames.map((frame) => frame.function)).map((one) => [one.index, one]),
+  );
+  const offsets = new Set(wasmFrames.flatMap(({ offset }) => (offset < 0 ? [] : offset)));
   const byOffset = new Map([...offsets].map((offset) => [offset, functions.holding(offset)]));
   for (const [number, frames] of noted) {
-    const known: StackFrame[] = [];
+    const describedFrames: StackFrame[] = [];
     for (const { function: index, offset } of frames) {
       if (index === HOST_FRAMES) {
-        known.push(...hostFramesOf(offset).map(hostFrame));
+        describedFrames.push(...hostFramesOf(offset).map(hostFrame));
         continue;
       }
-      // A function that stands aside for another one has a new index, but its code has its place.
+      // The code of a function that was replaced keeps its offsets, although its index is new.
       const described = byOffset.get(offset) ?? byIndex.get(index);
-      // Functions that instrumentation added are nobody's business.
-      if (described === undefined || known.at(-1)?.function === described.index) continue;
+      if (described === undefined || describedFrames.at(-1)?.function === described.index) continue;
       const place = offset < 0 ? undefined : places?.(offset);
-      known.push({
+      describedFrames.push({
         function: described.index,
         ...(offset < 0 ? {} : { offset }),
         ...(described.name === undefined ? {} : { name: described.name }),
         ...innermostMembers(place),
       });
     }
-    if (known.length > 0) numbers.set(number, stacks.push(known) - 1);
+    if (describedFrames.length > 0) numbers.set(number, stacks.push(describedFrames) - 1);
   }
   return { stacks, numbers };
 }

@@ -3,15 +3,11 @@ import type { WorkingSetLayout } from "../memory-plan.ts";
 
 const LINES_PER_PAGE = 64;
 
-/** The interval that a stamp of a page tells of; undefined: none. */
 export function intervalOf(stamp: number): number | undefined {
   return stamp === 0 ? undefined : stamp - 1;
 }
 
-/**
- * When lines were read and written last, as seen from the open interval. `layout.ts`
- * tells where the tool's memory keeps that.
- */
+/** Times of the last read and write of lines, as seen from the open interval. `layout.ts` describes the tables. */
 export class Histories {
   readonly #histories: Uint8Array;
   readonly #pages: Uint16Array;
@@ -27,7 +23,7 @@ export class Histories {
     this.#interval = interval;
   }
 
-  /** Buckets of a line's last read and of its last write. */
+  /** Returns the buckets of a line's last read and of its last write. */
   of(line: number): { read: number; written: number } {
     const history = this.#histories[line];
     const since = bucketOf(this.#interval, intervalOf(this.#pages[Math.floor(line / LINES_PER_PAGE)]));

@@ -1,50 +1,49 @@
 import { CodeMarks } from "../code-marks.ts";
 
-/** Frames of a noted stack; deeper ones are cut off at the outer end. */
+/** Most frames of a recorded stack. The outermost ones are cut off. */
 const MOST_FRAMES = 48;
-/** A wasm frame as V8, SpiderMonkey and JavaScriptCore print it. */
+/** Matches a wasm frame as V8, SpiderMonkey and JavaScriptCore print it. */
 const WASM_FRAME = /(?:(wasm:\/\/[^:\s]+):)?wasm-function\[(\d+)\](?::0x([0-9a-f]+))?/;
 /** Words of a frame in the table: function, offset plus one. */
 const FRAME_WORDS = 2;
 
-/** A frame of a noted stack. */
 export interface NotedFrame {
   /** Index of the function in the instrumented module; `HOST_FRAMES`: frames of the host are here. */
   function: number;
-  /** Offset of the call in the original code section, −1 if it is not known; the number of the host's stack. */
+  /**
+   * Offset of the call in the original code section, −1 if unknown. With `HOST_FRAMES`: the number of the host's stack.
+   */
   offset: number;
 }
-/** Stands where the host has entered the module, which has no function of that index. */
+/** Function index that marks an entry of the host. No function has it. */
 export const HOST_FRAMES = 0xffffffff;
 
 /**
- * The number of the host's stack that has entered the module; undefined where nobody knows. `above`: so many entries are younger. `below`:
- * the function that the module has called.
+ * Returns the number of the host's stack at an entry of the module; undefined if unknown. `above`: number of younger
+ * entries. `below`: the function that the module has called.
  */
 export type HostStackOf = (above: number, below: unknown) => number | undefined;
 
-/** Where stacks are noted, and what the places of calls are known by. Addresses are bytes of the tool's memory. */
+/** Addresses of the table of stacks, bytes of the tool's memory, and the marks of calls. */
 export interface NotedStacks {
-  /** u32: the place of the stack noted last, plus one; 0: it is not known. */
+  /** u32: position of the stack recorded last, plus one; 0: unknown. */
   readonly stack: number;
-  /** u32: bytes used in the table. */
   readonly used: number;
   readonly stacks: number;
   readonly stacksEnd: number;
-  /** Marks of calls, as `encodeCodeMarks` writes them. */
   readonly calls: string;
 }
 
 /**
- * A function for the instance's thread that notes which wasm functions are on the stack: in the table of stacks, each
- * stack once, and its place plus one in the control block. A stack that finds no room is left out.
+ * Returns a function for the instance's thread that records the wasm functions on the call stack. Each stack is stored
+ * once; its position plus one goes to the control block. A stack without room is left out.
  */
 export function stackNoter(
   memory: WebAssembly.Memory,
   { stack: noted, used: usedAt, stacks, stacksEnd, calls }: NotedStacks,
   hostStackOf?: HostStackOf,
 ): () => void {
-  const known = new Map<string, number>();
+  const placeOf = new Map<string, number>();
   let marks: CodeMarks | undefined;
   const view = new DataView(memory.buffer);
   const note = (): void => {
@@ -56,7 +55,7 @@ export function stackNoter(
       return number === undefined ? [] : { ...frame, offset: number };
     });
     const key = frames.map((frame) => `${frame.function}:${frame.offset}`).join();
-    let place = known.get(key);
+    let place = placeOf.get(key);
     if (place === undefined) {
       const used = view.getUint32(usedAt, true);
       const end = used + 4 + frames.length * FRAME_WORDS * 4;
@@ -71,14 +70,17 @@ export function stackNoter(
         view.setUint32(usedAt, end, true);
         place = used + 1;
       }
-      known.set(key, place);
+      placeOf.set(key, place);
     }
     view.setUint32(noted, place, true);
   };
   return note;
 }
 
-/** The functions of the module that is running, innermost first, from the text of an error's stack, and where the host comes in. */
+/**
+ * Returns the running module's functions from the text of an error's stack, innermost first, with marks where the host
+ * entered.
+ */
 export function framesOf(stack: string, marks: CodeMarks): NotedFrame[] {
   const frames: NotedFrame[] = [];
   let module: string | undefined;
@@ -87,17 +89,17 @@ export function framesOf(stack: string, marks: CodeMarks): NotedFrame[] {
     module ??= frame?.[1];
     const index = Number(frame?.[2]);
     if (frame === null || frame[1] !== module) {
-      // What stands before the first frame has been called by the module, or is the trace's own.
+      // Lines before the first frame belong to functions that the module called, or to this code.
       if (frames.length > 0 && frames.at(-1)?.function !== HOST_FRAMES)
         frames.push({ function: HOST_FRAMES, offset: -1 });
       continue;
     }
-    // Recursion of any depth is one frame.
+    // Recursion of any depth becomes one frame.
     if (index === frames.at(-1)?.function) continue;
     const offset = frame[3] === undefined ? -1 : marks.originalOf(Number.parseInt(frame[3], 16));
     frames.push({ function: index, offset });
   }
-  // Where the trace ends, the host has come in too.
+  // The host entered where the trace ends.
   if (frames.length > 0 && frames.at(-1)?.function !== HOST_FRAMES)
     frames.push({ function: HOST_FRAMES, offset: -1 });
   return frames;
@@ -105,7 +107,6 @@ export function framesOf(stack: string, marks: CodeMarks): NotedFrame[] {
 
 function currentStack(): string {
   const { stackTraceLimit, prepareStackTrace } = Error;
-  // The program may have set its own.
   Error.stackTraceLimit = MOST_FRAMES;
   (Error as { prepareStackTrace?: unknown }).prepareStackTrace = undefined;
   try {
@@ -116,7 +117,6 @@ function currentStack(): string {
   }
 }
 
-/** The frames of a stack by the number that it was noted under. */
 export function notedFrames(view: DataView, stacks: number, number: number): NotedFrame[] {
   if (number === 0) return [];
   const at = stacks + number - 1;

@@ -2,7 +2,7 @@ import { type MemoryRange, withoutUnused } from "../../unused-tables.ts";
 import { Control, SNAPSHOT_BYTES } from "../layout.ts";
 import type { WorkingSetLayout } from "../memory-plan.ts";
 
-/** The parts of the working-set tool's memory that its readers look at. */
+/** Returns the ranges of the working-set tool's memory that its readers read. */
 export function usedRanges(memory: WebAssembly.Memory, layout: WorkingSetLayout): MemoryRange[] {
   const { lines, written, both, history, control, records, recordCapacity, stacks } = layout;
   const view = new DataView(memory.buffer);

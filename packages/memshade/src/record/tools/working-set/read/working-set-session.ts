@@ -40,25 +40,23 @@ import { type NotedFrame, notedFrames } from "./note-stack.ts";
 const LINES_PER_PAGE = 64;
 const LINES_PER_BIG_PAGE = 1024;
 
-/** What the tables of one instance hold. */
 export interface WorkingSetTables {
   /** All snapshots, and the open interval as if it ended now. */
   records: SnapshotRecord[];
   /** Per record: offset of its call stack in the stacks' table plus one, 0 for none. */
   stacks: number[];
-  /** Units that passed. */
   duration: number;
-  /** Accesses that passed, where they are counted: in virtual time, or beside a sampled locality. */
+  /** Accesses that passed, if they are counted: in virtual time, or with a sampled locality. */
   accesses: number;
-  /** Whether the last record's interval was not full. */
+  /** True if the interval of the last record was not full. */
   lastIsPartial: boolean;
-  /** How often code of the module is known not to have come to its end: what it counted last is missing. */
+  /**
+   * Number of times that the module's code is known to have been stopped before its end. Its last counts are missing.
+   */
   cutShort: number;
-  /** Snapshots that found no room. */
   lost: number;
-  /** Size of the program's memory, as far as the instance knows: that of the last look at it, and all that was touched. Bytes. */
+  /** Size of the program's memory at the last check, or of all touched memory if that is more, bytes. */
   memoryBytes: number;
-  /** Bytes of the call stacks' table in use. */
   stackBytes: number;
 }
 
@@ -76,10 +74,10 @@ export class WorkingSetReader {
     const view = new DataView(this.#memory.buffer);
     const { records: at, recordCapacity } = this.#layout;
     const taken = view.getUint32(this.#layout.control + Control.records, true);
-    const kept = Math.min(taken, recordCapacity);
+    const stored = Math.min(taken, recordCapacity);
     const records: SnapshotRecord[] = [];
     const stacks: number[] = [];
-    for (let i = 0; i < kept; i++) {
+    for (let i = 0; i < stored; i++) {
       const record = at + i * SNAPSHOT_BYTES;
       records.push({
         scale: view.getUint32(record + Snapshot.scale, true),
@@ -104,15 +102,15 @@ export class WorkingSetReader {
       accesses: this.#accesses(view),
       lastIsPartial: begun,
       cutShort: this.#cutShort(view),
-      lost: taken - kept,
+      lost: taken - stored,
       memoryBytes: this.#memoryBytes(view, marked),
       stackBytes: view.getUint32(this.#layout.control + Control.stackNext, true),
     };
   }
 
   /**
-   * Others that have the memory may have made it grow, and the instance gone on there before it looked again. `marked`: end of the
-   * lines that the open interval touched.
+   * Returns the size of the memory. Another module may have grown it, and the instance touched the new part, since the
+   * last check. `marked`: end of the lines that the open interval touched.
    */
   #memoryBytes(view: DataView, marked: number): number {
     const { control, bigPages, lines } = this.#layout;
@@ -125,7 +123,6 @@ export class WorkingSetReader {
     return Math.max(noted, Math.min(lines, touched * LINES_PER_BIG_PAGE)) * 64;
   }
 
-  /** The frames of a noted call stack, innermost first. */
   stack(number: number): NotedFrame[] {
     return notedFrames(new DataView(this.#memory.buffer), this.#layout.stacks, number);
   }
@@ -144,11 +141,11 @@ export class WorkingSetReader {
   #accesses(view: DataView): number {
     const { control } = this.#layout;
     const before = readU64(view, accessesAt(this.#layout));
-    const left = view.getInt32(control + Control.clock, true);
-    return before + view.getInt32(control + Control.loaded, true) - left;
+    const countdown = view.getInt32(control + Control.clock, true);
+    return before + view.getInt32(control + Control.loaded, true) - countdown;
   }
 
-  /** The marks of the open interval, counted as a snapshot would count them, and the end of the lines that have some. */
+  /** Counts the marks of the open interval as a snapshot would. Returns the end of the marked lines too. */
   #openInterval(view: DataView, now: number): { open: SnapshotRecord; marked: number } {
     const { control, lines, written, both, pages, bigPages } = this.#layout;
     const buffer = this.#memory.buffer;
@@ -165,7 +162,7 @@ export class WorkingSetReader {
     let marked = 0;
     let lastPage = -1;
     let lastBigPage = -1;
-    // Four marks at a time: nearly all of them are zero.
+    // Four marks at a time, since nearly all of them are zero.
     const readQuads = new Int32Array(buffer, 0, end / 4);
     const writtenQuads = new Int32Array(buffer, written, end / 4);
     const bothQuads = new Int32Array(buffer, both, end / 4);
@@ -184,10 +181,10 @@ export class WorkingSetReader {
       counts[regionOf(line)][bucket]++;
       if (isRead) counts.read[read]++;
       if (isWritten) counts.written[written]++;
-      const is = Math.max(isRead ? 0 : read, isWritten ? 0 : written);
-      if (is !== FRESH_BUCKET) {
+      const bothBucket = Math.max(isRead ? 0 : read, isWritten ? 0 : written);
+      if (bothBucket !== FRESH_BUCKET) {
         counts.both[Math.max(read, written)]++;
-        counts.both[is]--;
+        counts.both[bothBucket]--;
       }
       const page = Math.floor(line / LINES_PER_PAGE);
       if (page !== lastPage) counts.pages4K[bucketOf(interval, intervalOf(pageStamps[page]))]++;
@@ -206,7 +203,7 @@ export class WorkingSetReader {
     return { open, marked };
   }
 
-  /** What region a line is in, as far as that is known since the host entered last. */
+  /** Returns a function for the region of a line, by the regions at the host's last entry. */
   #regions(view: DataView): (line: number) => Measure {
     const { control } = this.#layout;
     const [stackFrom, stackTo, heapFrom] = [Control.stackFrom, Control.stackTo, Control.heapFrom].map(
@@ -233,13 +230,13 @@ function readU64(view: DataView, at: number): number {
   return view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32;
 }
 
-/** Processor time is looked at this often, so that an interval ends soon after it is due. */
+/** Checks of the processor time per interval, so that an interval ends soon after it is due. */
 const CPU_LOOKS_PER_INTERVAL = 4;
 const SHORTEST_LOOK_MS = 1;
 
 /**
- * Real time for an instance that another thread runs: writes the time into its memory and sets the flag that the
- * program polls. In the program's own thread it can only do so while the program returns to its host.
+ * Provides real time for an instance that another thread runs: writes the time into its memory and sets the flag that
+ * the program polls. In the program's own thread it works only while the program returns to its host.
  */
 export class IntervalTimer {
   readonly #view: DataView;
@@ -255,7 +252,7 @@ export class IntervalTimer {
     this.#due = layout.interval;
     const looks = layout.unit === "cpu" ? CPU_LOOKS_PER_INTERVAL : 1;
     const pause = Math.max(SHORTEST_LOOK_MS, layout.interval / 1e6 / looks);
-    this.#timer = setInterval(() => this.#look(layout.interval), pause);
+    this.#timer = setInterval(() => this.#checkTime(layout.interval), pause);
     (this.#timer as { unref?(): void }).unref?.();
   }
 
@@ -263,7 +260,7 @@ export class IntervalTimer {
     clearInterval(this.#timer);
   }
 
-  #look(interval: number): void {
+  #checkTime(interval: number): void {
     const now = this.#now() - this.#begin;
     this.#view.setBigUint64(Control.now, BigInt(now), true);
     if (now < this.#due) return;
@@ -272,7 +269,7 @@ export class IntervalTimer {
   }
 }
 
-/** Processor time of this process: the thread that only watches uses next to none. */
+/** Returns the processor time of this process. A thread that only watches uses almost none. */
 function cpuNanoseconds(): number {
   const { user, system } = (globalThis as { process?: NodeJS.Process }).process?.cpuUsage() ?? {
     user: 0,
@@ -281,7 +278,6 @@ function cpuNanoseconds(): number {
   return (user + system) * 1000;
 }
 
-/** Name of the tool's file in a run folder. */
 export const WORKING_SET_FILE = "workingset.json";
 
 interface SessionInstance {
@@ -289,31 +285,28 @@ interface SessionInstance {
   module: number;
   thread: number;
   layout: WorkingSetLayout;
-  /** What the tool does not see of the module. */
+  /** Limits of the recording of this module. */
   sentences: readonly string[];
   original: Uint8Array | (() => Uint8Array);
   timer: IntervalTimer | undefined;
-  /** Undefined once the instance is gone; its last figures are in `last` then. */
+  /** Undefined once the instance is gone; `last` has its last figures then. */
   reader: WorkingSetReader | undefined;
-  /** The tool's memory, while the instance is there. */
   memory: WebAssembly.Memory | undefined;
   locality: LocalityLayout | undefined;
   attribution: AttributionLayout | undefined;
   last: Readings | undefined;
   /** Records before a reset, which are left out. */
   forgotten: number;
-  /** How often its code had not come to its end before that. */
+  /** Cuts of its code before a reset. */
   forgottenCuts: number;
 }
 
 interface Readings extends WorkingSetTables {
-  /** Frames of the noted stacks by their number. */
   frames: Map<number, NotedFrame[]>;
   locality: LocalityTables | undefined;
   attribution: AttributionTables | undefined;
 }
 
-/** The working sets of the instances of one run. */
 export class WorkingSetSession implements ToolSession {
   readonly tool = "workingset";
   readonly #instances: SessionInstance[] = [];
@@ -329,14 +322,12 @@ export class WorkingSetSession implements ToolSession {
     memory: WebAssembly.Memory,
     info: InstrumentedInfo,
     original: Uint8Array | (() => Uint8Array),
-    _tables: readonly WebAssembly.Memory[] = [],
-    thread = 0,
   ): void {
     const layout = info.toolLayouts?.workingset as WorkingSetLayout;
     this.#instances.push({
       number: handle.number,
       module: handle.module,
-      thread,
+      thread: handle.thread ?? 0,
       layout,
       original,
       sentences: sentencesOfTool(info, "workingset"),
@@ -397,7 +388,9 @@ export class WorkingSetSession implements ToolSession {
       ...new Set(
         readings.flatMap(({ instance, readings }) => {
           const name = facts.modules[instance.module]?.name ?? "module";
-          return [...instance.sentences, ...untracked(instance, readings)].map((said) => `${name}: ${said}`);
+          return [...instance.sentences, ...untracked(instance, readings)].map(
+            (sentence) => `${name}: ${sentence}`,
+          );
         }),
       ),
     ];
@@ -441,8 +434,7 @@ export class WorkingSetSession implements ToolSession {
           ? [placeBound(["lines"], "blocks, pieces of lines or contexts found no room in the tables")]
           : []),
       ],
-      file: { name: WORKING_SET_FILE, contents: `${JSON.stringify(profile)}\n` },
-      notTracked,
+      files: [{ member: "workingset", name: WORKING_SET_FILE, contents: `${JSON.stringify(profile)}\n` }],
     };
   }
 }
@@ -450,7 +442,6 @@ export class WorkingSetSession implements ToolSession {
 const CUT_SHORT =
   "Code of the program trapped or was stopped in the middle: the interval of the working set in which it was is incomplete. Accesses since that began, or since the host was called last, may be missing from the time, and lines that were about to be touched may be counted.";
 
-/** Whether the run ended where the program does not tell its host what it has counted. Exceptions pass through such places. */
 function isCutShort({ reader, layout }: SessionInstance, { kind }: RunEnd): boolean {
   if (reader === undefined) return false;
   return kind === "trap" || (kind === "signal" && layout.unit === "accesses");
@@ -477,7 +468,7 @@ function originalOf({ original }: SessionInstance): Uint8Array {
   return typeof original === "function" ? original() : original;
 }
 
-/** Sentences: what found no room in the tables of the attribution. */
+/** Returns sentences on entries that found no room in the tables of the attribution. */
 function untracked({ attribution: layout }: SessionInstance, readings: Readings): string[] {
   const { attribution, memoryBytes } = readings;
   if (layout === undefined || attribution === undefined) return [];
@@ -502,12 +493,11 @@ function untracked({ attribution: layout }: SessionInstance, readings: Readings)
   return sentences;
 }
 
-/** How the locality was followed. */
 function describeOptions(layout: LocalityLayout | undefined) {
   if (layout === undefined) return undefined;
-  const { exact, limit, cacheLines } = layout;
-  const method = exact ? ("exact" as const) : ("shards" as const);
-  return { locality: { method, rate: (limit + 1) / 2 ** 32, cacheBytes: cacheLines * 64 } };
+  const { limit, cacheLines } = layout;
+  const rate = (limit + 1) / 2 ** 32;
+  return { locality: { method: "shards" as const, rate, cacheBytes: cacheLines * 64 } };
 }
 
 function describe(
@@ -558,7 +548,7 @@ function describe(
 
 function describeAttribution(
   instance: SessionInstance,
-  { attribution: tables, records: all }: Readings,
+  { attribution: tables, records: allRecords }: Readings,
   records: readonly SnapshotRecord[],
   levels: readonly WorkingSetLevel[],
   linesOf: LinesOf | undefined,
@@ -566,7 +556,7 @@ function describeAttribution(
   const { attribution: layout } = instance;
   if (layout === undefined || tables === undefined) return {};
   const scales = levels.map(({ factor, start }) => ({ factor, intervals: start.length }));
-  const describer = new AttributionDescriber(tables, records, all.length - records.length, scales);
+  const describer = new AttributionDescriber(tables, records, allRecords.length - records.length, scales);
   const original = originalOf(instance);
   const stackOf = stackDescriber(new ModuleFunctions(original), linesOf?.(original));
   return {
@@ -576,7 +566,6 @@ function describeAttribution(
   };
 }
 
-/** Marks and histories of the lines in use, snapshots, stacks. */
 function profilerBytes(
   { attribution: layout }: SessionInstance,
   { memoryBytes, stackBytes, attribution }: Readings,

@@ -28,7 +28,7 @@ if (!isPossible) console.warn("SKIPPED: marks of native programs are read on x86
 
 describe.skipIf(!isPossible)("the process that takes marks out of a file", () => {
   const folder = mkdtempSync(join(tmpdir(), "memshade-marks-"));
-  // Where programs share their marks, files may be as large.
+  // Programs share their marks in this file system, where files may be this large.
   const shared = mkdtempSync("/dev/shm/memshade-marks-");
   const file = join(shared, "marks");
   writeFileSync(file, "");
@@ -46,7 +46,7 @@ describe.skipIf(!isPossible)("the process that takes marks out of a file", () =>
       piece: (at, marks) => {
         for (const [i, mark] of marks.entries()) if (mark !== 0) found.push([at + i, mark]);
       },
-      taken: () => undefined,
+      endSnapshot: () => undefined,
     });
     const last = SHARED_UNITS * CONTROL_BYTES - 1;
     const places = [CONTROL_BYTES, CONTROL_BYTES + PIECE_BYTES - 1, 2 ** 30 + 5, 2 ** 41 + 77, last];
@@ -73,7 +73,7 @@ describe.skipIf(!isPossible)("the process that takes marks out of a file", () =>
       mkdtempSync(join(folder, "owners-")),
       file,
       process.pid,
-      { piece: (at, _, owners) => found.push([at, [...owners!]]), taken: () => undefined },
+      { piece: (at, _, owners) => found.push([at, [...owners!]]), endSnapshot: () => undefined },
       { owners: true },
     );
     const write = (at: number, ...words: number[]) =>
@@ -89,7 +89,7 @@ describe.skipIf(!isPossible)("the process that takes marks out of a file", () =>
       return found;
     };
     const piece = CONTROL_BYTES + Math.floor((2 * line) / PIECE_BYTES) * PIECE_BYTES;
-    // The second line of the page has two blocks, one of which has ended; the words of the first one belong to nobody any more.
+    // The second line of the page has two blocks, one of which has ended; the words of the first line have no owner any more.
     write(ownersAt, 9, 9, 9, 9, 5, 0, FREED + 6, 7);
     write(pageAt, MIXED + FREED + 8);
     mark(line + 1);
@@ -98,7 +98,7 @@ describe.skipIf(!isPossible)("the process that takes marks out of a file", () =>
     mark(line + 1);
     mark(line + 5);
     expect(await take()).toEqual([[piece, [5, 0, 0, 7, 0, 0, 0, 0]]]);
-    // A block has all of the page.
+    // One block covers the whole page.
     write(pageAt, 4);
     mark(line);
     expect(await take()).toEqual([[piece, [4, 4, 4, 4]]]);
@@ -115,7 +115,7 @@ describe.skipIf(!isPossible)("the process that takes marks out of a file", () =>
     const other = mkdtempSync(join(folder, "other-"));
     const reader = new MarkReader(other, join(folder, "none"), process.pid, {
       piece: () => undefined,
-      taken: () => undefined,
+      endSnapshot: () => undefined,
     });
     expect(await reader.take()).toBeUndefined();
   });
@@ -133,7 +133,7 @@ describe("what it writes", () => {
       const said: unknown[] = [];
       const listener = {
         piece: (at: number, _: Uint8Array, words?: Uint32Array) => said.push([at, [...words!]]),
-        taken: () => undefined,
+        endSnapshot: () => undefined,
       };
       const stream = new MarkStream(listener, true);
       for (let at = 0; at < all.length; at += length) stream.add(all.subarray(at, at + length));
@@ -156,7 +156,7 @@ describe("what it writes", () => {
       const said: unknown[] = [];
       const stream = new MarkStream({
         piece: (at, bytes) => said.push([at, bytes.length, bytes.every((byte) => byte === 1)]),
-        taken: (one) => said.push(one),
+        endSnapshot: (one) => said.push(one),
       });
       for (let at = 0; at < all.length; at += length) stream.add(all.subarray(at, at + length));
       expect(said).toEqual([

@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { HeapProfile } from "../../../../../src/profile/model/heap-profile.ts";
 import { createPaint } from "../../../../../src/show/report/terminal/common/paint.ts";
-import { displayWidth } from "../../../../../src/show/report/terminal/common/text.ts";
 import { heapReport } from "../../../../../src/show/report/terminal/heap/heap-report.ts";
 import { heapPicture, profileOfPicture, rawProfileOfPicture } from "../../../../heap-picture.ts";
+import { expectFits } from "../../../../support/expect-fits.ts";
 import { heapProfile } from "../../arbitrary.ts";
 import { DATABASE, TIDY } from "../../pictures.ts";
 
@@ -75,8 +75,7 @@ describe("lines of the report", () => {
         `main > caller${i} > a_long_database_name!append_to_buffer > database!alloc  17 x ${7100 + i}  life 1`,
     );
     const inTwoModules = [...paths, "main > append_to_buffer > database!alloc  1 x 7  life 400"].join("\n");
-    for (const line of report(profileOfPicture(inTwoModules)).split("\n"))
-      expect(displayWidth(line)).toBeLessThanOrEqual(80);
+    for (const line of report(profileOfPicture(inTwoModules)).split("\n")) expectFits(line);
   });
 });
 
@@ -183,7 +182,7 @@ describe("every report", () => {
         fc.option(fc.integer({ min: 1, max: 20 }), { nil: undefined }),
         (profile, rows) => {
           for (const line of report(profile, { rows }).split("\n")) {
-            expect(displayWidth(line), line).toBeLessThanOrEqual(80);
+            expectFits(line);
             expect(line).not.toMatch(/\p{Cc}|\s$/u);
           }
         },

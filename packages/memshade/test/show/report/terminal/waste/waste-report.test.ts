@@ -37,7 +37,7 @@ describe("the report of waste", () => {
     expect(flowing).toContain(
       "392 KiB stored by parse (parse.c:88) are overwritten before anything reads them, 98.0 % of them by read_all (read_all.c:12)",
     );
-    expect(flowing).toContain("→ Drop the clear: read_all (read_all.c:12) fills the memory anyway.");
+    expect(flowing).toContain("→ Remove the zeroing: read_all (read_all.c:12) fills the memory anyway.");
     expect(flowing).toContain(
       "400 of the 500 stores (80.0 %) of read_all (read_all.c:12) write what is there already.",
     );
@@ -188,7 +188,7 @@ describe("advice", () => {
     expect(text).toContain(
       "800 B stored by fill (io.c:7) via memset are overwritten before anything reads them, 100 % of them by fill (io.c:8) via fread",
     );
-    expect(text).toContain("→ Drop the clear: fill (io.c:8) via fread fills the memory anyway.");
+    expect(text).toContain("→ Remove the zeroing: fill (io.c:8) via fread fills the memory anyway.");
   });
 
   it("does not name the place again where its own line, or itself in another call, is the partner", () => {
@@ -231,8 +231,8 @@ describe("advice", () => {
       pairs: [0, 1].map((first) => ({ kind: "overwritten", first, second: 2, bytes: 80, operations: 20 })),
     });
     const text = adviceFor(file);
-    expect(text).toContain("→ Drop the initialization: init (init.c:10) fills the memory anyway.");
-    expect(text).toContain("→ Reserve the room and append instead of clearing it first: init (init.c:10)");
+    expect(text).toContain("→ Remove the initialization: init (init.c:10) fills the memory anyway.");
+    expect(text).toContain("→ Use reserve and append instead of resize: init (init.c:10)");
   });
 
   it("is to do once what stores the same every time", () => {
@@ -250,13 +250,13 @@ describe("advice", () => {
       { kind: "overwritten" as const, ...itself, bytes: 3600, operations: 900 },
     ];
     const text = adviceFor(wasteOf({ stores: [table], pairs }));
-    expect(text.match(/→ Do this once, and again only when what it is made of has changed\./g)).toHaveLength(
+    expect(text.match(/→ Store the result once, and again only after its input has changed\./g)).toHaveLength(
       1,
     );
     expect(text).toContain(
       "980 of the 1,000 stores (98.0 %) of build (build.c:19) write what is there already",
     );
-    expect(text).not.toContain("Keep the value");
+    expect(text).not.toContain("Each pass");
   });
 
   it("is not given where next to nothing of a place is wasted", () => {

@@ -1,5 +1,5 @@
-// Bytes of native programs whose block begins or ends: as `assembly/summary/blocks.ts`, whose words lie in linear memory, has it for
-// WebAssembly. Words and tables are those of `layout.ts`.
+// Shadow words of native blocks that begin or end. For WebAssembly, `assembly/summary/blocks.ts` does the same in
+// linear memory. The words and tables are those of `layout.ts`.
 import { Text, WALKED } from "../../../assembly/layout.generated";
 import { processAddress } from "../../../assembly/lock";
 import { load32, load64, store64, syscall3, text } from "../../../assembly/machine";
@@ -8,29 +8,25 @@ import { currentThread } from "../../../assembly/threads";
 import { ADDRESS_BITS, DEALLOCATED, FIRST_ID, INVALID, LAST_ID, SHADOW } from "./layout.generated";
 
 const LOWEST: u64 = 0x0001_0001_0001_0001;
-/** As deadstores counts, memory that nobody has stored to is nobody's. */
+/** Value of `Text.isWaste` in deadstores mode, where memory that was never stored to counts as invalid. */
 const COMPATIBLE: u32 = 2;
-/** Words that are read and written together. */
 const LANES: u64 = 4;
 const PAGE_BYTES: u64 = 4096;
-/** Bits of an address that do not count. */
 const HIGH_BITS: u64 = 64 - <u64>ADDRESS_BITS;
-/** Words of so many bytes are given back to the system, instead of being written. */
+/** Threshold in bytes of words. Larger ranges are returned to the system instead of being written. */
 const GIVEN_BACK: u64 = 1 << 18;
-/** Pages that are asked about at once: a thread has a byte for each, where stacks are walked at other times. */
+/** Pages per `mincore` call. The result, a byte per page, uses the thread's buffer for stack walks. */
 const PAGES: u64 = 32 * 1024;
 
 export function isCompatible(): bool {
   return load32(text() + Text.isWaste) === COMPATIBLE;
 }
 
-/** Four words of bytes that are nobody's. */
 @inline
-function nobodys(): u64 {
+function invalidWords(): u64 {
   return isCompatible() ? 0 : <u64>INVALID * LOWEST;
 }
 
-/** Address of the words of what is at an address. */
 @inline
 function wordsOf(address: u64): u64 {
   return <u64>SHADOW + ((address << HIGH_BITS) >> (HIGH_BITS - 1));
@@ -43,14 +39,14 @@ function charge(id: u64): void {
   store64(at, load64(at) + 1);
 }
 
-/** Charges the stores of four bytes, unless all of them were read, or are nobody's. */
+/** Charges the stores of four bytes. Quick exit: words that are all read or invalid, or all untouched. */
 @inline
 function chargeWords(ids: u64): void {
   if ((ids | LOWEST) === <u64>-1 || ids === 0) return;
   for (let i: u32 = 0; i < 4; i++, ids >>>= 16) charge(ids & 0xffff);
 }
 
-/** A block at an address begins or ends: what nobody has read of it is charged to its stores, and all of it is nobody's. */
+/** Handles the start or end of a block: charges unread bytes to their stores, then marks all bytes as invalid. */
 export function invalidate(address: u64, bytes: u64): void {
   let at = wordsOf(address);
   const end = at + 2 * bytes;
@@ -62,7 +58,7 @@ export function invalidate(address: u64, bytes: u64): void {
 }
 
 function invalidateUntil(at: u64, end: u64): u64 {
-  const invalid = nobodys();
+  const invalid = invalidWords();
   for (; at + 2 * LANES <= end; at += 2 * LANES) {
     const ids = load64(at);
     if (ids === invalid) continue;
@@ -70,7 +66,6 @@ function invalidateUntil(at: u64, end: u64): u64 {
     store64(at, invalid);
   }
   if (at >= end) return at;
-  // Words behind the end stay.
   const behind: u64 = (<u64>-1) << ((end - at) << 3);
   const ids = load64(at);
   chargeWords(ids | behind);
@@ -78,41 +73,44 @@ function invalidateUntil(at: u64, end: u64): u64 {
   return end;
 }
 
-/** Large blocks are memory that the system gives, and takes back: so are their words. */
+/**
+ * Charges unread bytes, then returns the words' pages to the system. Large blocks are mapped and unmapped by the system
+ * themselves.
+ */
 function giveBack(from: u64, end: u64): u64 {
   const thread = currentThread();
-  let isAny = false;
+  let hasPages = false;
   for (let at = from; at < end; ) {
-    const asked = ask(thread, at, end);
-    for (let page = at; page < asked; page += PAGE_BYTES) {
-      if (!isThere(thread, at, page)) continue;
-      isAny = true;
+    const queriedEnd = queryPages(thread, at, end);
+    for (let page = at; page < queriedEnd; page += PAGE_BYTES) {
+      if (!pageExists(thread, at, page)) continue;
+      hasPages = true;
       for (let word = page; word < page + PAGE_BYTES; word += 8) chargeWords(load64(word));
     }
-    at = asked;
+    at = queriedEnd;
   }
-  if (isAny) syscall3(MADVISE, from, end - from, MADV_REMOVE);
+  if (hasPages) syscall3(MADVISE, from, end - from, MADV_REMOVE);
   return end;
 }
 
 /**
- * The kernel tells which pages are there, from the one at an address on: to read the others would take memory. What nobody has touched has no
- * words there. @returns up to where it was asked
+ * Queries which pages of words exist, from an address on, since reading the others would allocate them. Untouched
+ * memory has no words.
+ * @returns the end of the queried range
  */
-function ask(thread: u32, from: u64, end: u64): u64 {
+function queryPages(thread: u32, from: u64, end: u64): u64 {
   const to = min(end, from + PAGES * PAGE_BYTES);
   if (thread !== 0 && syscall3(MINCORE, from, to - from, processAddress(thread + WALKED)) !== 0)
     memory.fill(thread + WALKED, 1, <u32>((to - from) / PAGE_BYTES));
   return to;
 }
 
-/** Whether a page is there, when it was asked from an address on. */
 @inline
-function isThere(thread: u32, from: u64, page: u64): bool {
+function pageExists(thread: u32, from: u64, page: u64): bool {
   return thread === 0 || (load<u8>(thread + WALKED + <u32>((page - from) / PAGE_BYTES)) & 1) !== 0;
 }
 
-/** Zeros that a block begins with are there as if the system had given them. */
+/** Marks the zeros that a block begins with as untouched, like memory from the system. */
 export function give(address: u64, bytes: u64): void {
   let at = wordsOf(address);
   const end = at + 2 * bytes;
@@ -122,8 +120,8 @@ export function give(address: u64, bytes: u64): void {
 }
 
 /**
- * A block has moved: what nobody has read of it yet goes on unread at its new address, and nothing is charged. The old bytes are
- * nobody's.
+ * Handles a block that has moved. Unread bytes stay unread at the new address, and nothing is charged. The old bytes
+ * become invalid.
  */
 export function move(from: u64, to: u64, bytes: u64): void {
   let at = wordsOf(from);
@@ -136,12 +134,12 @@ export function move(from: u64, to: u64, bytes: u64): void {
   moveUntil(at, end, shift);
 }
 
-/** `shift`: how far the words at the new address are from the old ones. */
+/** `shift`: distance from the words of the old address to those of the new one. */
 function moveUntil(at: u64, end: u64, shift: u64): u64 {
-  const invalid = nobodys();
+  const invalid = invalidWords();
   for (; at < end; at += 2 * LANES) {
     const ids = load64(at);
-    // Usable bytes end at words of eight, and blocks begin there.
+    // Usable sizes are multiples of eight bytes, as are block addresses.
     if (ids !== invalid) store64(at, invalid);
     if ((ids | LOWEST) !== <u64>-1 && ids !== 0) moveWords(ids, at + shift);
   }
@@ -151,22 +149,22 @@ function moveUntil(at: u64, end: u64, shift: u64): u64 {
 function movePages(from: u64, end: u64, shift: u64): u64 {
   const thread = currentThread();
   for (let at = from; at < end; ) {
-    const asked = ask(thread, at, end);
-    for (let page = at; page < asked; page += PAGE_BYTES)
-      if (isThere(thread, at, page)) moveUntil(page, page + PAGE_BYTES, shift);
-    at = asked;
+    const queriedEnd = queryPages(thread, at, end);
+    for (let page = at; page < queriedEnd; page += PAGE_BYTES)
+      if (pageExists(thread, at, page)) moveUntil(page, page + PAGE_BYTES, shift);
+    at = queriedEnd;
   }
   syscall3(MADVISE, from, end - from, MADV_REMOVE);
   return end;
 }
 
-/** What was read is new where it was copied to: there it has the id of who copied it. */
+/** Moves the ids of unread bytes. Bytes that were read keep the id of the store that copied them. */
 function moveWords(ids: u64, copy: u64): void {
-  let there = load64(copy);
+  let copiedIds = load64(copy);
   for (let shift: u64 = 0; shift < 64; shift += 16) {
     const id = (ids >> shift) & 0xffff;
     if (id < <u64>FIRST_ID || id > <u64>LAST_ID) continue;
-    there = (there & ~((<u64>0xffff) << shift)) | (id << shift);
+    copiedIds = (copiedIds & ~((<u64>0xffff) << shift)) | (id << shift);
   }
-  store64(copy, there);
+  store64(copy, copiedIds);
 }

@@ -1,6 +1,6 @@
-// One run of a block in a while is sampled: what it stores has ids of the context it runs in until the block runs again. So what becomes of
-// these bytes is known of the context, and what is silent meanwhile is counted for it. A context is the whole path of calls, or the caller
-// that is nearest of those outside of the block's object. `sample-routine.ts` calls.
+// Sampling of blocks. When a run is sampled, its stores use ids of the current context until the block runs again. The
+// fate of these bytes is thus counted per context, and so are silent stores. A context is the whole call path, or the
+// nearest caller outside of the block's object. `sample-routine.ts` calls `sample_block`.
 import { prepareContexts, settledNode } from "../../../assembly/front-end/calls";
 import {
   Link,
@@ -40,19 +40,22 @@ import {
 
 const LOWEST: u64 = 0x0001_0001_0001_0001;
 const TABLE_END: u32 = SampledHead.table + (4 << SAMPLED_HASH_BITS);
-/** Those of a hash that are looked at. */
 const MOST_TRIES: u32 = 64;
-/** Gaps grow with the runs of a block, up to the usual ones: what runs seldom is sampled more often. */
+/**
+ * Gaps between samples grow with the runs of a block up to the usual gap, so that rare blocks are sampled more often.
+ */
 const GAPS_PER_RUN: u64 = 4;
 
-/** Frames of an object that are looked at for the caller outside of it. */
+/** Limit of frames of the block's own object that are skipped to find the caller. */
 const MOST_INSIDE: u32 = 64;
 
 let random: u64 = 0;
 
 /**
- * `counts`: stores, and above 16 bits loads. The block is at `address`, with these values of stack pointer and frame pointer. `isByPath`: its
- * context is the whole path of calls.
+ * Begins or ends a sample of a block.
+ *
+ * `counts`: number of stores, and of loads above bit 16. `address`: the block's address. `isByPath`: the context is the
+ * whole call path.
  */
 export function sample_block(
   block: u64,
@@ -81,7 +84,7 @@ export function sample_block(
   tlsStore(Tls.guard, 0);
 }
 
-/** The site of the nearest caller outside of the object that an instruction is of; 0: it is not known. */
+/** Returns the site of the nearest caller outside of the object that contains `address`; 0 if it is unknown. */
 function outsideCaller(thread: u32, place: u64, address: u64, framePointer: u64): u32 {
   let frame: usize = thread + WALKED;
   let next: usize = frame + STACK_FRAME_BYTES;
@@ -91,7 +94,7 @@ function outsideCaller(thread: u32, place: u64, address: u64, framePointer: u64)
   store<u32>(frame, Link.unchecked | Link.interrupted, StackFrame.link);
   for (let tries: u32 = 0; tries < MOST_INSIDE; tries++) {
     const result = step(frame, next, thread + Thread.room);
-    // Its own object is known by now: its rule was asked for.
+    // The first step looked up the rule of the block's object, so the object is known now.
     const module = knownModule(address);
     if (module === 0) return 0;
     const at = load<u64>(frame, StackFrame.address);
@@ -105,19 +108,19 @@ function outsideCaller(thread: u32, place: u64, address: u64, framePointer: u64)
   return 0;
 }
 
-/** The node of the path that was walked; 0: the table is full. */
+/** Returns the node of the walked path; 0 if the table is full. */
 function pathOf(thread: u32): u32 {
   if (load<u32>(CONTROL, Control.childTable) === 0) prepareContexts();
   return settledNode(thread);
 }
 
-/** The count is through again after so many runs. The routine has said: after the period. */
-function goOn(block: u64, gap: u64): void {
+/** Sets the countdown. The sampling routine has already added a whole period to the runs. */
+function restartCountdown(block: u64, gap: u64): void {
   store64(block, gap);
   store64(block + SampledBlock.runs, load64(block + SampledBlock.runs) + gap - SAMPLE_PERIOD);
 }
 
-/** @param context 0: it is not known */
+/** @param context 0 if it is unknown */
 function beginSample(block: u64, counts: u64, context: u32): void {
   if (load64(block + SampledBlock.current) !== 0) return;
   const record = context === 0 ? 0 : recordOf(context, block, counts);
@@ -131,7 +134,7 @@ function beginSample(block: u64, counts: u64, context: u32): void {
   take(block, record, counts, false);
   setIds(block, <u32>counts & 0xffff, load32(record + Sampled.firstId));
   store64(block + SampledBlock.current, record);
-  goOn(block, 0);
+  restartCountdown(block, 0);
 }
 
 function endSample(block: u64, counts: u64): void {
@@ -144,10 +147,10 @@ function endSample(block: u64, counts: u64): void {
   const runs = load64(block + SampledBlock.runs) - SAMPLE_PERIOD;
   const gap = (random >> 33) % (2 * min(<u64>SAMPLE_PERIOD, 1 + runs / GAPS_PER_RUN));
   store64(block + SampledBlock.gap, gap);
-  goOn(block, gap);
+  restartCountdown(block, gap);
 }
 
-/** What is counted from here on is the context's, or was up to here. */
+/** Adds the block's current counts to the record at the end of a sample. Subtracts them at the beginning. */
 function take(block: u64, record: u64, counts: u64, isEnd: bool): void {
   let to = record + Sampled.counts;
   let from = block + SAMPLED_BLOCK_SLOTS * SLOT_BYTES;
@@ -167,7 +170,7 @@ function setIds(block: u64, stores: u32, first: u32): void {
     store64(at, <u64>(first === OVERFLOW ? first : first + i) * LOWEST);
 }
 
-/** 0: there is no room for one more. */
+/** Finds or makes the record of a block in a context. Returns 0 if there is no room. */
 function recordOf(context: u32, block: u64, counts: u64): u64 {
   const mixed = (((<u64>context) << 32) | block) * 0x9e37_79b9_7f4a_7c15;
   let hash = <u32>(mixed >> (64 - SAMPLED_HASH_BITS));

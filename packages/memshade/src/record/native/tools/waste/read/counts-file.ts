@@ -18,15 +18,13 @@ import {
 
 const IDS = 65_536;
 
-/** What is known of a store by the id that it had. */
 export interface StoreFate {
   dead: number;
   deallocated: number;
-  /** Unread at the end. */
   exit: number;
 }
 
-/** What inserted code has counted in a process, in the file that it shares: slots and tables first. */
+/** Shared file of a process with the counters of inserted code: slots and tables, then shadow words. */
 export class CountsFile {
   readonly #descriptor: number;
 
@@ -38,30 +36,31 @@ export class CountsFile {
     closeSync(this.#descriptor);
   }
 
-  /** The slots from one address to another: signed words of 8 bytes. */
+  /** Returns the slots of an address range as signed 8-byte words. */
   slots(from: number, to: number): BigInt64Array {
     const bytes = this.#read(from, to - from);
     return new BigInt64Array(bytes.buffer, 0, bytes.length / 8);
   }
 
-  /** From one address to another. */
   bytes(from: number, to: number): Uint8Array<ArrayBuffer> {
     return this.#read(from, to - from);
   }
 
-  /** What is said of the bytes from one address of the program to another: a word of each. */
   words(start: number, end: number): Uint16Array {
     const at = TABLES_END + 2 * (start % 2 ** ADDRESS_BITS);
     return new Uint16Array(this.#read(at, 2 * (end - start)).buffer);
   }
 
-  /** By ids. */
   fatesOfIds(unread: Float64Array): (id: number) => StoreFate {
     const [dead, deallocated] = this.#sums();
     return (id) => ({ dead: Number(dead[id]), deallocated: Number(deallocated[id]), exit: unread[id] });
   }
 
-  /** By the addresses of stores' slots. `unread`: bytes that are unread at the end, by ids. */
+  /**
+   * Returns the fates by address of a store's slot.
+   *
+   * @param unread unread bytes at the end, by store id
+   */
   fates(unread: Float64Array): Map<number, StoreFate> {
     const slots = new Uint32Array(this.#read(SLOT_OF_ID, IDS * 4).buffer);
     const [dead, deallocated] = this.#sums();
@@ -77,7 +76,7 @@ export class CountsFile {
     return fates;
   }
 
-  /** Of all stores that found no id left: how many there are, and their dead bytes. */
+  /** Returns the number and the total fate of stores without an id. */
   withoutId(unread: Float64Array): { stores: number } & StoreFate {
     const [next] = new Uint32Array(this.#read(NEXT_ID, 4).buffer);
     const [sampled] = new Uint32Array(this.#read(SAMPLED + SampledHead.ids, 4).buffer);
@@ -90,7 +89,6 @@ export class CountsFile {
     };
   }
 
-  /** System calls of which nobody knows what memory they reach. */
   unknownCalls(): number {
     return Number(this.slots(UNKNOWN_CALLS, UNKNOWN_CALLS + SLOT_BYTES)[0]);
   }
@@ -101,7 +99,7 @@ export class CountsFile {
 
   #read(from: number, bytes: number): Uint8Array<ArrayBuffer> {
     const read = new Uint8Array(bytes);
-    // Files without a site have no slots anywhere.
+    // A file without sites has no slots.
     if (bytes > 0) readSync(this.#descriptor, read, 0, bytes, from - ARENA);
     return read;
   }

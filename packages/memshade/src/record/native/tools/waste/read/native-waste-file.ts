@@ -42,44 +42,41 @@ import {
 } from "./sampled-contexts.ts";
 import { type CountedPart, UNREAD_COUNTS_BYTES, unreadReaderProgram } from "./unread-reader-program.ts";
 
-/** A file whose code was followed: what the run calls it, where it is, and where the notes of its sites are. */
+/** A rewritten file: its module in the run, its path, and the path of the notes on its sites. */
 export interface FollowedFile {
   module: NamedModule;
   path: string;
   notes: string;
 }
 
-/** How a process was followed, and where its bytes are. */
 export interface FollowedHow extends NativeToolOptions, Omit<ProcessPlaces, "isStackFollowed"> {
-  /** The calls that a context stands for, innermost first: modules, and addresses in them. */
+  /** Returns the calls of a context, innermost first, as module and address. */
   callersOf: (context: number) => { module: number; address: number }[];
 }
 
-/** What becomes of waste.json, and which of its figures are no exact counts. */
 export interface NativeWaste {
   file: WasteFile;
   bounds: Bound[];
 }
 
-/** Of a native process, of what it has left in the file that it shares. */
 export function nativeWaste(
   command: readonly string[],
   counts: string,
   files: readonly FollowedFile[],
-  how: FollowedHow,
+  recording: FollowedHow,
 ): NativeWaste {
   const file = new CountsFile(counts);
   try {
-    const isStackFollowed = how.includeStack === true;
-    const unread = unreadBytes(counts, { ...how, isStackFollowed });
-    const maker = new WasteFileMaker(file, unread, how);
+    const isStackFollowed = recording.includeStack === true;
+    const unread = unreadBytes(counts, { ...recording, isStackFollowed });
+    const maker = new WasteFileMaker(file, unread, recording);
     return { file: maker.make(command, files), bounds: maker.bounds() };
   } finally {
     file.close();
   }
 }
 
-/** Whether code of a file has run in the process that shares a file. @param notes path of the notes of its sites */
+/** True if code of a file has run in the process that shares `counts`. @param notes path of the notes on its sites */
 export function hasRun(counts: string, notes: string): boolean {
   if (!existsSync(notes)) return false;
   const { from, to } = readNotes(readFileSync(notes));
@@ -91,7 +88,7 @@ export function hasRun(counts: string, notes: string): boolean {
   }
 }
 
-/** What becomes of bytes that a store writes, in the order of `StoreSums`. */
+/** Fates of stored bytes, in the order of `StoreSums`. */
 const FATES: readonly (keyof StoreSums)[] = ["dead", "deallocated", "exit"];
 
 class WasteFileMaker {
@@ -100,19 +97,18 @@ class WasteFileMaker {
   readonly #stores: WasteStore[] = [];
   readonly #loads: WasteLoad[] = [];
   readonly #unread: Float64Array;
-  readonly #how: FollowedHow;
+  readonly #recording: FollowedHow;
   readonly #sampled: ReadonlyMap<number, readonly SampledContext[]>;
   readonly #fateOf: (id: number) => StoreFate;
-  /** Where code is, by module. */
   readonly #locators = new Map<number, (address: number) => WasteIp>();
   readonly #callers = new Map<number, WasteIp[]>();
-  readonly #left = { stack: 0, thread: 0, unusual: 0, unplaced: 0 };
+  readonly #unfollowed = { stack: 0, thread: 0, unusual: 0, unplaced: 0 };
 
-  /** @param unread bytes that are unread at the end, by ids */
-  constructor(counts: CountsFile, unread: Float64Array, how: FollowedHow) {
+  /** @param unread unread bytes at the end, by store id */
+  constructor(counts: CountsFile, unread: Float64Array, recording: FollowedHow) {
     this.#counts = counts;
     this.#unread = unread;
-    this.#how = how;
+    this.#recording = recording;
     this.#fates = counts.fates(unread);
     this.#fateOf = counts.fatesOfIds(unread);
     this.#sampled = readSampled(counts);
@@ -120,11 +116,11 @@ class WasteFileMaker {
 
   make(command: readonly string[], files: readonly FollowedFile[]): WasteFile {
     for (const { module, path } of files) this.#locators.set(module.index, locator(path, module.index));
-    for (const one of files) if (existsSync(one.notes)) this.#addFile(one);
+    for (const file of files) if (existsSync(file.notes)) this.#addFile(file);
     const stores = this.#stores;
     const loads = this.#loads;
-    const sum = <T>(of: readonly T[], figure: (one: T) => number): number =>
-      of.reduce((total, one) => total + figure(one), 0);
+    const sum = <T>(items: readonly T[], figure: (item: T) => number): number =>
+      items.reduce((total, item) => total + figure(item), 0);
     return {
       schema: WASTE_SCHEMA,
       version: WASTE_VERSION,
@@ -132,22 +128,22 @@ class WasteFileMaker {
       modules: files.map(({ module }) => module),
       options: {
         engine: "brief",
-        contexts: this.#how.contexts === true,
+        contexts: this.#recording.contexts === true,
         objects: false,
-        compat: this.#how.compat ?? "",
+        compat: this.#recording.compat ?? "",
       },
       totals: {
-        bytesWritten: sum(stores, (one) => one.bytes_written),
-        bytesRead: sum(stores, (one) => one.bytes_read),
-        deadOverwritten: sum(stores, (one) => one.dead_overwritten),
-        deadDeallocated: sum(stores, (one) => one.dead_deallocated),
-        deadExit: sum(stores, (one) => one.dead_exit),
+        bytesWritten: sum(stores, (store) => store.bytes_written),
+        bytesRead: sum(stores, (store) => store.bytes_read),
+        deadOverwritten: sum(stores, (store) => store.dead_overwritten),
+        deadDeallocated: sum(stores, (store) => store.dead_deallocated),
+        deadExit: sum(stores, (store) => store.dead_exit),
         hostAssumedRead: 0,
-        stores: sum(stores, (one) => one.nof_stores),
-        silentStores: sum(stores, (one) => one.nof_silent),
-        loads: sum(loads, (one) => one.nof_loads),
-        bytesLoaded: sum(loads, (one) => one.bytes_loaded),
-        silentLoads: sum(loads, (one) => one.nof_silent),
+        stores: sum(stores, (store) => store.nof_stores),
+        silentStores: sum(stores, (store) => store.nof_silent),
+        loads: sum(loads, (load) => load.nof_loads),
+        bytesLoaded: sum(loads, (load) => load.bytes_loaded),
+        silentLoads: sum(loads, (load) => load.nof_silent),
       },
       stores,
       loads,
@@ -158,10 +154,10 @@ class WasteFileMaker {
 
   #addFile({ module, notes }: FollowedFile): void {
     const { sites, from, to, unfollowed, unplaced } = readNotes(readFileSync(notes));
-    this.#left.stack += unfollowed.stack;
-    this.#left.thread += unfollowed.thread;
-    this.#left.unusual += unfollowed.unusual;
-    this.#left.unplaced += unplaced;
+    this.#unfollowed.stack += unfollowed.stack;
+    this.#unfollowed.thread += unfollowed.thread;
+    this.#unfollowed.unusual += unfollowed.unusual;
+    this.#unfollowed.unplaced += unplaced;
     const slots = this.#counts.slots(from, to);
     const at = (slot: number): number => Number(slots[(slot - from) / SLOT_BYTES]);
     const ipOf = this.#locators.get(module.index)!;
@@ -184,17 +180,17 @@ class WasteFileMaker {
     const store =
       (site.storeSlot - site.blockSlot - SAMPLED_BLOCK_SLOTS * SLOT_BYTES) / (STORE_SLOTS * SLOT_BYTES);
     const words = wordsIn(site, contexts);
-    const sampled = contexts.map((one, i) => {
-      const { dead, deallocated, exit } = this.#fateOf(one.firstId + store);
-      return { ...storedOf(site, one.samples, one.stores[store], words(i)), dead, deallocated, exit };
+    const sampled = contexts.map((context, i) => {
+      const { dead, deallocated, exit } = this.#fateOf(context.firstId + store);
+      return { ...storedOf(site, context.samples, context.stores[store], words(i)), dead, deallocated, exit };
     });
-    const all = { ...stored, ...own };
-    for (const one of sampled) {
-      all.dead += one.dead;
-      all.deallocated += one.deallocated;
-      all.exit += one.exit;
+    const totals = { ...stored, ...own };
+    for (const sums of sampled) {
+      totals.dead += sums.dead;
+      totals.deallocated += sums.deallocated;
+      totals.exit += sums.exit;
     }
-    if (contexts.length === 0) this.#stores.push(storeOf(site, [ip], all));
+    if (contexts.length === 0) this.#stores.push(storeOf(site, [ip], totals));
     const most = (name: keyof StoreSums, part: StoreSums): number => {
       if (name === "written") return isString(site) ? Number.POSITIVE_INFINITY : part.runs * site.bytes;
       if (name === "silent") return part.runs;
@@ -202,18 +198,18 @@ class WasteFileMaker {
       const before = FATES.slice(0, FATES.indexOf(name)).reduce((sum, fate) => sum + part[fate], 0);
       return part.written - before;
     };
-    spread(all, contexts, sampled, most).forEach((part, i) => {
+    spread(totals, contexts, sampled, most).forEach((part, i) => {
       if (part.runs > 0) this.#stores.push(storeOf(site, [ip, ...this.#callersOf(contexts[i])], part));
     });
   }
 
-  #addLoad(site: NativeSite, ip: WasteIp, all: Loaded, contexts: readonly SampledContext[]): void {
-    if (contexts.length === 0) this.#loads.push(loadOf(site, [ip], all));
+  #addLoad(site: NativeSite, ip: WasteIp, totals: Loaded, contexts: readonly SampledContext[]): void {
+    if (contexts.length === 0) this.#loads.push(loadOf(site, [ip], totals));
     const words = wordsIn(site, contexts);
     const sampled = contexts.map(({ samples }, i) => loadedOf(site, samples, words(i)));
     const most = (name: keyof Loaded, { runs }: Loaded): number =>
       name === "fresh" ? runs : isString(site) ? Number.POSITIVE_INFINITY : runs * site.bytes;
-    spread(all, contexts, sampled, most).forEach((part, i) => {
+    spread(totals, contexts, sampled, most).forEach((part, i) => {
       if (part.runs > 0) this.#loads.push(loadOf(site, [ip, ...this.#callersOf(contexts[i])], part));
     });
   }
@@ -221,7 +217,7 @@ class WasteFileMaker {
   #callersOf({ context }: SampledContext): WasteIp[] {
     let callers = this.#callers.get(context);
     if (callers === undefined) {
-      callers = this.#how
+      callers = this.#recording
         .callersOf(context)
         .map(
           ({ module, address }) =>
@@ -234,9 +230,9 @@ class WasteFileMaker {
 
   bounds(): Bound[] {
     const { stores } = this.#counts.withoutId(this.#unread);
-    const isContextLost = this.#how.contexts === true && refusedSamples(this.#counts) > 0;
+    const isContextLost = this.#recording.contexts === true && refusedSamples(this.#counts) > 0;
     return [
-      ...(this.#left.unplaced > 0
+      ...(this.#unfollowed.unplaced > 0
         ? unseenBounds("instructions found no room in the tables", ["written", "dead"])
         : []),
       ...(stores > 0
@@ -253,19 +249,19 @@ class WasteFileMaker {
   }
 
   #notTracked(): string[] {
-    const { thread, unusual, unplaced } = this.#left;
+    const { thread, unusual, unplaced } = this.#unfollowed;
     const { stores, dead } = this.#counts.withoutId(this.#unread);
     const deadBytes = `${counted(dead, "dead byte is", "dead bytes are")} not told by place`;
-    const say = (many: number, one: string, others: string): string[] =>
-      many === 0 ? [] : [`${counted(many, one, others)}.`];
+    const note = (many: number, singular: string, plural: string): string[] =>
+      many === 0 ? [] : [`${counted(many, singular, plural)}.`];
     return [
-      ...(this.#how.includeStack === true ? [] : ["Accesses of the stack are not followed."]),
+      ...(this.#recording.includeStack === true ? [] : ["Accesses of the stack are not followed."]),
       "What system calls may read or write counts as read.",
       "Atomic instructions count as loads, and what they store as read.",
-      ...(this.#how.contexts === true
+      ...(this.#recording.contexts === true
         ? [
             `Contexts are estimated: of each block of code about one run in ${groupDigits(SAMPLE_PERIOD)} was looked at, more of those that run seldom. They add up to what was counted at each place.`,
-            ...say(
+            ...note(
               refusedSamples(this.#counts),
               "look found no room for one more context and changed nothing",
               "looks found no room for one more context and changed nothing",
@@ -274,27 +270,27 @@ class WasteFileMaker {
         : [
             `Who calls the C library's functions that copy and fill (memcpy, memset, strcpy and the like) is estimated: of each block of their code about one run in ${groupDigits(SAMPLE_PERIOD)} was looked at, more of those that run seldom. What calls other code of libraries, --contexts tells.`,
           ]),
-      ...say(
+      ...note(
         this.#counts.unknownCalls(),
         "system call was made of which nobody knows what memory it reaches: what it read counts as unread",
         "system calls were made of which nobody knows what memory they reach: what they read counts as unread",
       ),
-      ...say(
+      ...note(
         thread,
         "instruction on data of threads (thread-local storage) is not followed",
         "instructions on data of threads (thread-local storage) are not followed",
       ),
-      ...say(
+      ...note(
         unusual,
         "instruction that reaches memory by masks, vectors of addresses and the like is not followed",
         "instructions that reach memory by masks, vectors of addresses and the like are not followed",
       ),
-      ...say(
+      ...note(
         unplaced,
         "instruction found no room in the tables and is not followed",
         "instructions found no room in the tables and are not followed",
       ),
-      ...say(
+      ...note(
         stores,
         `store that ran found no id of 16 bits left: ${deadBytes}`,
         `stores that ran found no id of 16 bits left: ${deadBytes}`,
@@ -305,14 +301,16 @@ class WasteFileMaker {
 
 type Stored = Omit<StoreSums, keyof StoreFate>;
 
-/** What a load has counted in all, or in a context. */
 type Loaded = { runs: number; fresh: number; bytes: number };
 
 function isString({ kind }: NativeSite): boolean {
   return kind === "string" || kind === "fill";
 }
 
-/** @param counted silent stores, or bytes of a string instruction; `word`: its words, by where they stand behind the first */
+/**
+ * @param counted silent stores, or bytes of a string instruction
+ * @param word returns a word of a string instruction by its offset
+ */
 function storedOf(site: NativeSite, runs: number, counted: number, word: (at: number) => number): Stored {
   if (!isString(site))
     return { runs, written: runs * site.bytes, silent: counted, silentBytes: counted * site.bytes };
@@ -324,7 +322,6 @@ function loadedOf(site: NativeSite, runs: number, word: (at: number) => number):
   return { runs, fresh: word(0), bytes: isString(site) ? word(StringSlots.read) : runs * site.bytes };
 }
 
-/** The same words of a context. */
 function wordsIn(
   { blockSlot, loadSlot }: NativeSite,
   contexts: readonly SampledContext[],
@@ -342,7 +339,7 @@ function storeOf(
   return {
     ips,
     bytes_written: written,
-    // Counters of several threads may have lost additions.
+    // Counters of several threads may lose increments.
     bytes_read: Math.max(0, written - dead - deallocated - exit),
     nof_stores: runs,
     nof_silent: silent,
@@ -369,7 +366,6 @@ function loadOf({ kind }: NativeSite, ips: WasteIp[], { runs, fresh, bytes }: Lo
 
 type Frame = ReturnType<ReturnType<typeof loadSymbolizer>["frames"]>[number];
 
-/** Where code of an object is. */
 function locator(path: string, module: number): (address: number) => WasteIp {
   const { frames } = loadSymbolizer(path, { demangle: loadDemangler() });
   return (address) => {
@@ -396,30 +392,28 @@ function nameAndPlace(frame: Frame | undefined): {
   };
 }
 
-/** Where a process's bytes are that may be unread. */
 interface ProcessPlaces {
-  /** What it had mapped last, as the kernel tells it; empty: nobody knows. */
+  /** Last content of `/proc/PID/maps`; empty if unknown. */
   maps: string;
-  /** An address near the upper end of the first thread's stack; 0: not known. */
+  /** Address near the upper end of the first thread's stack; 0 if unknown. */
   stackTop: number;
-  /** The stack is followed. */
   isStackFollowed: boolean;
-  /** A folder in which programs may lie. */
+  /** Folder in which programs can be executed. */
   programs: string;
 }
 
 const EXECUTABLE = 0o755;
 const MAPPING = /^([0-9a-f]+)-([0-9a-f]+) ..(.)(.) \S+ \S+ \d+\s*(.*)$/;
-/** In the file, the tables are in front of the words. */
+/** Offset of the shadow words in the file; the tables precede them. */
 const WORDS_AT = TABLES_END - ARENA;
 const PAGE_BYTES = 0x1000;
-/** The first thread's stack may grow by so much; the system keeps others off there. */
+/** Growth limit of the first thread's stack. The system maps nothing else there. */
 const MOST_STACK_BYTES = 120 * 2 ** 20;
 const ABOVE_STACK_BYTES = 2 ** 20;
 
 /**
- * Bytes that nobody has read since they were written, by the ids of the stores that wrote them. Of what others may see still, shared
- * mappings, nothing counts, nor of stacks that are not followed.
+ * Counts bytes that were never read after they were written, by store id. Shared mappings are excluded, since other
+ * processes may read them. Stacks are excluded unless they are followed.
  *
  * @param counts path of the file that the process shares
  */
@@ -453,7 +447,6 @@ function unreadBytes(counts: string, places: ProcessPlaces): Float64Array {
   }
 }
 
-/** Distance of an address's words from the first one. */
 function wordOf(address: number): number {
   return 2 * (address % 2 ** ADDRESS_BITS);
 }
@@ -464,7 +457,7 @@ function leftOut(
 ): { start: number; end: number }[] {
   const ranges = maps.split("\n").flatMap((line) => {
     const [, from, to, , sharing, path] = MAPPING.exec(line) ?? [];
-    // Our own files are shared, too, and no memory of the program's.
+    // Files of memshade are mapped shared, too. They are not memory of the program.
     if (sharing !== "s" || path.startsWith(dirname(counts))) return [];
     return [{ start: Number.parseInt(from, 16), end: Number.parseInt(to, 16) }];
   });

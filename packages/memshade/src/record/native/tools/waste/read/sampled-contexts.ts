@@ -9,30 +9,27 @@ import {
 } from "../layout.ts";
 import type { CountsFile, StoreFate } from "./counts-file.ts";
 
-/** A block in a context it was sampled in. */
 export interface SampledContext {
-  /** Node of the calling context tree, whose own site is in the block, or a caller's site. */
+  /** Node of the calling context tree whose own site is in the block, or a caller's site. */
   context: number;
   firstId: number;
   samples: number;
-  /** Runs that the samples stand for. */
   runs: number;
-  /** Of each store: silent stores, or bytes of a string instruction; the words of each load and string instruction. */
+  /**
+   * Per store: silent stores, or bytes of a string instruction. `loads`: the words of each load and string instruction.
+   */
   stores: number[];
   loads: number[];
 }
 
-/** What one access has counted in all, or in a context. */
 export interface StoreSums extends StoreFate {
   runs: number;
-  /** Of a string instruction: bytes that it wrote, and those that were silent. */
   written: number;
   silentBytes: number;
-  /** Silent stores. */
   silent: number;
 }
 
-/** All that was sampled, by the address of the slot of their block. */
+/** Reads all sampled contexts, by address of their block's slot. */
 export function readSampled(counts: CountsFile): Map<number, SampledContext[]> {
   const head = new DataView(counts.bytes(SAMPLED, SAMPLED + SampledHead.table).buffer);
   const end = head.getUint32(SampledHead.next, true);
@@ -51,9 +48,9 @@ export function readSampled(counts: CountsFile): Map<number, SampledContext[]> {
     const sums = Array.from({ length: stores + loads }, (_, i) =>
       Math.max(0, long(at + Sampled.counts + 8 * i) + (slots?.[i] ?? 0)),
     );
-    const all = byBlock.get(block) ?? [];
-    if (all.length === 0) byBlock.set(block, all);
-    all.push({
+    const contexts = byBlock.get(block) ?? [];
+    if (contexts.length === 0) byBlock.set(block, contexts);
+    contexts.push({
       context: view.getUint32(at + Sampled.context, true),
       firstId: view.getUint32(at + Sampled.firstId, true),
       samples: long(at + Sampled.samples),
@@ -66,7 +63,6 @@ export function readSampled(counts: CountsFile): Map<number, SampledContext[]> {
   return byBlock;
 }
 
-/** Samples that found no room, no id or no context. */
 export function refusedSamples(counts: CountsFile): number {
   return Number(
     new DataView(counts.bytes(SAMPLED, SAMPLED + SampledHead.table).buffer).getBigInt64(
@@ -76,7 +72,7 @@ export function refusedSamples(counts: CountsFile): number {
   );
 }
 
-/** They lie one behind the other, from behind the table on. */
+/** Returns the offset of the first record. Records follow the hash table without gaps. */
 function firstPlace(view: DataView): number {
   let first = 0;
   for (
@@ -90,7 +86,7 @@ function firstPlace(view: DataView): number {
   return first;
 }
 
-/** What the slots of a block have, where its sample has not ended: the process did before. */
+/** Returns the current counts of a block whose sample had not ended when the process did. */
 function currentCounts(
   counts: CountsFile,
   block: number,
@@ -109,65 +105,66 @@ function currentCounts(
 }
 
 /**
- * What an access has counted in all, spread over the contexts of its block: by what samples of each say of a run there, times the runs
- * that they stand for. The parts of a figure add up to it, and those of a context without runs are 0.
+ * Distributes the totals of an access over the contexts of its block. The weight of a context is its mean per sampled
+ * run, times the runs that its samples represent. The parts of a figure add up to its total. Parts of a context without
+ * runs are 0.
  *
- * @param most of a figure what a context can have, by those before it
+ * @param most returns the limit of a figure in a context, given the context's earlier figures
  */
 export function spread<T extends Record<string, number> & { runs: number }>(
-  all: T,
+  totals: T,
   contexts: readonly SampledContext[],
   sampled: readonly T[],
   most: (name: keyof T, part: T) => number,
 ): T[] {
-  const parts = contexts.map(() => ({ ...all }));
-  const { runs: allRuns, ...others } = all;
-  const figure = (of: Record<string, number>, name: keyof T): number => of[name as string];
-  const runs = contexts.map((one) => one.runs);
+  const parts = contexts.map(() => ({ ...totals }));
+  const { runs: allRuns, ...figures } = totals;
+  const figure = (sums: Record<string, number>, name: keyof T): number => sums[name as string];
+  const runs = contexts.map((context) => context.runs);
   shareOut(allRuns, runs, runs).forEach((part, i) => {
     parts[i].runs = part;
   });
-  for (const name of Object.keys(others) as (keyof T)[]) {
+  for (const name of Object.keys(figures) as (keyof T)[]) {
     const weights = contexts.map(
-      (one, i) => (figure(sampled[i], name) / Math.max(1, one.samples)) * one.runs,
+      (context, i) => (figure(sampled[i], name) / Math.max(1, context.samples)) * context.runs,
     );
     const limits = parts.map((part) => (part.runs === 0 ? 0 : most(name, part)));
-    limit(shareOut(figure(all, name), weights, runs), limits).forEach((part, i) => {
+    limit(shareOut(figure(totals, name), weights, runs), limits).forEach((part, i) => {
       (parts[i] as Record<keyof T, number>)[name] = part;
     });
   }
   return parts;
 }
 
-/** Whole parts of a number; where no sample has met any, by runs. */
+/** Splits a number into whole parts by weight. If all weights are 0, runs are the weights. */
 function shareOut(total: number, weights: readonly number[], runs: readonly number[]): number[] {
-  const known = weights.some((weight) => weight > 0) ? weights : runs;
-  const sum = known.reduce((before, weight) => before + weight, 0) || 1;
-  let [passed, given] = [0, 0];
-  return known.map((weight) => {
+  const effectiveWeights = weights.some((weight) => weight > 0) ? weights : runs;
+  const sum = effectiveWeights.reduce((before, weight) => before + weight, 0) || 1;
+  let [passed, assigned] = [0, 0];
+  return effectiveWeights.map((weight) => {
     passed += weight;
     const until = Math.round((total * passed) / sum);
-    const part = until - given;
-    given = until;
+    const part = until - assigned;
+    assigned = until;
     return part;
   });
 }
 
-/** What is too much for one part goes to others that have room; what has room nowhere stays. */
+/** Moves any excess over a part's limit to parts below their limits. If none has room, the excess stays in one part. */
 function limit(parts: readonly number[], limits: readonly number[]): number[] {
   const limited = parts.map((part, i) => Math.min(part, Math.max(0, limits[i])));
-  let left = parts.reduce((sum, part, i) => sum + part - limited[i], 0);
-  for (let i = 0; i < limited.length && left > 0; i++) {
-    const more = Math.min(left, Math.max(0, limits[i] - limited[i]));
+  let excess = parts.reduce((sum, part, i) => sum + part - limited[i], 0);
+  for (let i = 0; i < limited.length && excess > 0; i++) {
+    const more = Math.min(excess, Math.max(0, limits[i] - limited[i]));
     limited[i] += more;
-    left -= more;
+    excess -= more;
   }
-  if (left > 0)
+  if (excess > 0)
     limited[
       Math.max(
         0,
-        limits.findIndex((one) => one > 0),
+        limits.findIndex((bound) => bound > 0),
       )
-    ] += left;
+    ] += excess;
   return limited;
 }

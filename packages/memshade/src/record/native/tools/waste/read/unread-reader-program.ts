@@ -20,7 +20,7 @@ import {
 } from "../../../../../code/x64/index.ts";
 import { exitWith, systemCall } from "../../../start/system-calls.ts";
 
-/** Bytes of the file, from one place to another, whose words are added, or taken away again. */
+/** Range of file offsets whose words are added to the counts (`sign` 1) or subtracted (−1). */
 export interface CountedPart {
   from: number;
   to: number;
@@ -35,12 +35,13 @@ const [READ, READ_WRITE] = [1, 3];
 const [MAP_SHARED, MAP_ANONYMOUS] = [1, 0x22];
 const WORDS = 4;
 const ROW_BYTES = 24;
-/** A count of 8 bytes for each value that a word of 16 bits can have. */
+/** Size of the result: a u64 count for each 16-bit word. */
 export const UNREAD_COUNTS_BYTES = 65_536 * 8;
 
 /**
- * A program that counts the words of a sparse file, its standard input, by what they are: 65,536 counts on its standard output. It passes over
- * holes, which nobody has written to. Zeros and ones, of which there are most, may be missing in the counts. A static ELF file.
+ * Builds a static ELF program that counts the 16-bit words of a sparse file by value. The file is its standard input;
+ * 65,536 counts go to its standard output. Holes, which were never written, are skipped. The counts of 0 and 0xffff,
+ * the most frequent words, may be too low.
  */
 export function unreadReaderProgram(parts: readonly CountedPart[]): Uint8Array {
   const asm = new Assembler();
@@ -59,7 +60,7 @@ export function unreadReaderProgram(parts: readonly CountedPart[]): Uint8Array {
 
   asm.bind(row);
   asm.put("mov", 8, R12, place(RBX));
-  // What has data, from r12 to r13.
+  // Extent of data: r12 to r13.
   asm.bind(extent);
   seek(asm, SEEK_DATA, nextRow);
   asm.put("mov", 8, R12, RAX);
@@ -108,7 +109,7 @@ export function unreadReaderProgram(parts: readonly CountedPart[]): Uint8Array {
   asm.put("sub", 4, R14, 1);
   asm.jump(row, "ne");
 
-  // A pipe takes a part at a time.
+  // A write to a pipe may be partial.
   asm.put("mov", 4, R13, UNREAD_COUNTS_BYTES);
   const more = asm.label();
   asm.bind(more);
@@ -139,10 +140,10 @@ function callUnlessFailed(asm: Assembler, number: number, failed: Label): void {
   asm.jump(failed, "s");
 }
 
-/** From r12 on; where there is nothing more, it jumps. */
-function seek(asm: Assembler, what: number, nothing: Label): void {
+/** Seeks from r12 on. Jumps to `nothing` at the end of the file. */
+function seek(asm: Assembler, whence: number, nothing: Label): void {
   asm.put("xor", 4, RDI, RDI);
   asm.put("mov", 8, RSI, R12);
-  asm.put("mov", 4, RDX, what);
+  asm.put("mov", 4, RDX, whence);
   callUnlessFailed(asm, SYSTEM.seek, nothing);
 }

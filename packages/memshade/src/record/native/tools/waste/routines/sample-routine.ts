@@ -33,20 +33,21 @@ import {
 
 const KEPT = [RAX, RCX, RDX, RSI, RDI, ...GENERAL.slice(8, 12)];
 const [PUSHED, VECTOR_BYTES] = [8, 16];
-/** From rbp: its old value, the return address, then what was pushed, the last one first. */
+/** Offsets from rbp: the saved rbp and the return address lie below the pushed operands, last one first. */
 const SHIFT = 2 * PUSHED;
 const ADDRESS = SHIFT + PUSHED;
 const COUNTS = ADDRESS + PUSHED;
 const BLOCK = COUNTS + PUSHED;
-/** The stack pointer in front of the code that calls, but for `SHIFT`. */
+/** Offset to the stack pointer before the inserted code, less `SHIFT`. */
 const STACK_POINTER = BLOCK + PUSHED + RED_ZONE_BYTES;
 
 /**
- * Where a block's count is through: its stores get ids when that is so for the first time; it is through again after a while. What is
- * preloaded may do something about it: `assembly/samples.ts`. Pushed: address of the block's slot, how many stores it has and, above 16 bits,
- * loads, its address, and how far the stack pointer is below its place. Overwrites the flags.
+ * Emits the routine that runs when a block's countdown is used up. The first time, it gives ids to the block's stores.
+ * It then restarts the countdown and calls `assembly/samples.ts`. Pushed: address of the block's slot, number of stores
+ * (and of loads above bit 16), the block's address, and bytes by which the stack pointer is lowered. Overwrites the
+ * flags.
  *
- * @param isByPath samples are told apart by the whole path of calls, else by the caller outside of the block's object
+ * @param isByPath true if a context is the whole call path, else the caller outside of the block's object
  */
 export function sampleRoutine(asm: Assembler, isByPath: boolean): Label {
   asm.align(16);
@@ -85,7 +86,6 @@ export function sampleRoutine(asm: Assembler, isByPath: boolean): Label {
   return routine;
 }
 
-/** Ids that follow each other, for the stores of the block at rdi. */
 function assign(asm: Assembler): void {
   const [none, loop, done] = [asm.label(), asm.label(), asm.label()];
   asm.put("movzx.w", 4, RCX, place(RBP, COUNTS));

@@ -15,7 +15,7 @@ import { putReached } from "../../../rewrite/insertion/string-instructions.ts";
 import { ADDRESS_BITS, DEAD, READ_WORD, SHADOW, SLOT_BYTES, StringSlots } from "../layout.ts";
 import type { Snippet } from "../snippet.ts";
 
-/** What a string instruction is: bytes of an element, and these bits. */
+/** Form of a string instruction: the bytes of an element, and these bits. */
 export const STRING = {
   repeated: 0x100,
   readsSource: 0x200,
@@ -27,36 +27,39 @@ const ELEMENT = 0xff;
 
 const KEPT = [RAX, RCX, RDX, RSI, RDI, R8, R9];
 const [PUSHED, WORD_BYTES, FOUR_WORDS] = [8, 2, 8];
-/** Behind what is kept: flags, return address, then what was pushed, the last one first. */
+/** Offset of the saved flags. Above them lie the return address, then the pushed operands, last one first. */
 const FLAGS_AT = KEPT.length * PUSHED;
 const LOAD_SLOT = FLAGS_AT + 2 * PUSHED;
 const STORE_SLOT = LOAD_SLOT + PUSHED;
 const SAME = STORE_SLOT + PUSHED;
 const SOURCE_BEFORE = SAME + PUSHED;
 const TARGET_BEFORE = SOURCE_BEFORE + PUSHED;
-/** Where the registers are that the instruction has left its addresses in. */
 const [SAVED_RDI, SAVED_RSI] = [2, 3].map((i) => i * PUSHED);
 const THREAD = { ...place(undefined, 0), thread: true };
 
 /**
- * Behind a string instruction: what it has read and written. Pushed: rdi and rsi in front of it, whether it writes what is there, its store's
- * slots, and its other slots. Keeps registers and flags.
+ * Emits the routine that runs after a string instruction: marks bytes as read, and charges overwritten ones. Pushed:
+ * rdi and rsi before the instruction, 1 if it is silent, address of its store's slots, address of its other slots.
+ * Keeps registers and flags.
  */
-export function stringRoutine(what: number, how: { nobodys: number; isStackFollowed: boolean }): Uint8Array {
+export function stringRoutine(
+  form: number,
+  options: { invalidWord: number; isStackFollowed: boolean },
+): Uint8Array {
   const asm = new Assembler();
   asm.put("pushf", 8);
   for (const register of KEPT) asm.put("push", 8, register);
   const out = asm.label();
-  const isLoad = (what & (STRING.readsSource | STRING.readsTarget)) !== 0;
-  // r8: whether something was new.
+  const isLoad = (form & (STRING.readsSource | STRING.readsTarget)) !== 0;
+  // r8: 1 if unread bytes were found.
   if (isLoad) asm.put("xor", 4, R8, R8);
-  if ((what & STRING.readsSource) !== 0) reads(asm, what, [SOURCE_BEFORE, SAVED_RSI], how.nobodys);
-  if ((what & STRING.readsTarget) !== 0) reads(asm, what, [TARGET_BEFORE, SAVED_RDI], how.nobodys);
+  if ((form & STRING.readsSource) !== 0) reads(asm, form, [SOURCE_BEFORE, SAVED_RSI], options.invalidWord);
+  if ((form & STRING.readsTarget) !== 0) reads(asm, form, [TARGET_BEFORE, SAVED_RDI], options.invalidWord);
   if (isLoad) {
     asm.put("mov", 8, RSI, place(RSP, LOAD_SLOT));
     asm.put("add", 8, place(RSI, StringSlots.fresh), R8);
   }
-  if ((what & STRING.writesTarget) !== 0) writes(asm, what, out, how);
+  if ((form & STRING.writesTarget) !== 0) writes(asm, form, out, options);
   asm.bind(out);
   for (const register of [...KEPT].reverse()) asm.put("pop", 8, register);
   asm.put("popf", 8);
@@ -64,12 +67,12 @@ export function stringRoutine(what: number, how: { nobodys: number; isStackFollo
   return asm.finish().bytes;
 }
 
-/** rdx gets the bytes that were reached, rax where they begin. */
-function reached(asm: Assembler, what: number, [before, behind]: readonly [number, number]): void {
+/** Puts the number of accessed bytes in rdx and their first address in rax. */
+function reached(asm: Assembler, form: number, [before, behind]: readonly [number, number]): void {
   asm.put("mov", 8, RDX, place(RSP, behind));
   putReached((mnemonic, size, ...operands) => asm.put(mnemonic, size, ...operands), {
-    elementBytes: what & ELEMENT,
-    shortAddress: (what & STRING.shortAddress) !== 0,
+    elementBytes: form & ELEMENT,
+    shortAddress: (form & STRING.shortAddress) !== 0,
     before: place(RSP, before),
     bytes: RDX,
     start: RAX,
@@ -78,27 +81,27 @@ function reached(asm: Assembler, what: number, [before, behind]: readonly [numbe
   asm.put("test", 8, RDX, RDX);
 }
 
-/** The address in rax becomes the distance of its words, and rcx gets the bytes in rdx. */
+/** Turns the address in rax into a shadow offset, and copies rdx to rcx. */
 function fold(asm: Assembler): void {
   asm.put("shl", 8, RAX, 64 - ADDRESS_BITS);
   asm.put("shr", 8, RAX, 63 - ADDRESS_BITS);
   asm.put("mov", 8, RCX, RDX);
 }
 
-/** For four words at a time where they are all read before, else one by one: `visit` has the word in esi. */
+/** Emits a loop over words. `whole` runs for four words that are all read; `visit` runs for a single word, in esi. */
 function eachWord(asm: Assembler, whole: () => void, visit: (next: Label) => void): void {
-  const [loop, one, next, end] = [asm.label(), asm.label(), asm.label(), asm.label()];
+  const [loop, single, next, end] = [asm.label(), asm.label(), asm.label(), asm.label()];
   asm.bind(loop);
   asm.put("cmp", 8, RCX, FOUR_WORDS / WORD_BYTES);
-  asm.jump(one, "b");
+  asm.jump(single, "b");
   asm.put("cmp", 8, place(RAX, SHADOW), -1);
-  asm.jump(one, "ne");
+  asm.jump(single, "ne");
   whole();
   asm.put("add", 8, RAX, FOUR_WORDS);
   asm.put("sub", 8, RCX, FOUR_WORDS / WORD_BYTES);
   asm.jump(loop, "ne");
   asm.jump(end);
-  asm.bind(one);
+  asm.bind(single);
   asm.put("movzx.w", 4, RSI, place(RAX, SHADOW));
   visit(next);
   asm.bind(next);
@@ -108,11 +111,11 @@ function eachWord(asm: Assembler, whole: () => void, visit: (next: Label) => voi
   asm.bind(end);
 }
 
-function reads(asm: Assembler, what: number, at: readonly [number, number], nobodys: number): void {
+function reads(asm: Assembler, form: number, at: readonly [number, number], invalidWord: number): void {
   const [something, done] = [asm.label(), asm.label()];
-  reached(asm, what, at);
+  reached(asm, form, at);
   asm.jump(something, "ne");
-  // What has read nothing has not read what was read before.
+  // A load of no bytes counts as one that found something new, not as silent.
   asm.put("mov", 4, R8, 1);
   asm.jump(done);
   asm.bind(something);
@@ -126,7 +129,7 @@ function reads(asm: Assembler, what: number, at: readonly [number, number], nobo
       asm.put("cmp", 4, RSI, READ_WORD);
       asm.jump(next, "e");
       asm.put("mov", 4, R8, 1);
-      asm.put("cmp", 4, RSI, nobodys);
+      asm.put("cmp", 4, RSI, invalidWord);
       asm.jump(next, "e");
       asm.put("mov", 2, place(RAX, SHADOW), -1);
     },
@@ -134,15 +137,15 @@ function reads(asm: Assembler, what: number, at: readonly [number, number], nobo
   asm.bind(done);
 }
 
-/** The stack that is in use is left out, unless it is followed. */
+/** Excludes the live stack, unless it is followed. */
 function writes(
   asm: Assembler,
-  what: number,
+  form: number,
   out: Label,
-  { nobodys, isStackFollowed }: { nobodys: number; isStackFollowed: boolean },
+  { invalidWord, isStackFollowed }: { invalidWord: number; isStackFollowed: boolean },
 ): void {
   const isElsewhere = asm.label();
-  reached(asm, what, [TARGET_BEFORE, SAVED_RDI]);
+  reached(asm, form, [TARGET_BEFORE, SAVED_RDI]);
   asm.jump(out, "e");
   if (!isStackFollowed) {
     asm.put("cmp", 8, RAX, RSP);
@@ -165,7 +168,7 @@ function writes(
       const isValid = asm.label();
       asm.put("add", 8, place(undefined, DEAD, RSI, 8), 1);
       asm.put("mov", 2, place(RAX, SHADOW), R8);
-      asm.put("cmp", 4, RSI, nobodys);
+      asm.put("cmp", 4, RSI, invalidWord);
       asm.jump(isValid, "ne");
       asm.put("xor", 4, R9, R9);
       asm.bind(isValid);
@@ -181,27 +184,27 @@ function writes(
 const [COMPARE, SCAN, SHORT_ADDRESS, REPEAT, SHORT_OPERAND, WIDE] = [0xa6, 0xae, 0x67, 0xf3, 0x66, 0x48];
 
 /**
- * In front of a string instruction that writes: sets what was pushed last to 1 if all is there already. The instruction that compares does
- * so: it goes the same way as far as both are the same, and as what came before has changed nothing, it is the same to the end or it is not.
- * Keeps registers and flags.
+ * Emits code before a string store that sets the last pushed operand to 1 if the store is silent. `cmps` or `scas`
+ * compares the operands in the order of the store. If all elements before one are equal, the store has changed nothing
+ * so far. The result is therefore valid for overlapping ranges, too. Keeps registers and flags.
  */
-export function putSame(snippet: Snippet, what: number): void {
-  const kept = [RCX, RSI, RDI];
+export function putSame(snippet: Snippet, form: number): void {
+  const saved = [RCX, RSI, RDI];
   const isOther = snippet.label();
   snippet.put("pushf", 8);
-  for (const register of kept) snippet.put("push", 8, register);
+  for (const register of saved) snippet.put("push", 8, register);
   snippet.put("cmp", 8, RSP, RSP);
-  const bytes = what & ELEMENT;
+  const bytes = form & ELEMENT;
   snippet.raw([
-    ...((what & STRING.shortAddress) === 0 ? [] : [SHORT_ADDRESS]),
-    ...((what & STRING.repeated) === 0 ? [] : [REPEAT]),
+    ...((form & STRING.shortAddress) === 0 ? [] : [SHORT_ADDRESS]),
+    ...((form & STRING.repeated) === 0 ? [] : [REPEAT]),
     ...(bytes === 2 ? [SHORT_OPERAND] : bytes === 8 ? [WIDE] : []),
-    ((what & STRING.readsSource) === 0 ? SCAN : COMPARE) | (bytes === 1 ? 0 : 1),
+    ((form & STRING.readsSource) === 0 ? SCAN : COMPARE) | (bytes === 1 ? 0 : 1),
   ]);
   snippet.shortJump(isOther, "ne");
-  snippet.put("mov", 8, place(RSP, (kept.length + 2) * PUSHED), 1);
+  snippet.put("mov", 8, place(RSP, (saved.length + 2) * PUSHED), 1);
   snippet.bind(isOther);
-  for (const register of kept.toReversed()) snippet.put("pop", 8, register);
+  for (const register of saved.toReversed()) snippet.put("pop", 8, register);
   snippet.put("popf", 8);
   snippet.put("ret", 8);
 }

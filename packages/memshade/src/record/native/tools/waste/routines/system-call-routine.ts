@@ -27,25 +27,27 @@ import {
   systemCallTable,
 } from "./system-calls.ts";
 
-/** Registers with the arguments of a system call, in their order, then what else is kept. */
+/** Argument registers of a system call in order, then other saved registers. */
 const ARGUMENTS = [RDI, RSI, RDX, R10, R8, R9];
 const OTHERS = [RAX, RBX, RCX, R11, RBP];
 const PUSHED = 8;
-/** Behind what is kept, flags and the return address. */
+/** Offset of the pushed operand, above the saved registers, the flags and the return address. */
 const PUSHED_AT = PUSHED * (ARGUMENTS.length + OTHERS.length + 2);
-/** Numbers of `munmap` and `madvise`, and `MADV_REMOVE`. */
 const [UNMAP, ADVISE, REMOVE] = [11, 28, 9];
 const PAGE_BYTES = 4096;
-/** Of a request: bits that say whether it reads or writes, and how many bytes. */
+/** Fields of an `ioctl` request: direction and size. */
 const [DIRECTION_SHIFT, SIZE_SHIFT, SIZE_MASK] = [30, 16, 0x3fff];
-/** Of a set of bits: as many stand in a word of 8 bytes. */
+/** A word of a bit set has 64 bits, 8 bytes. */
 const [BITS_SHIFT, BYTES_SHIFT] = [6, 3];
 
-/** Routines around system calls: bytes that the kernel reads or writes are read then, whoever has written them. Both keep registers and flags. */
+/**
+ * Routines around system calls. They mark all bytes that the kernel reads or writes as read. Both keep registers and
+ * flags.
+ */
 export interface SystemCallRoutines {
-  /** In front of one. Pushed: how many bytes it reaches at most where it returns how many it has reached. */
+  /** Runs before a call. Pushed: limit of the accessed bytes, for a call that returns their number. */
   before: Label;
-  /** Behind one that returns that. Pushed: its number. */
+  /** Runs after a call that returns the number of accessed bytes. Pushed: the call's number. */
   behind: Label;
 }
 
@@ -67,7 +69,7 @@ function beforeRoutine(asm: Assembler, reached: ReachedMemory, tables: Tables): 
   const routine = enter(asm);
   const [out, done] = [asm.label(), asm.label()];
   asm.put("mov", 8, RBP, place(RSP, PUSHED_AT));
-  // r11: how many rows are those of the call.
+  // r11: number of rows of the call.
   asm.put("xor", 4, R11, R11);
   eachRow(asm, tables, done, (next) => {
     asm.put("add", 8, R11, 1);
@@ -89,7 +91,7 @@ function behindRoutine(asm: Assembler, reached: ReachedMemory, tables: Tables): 
   const out = asm.label();
   asm.put("mov", 8, RBP, RAX);
   asm.put("mov", 8, RAX, place(RSP, PUSHED_AT));
-  // An error, or nothing.
+  // The call failed or accessed nothing.
   asm.put("test", 8, RBP, RBP);
   asm.jump(out, "le");
   eachRow(asm, tables, out, (next) => byKindAndLength(asm, reached, next));
@@ -115,8 +117,8 @@ function leave(asm: Assembler): void {
 }
 
 /**
- * For each row that holds of the call with the number in rax: the pointer is in rdi, the other argument in r8, the bytes in rsi, the kind in ecx.
- * rbx: the row, rax: behind the last one.
+ * Emits a loop over the matching rows of the call whose number is in rax. rdi: pointer; r8: other argument; rsi: bytes;
+ * ecx: kind. rbx: the row; rax: end of the rows.
  */
 function eachRow(
   asm: Assembler,
@@ -132,7 +134,7 @@ function eachRow(
   asm.put("movzx.w", 4, RAX, place(RBX, 2, RAX, 2));
   asm.put("lea", 8, RBX, relative(rowsAt));
   for (const row of [RCX, RAX]) {
-    // Three times four bytes.
+    // A row has three times four bytes.
     asm.put("lea", 8, row, place(row, 0, row, 2));
     asm.put("lea", 8, row, place(RBX, 0, row, 4));
   }
@@ -168,7 +170,7 @@ function unless(asm: Assembler, kind: number, next: Label, act: () => void): voi
   asm.bind(other);
 }
 
-/** A row of a kind where the call returns how much it has reached: rbp, at most. */
+/** Handles a row of a call that returns how much it accessed. rbp is the limit. */
 function byKindAndLength(asm: Assembler, reached: ReachedMemory, next: Label): void {
   unless(asm, KIND.vectors, next, () => asm.call(reached.vectors));
   unless(asm, KIND.message, next, () => asm.call(reached.message));
@@ -182,7 +184,6 @@ function byKindAndLength(asm: Assembler, reached: ReachedMemory, next: Label): v
   });
 }
 
-/** A row of another kind. */
 function byKind(asm: Assembler, reached: ReachedMemory, next: Label): void {
   unless(asm, KIND.bytes, next, () => asm.call(reached.bytes));
   unless(asm, KIND.argument, next, () => {
@@ -205,7 +206,7 @@ function byKind(asm: Assembler, reached: ReachedMemory, next: Label): void {
     asm.put("mov", 4, RSI, place(R8));
     asm.call(reached.bytes);
   });
-  // What it reaches besides, nobody knows.
+  // A request may access further memory, which is unknown.
   unless(asm, KIND.request, next, () => {
     asm.put("sub", 8, R11, 1);
     asm.put("mov", 4, RSI, R8);
@@ -218,7 +219,7 @@ function byKind(asm: Assembler, reached: ReachedMemory, next: Label): void {
   });
 }
 
-/** What is unmapped is gone: it may be somebody else's when the program ends, and is new where something is mapped again. */
+/** Clears the words of unmapped memory. They would count as unread at the end, and memory mapped there later is new. */
 function forgetUnmapped(asm: Assembler): void {
   const isOther = asm.label();
   const [address, bytes] = [ARGUMENTS.indexOf(RDI), ARGUMENTS.indexOf(RSI)];
@@ -230,12 +231,12 @@ function forgetUnmapped(asm: Assembler): void {
   asm.put("shr", 8, RDI, 63 - ADDRESS_BITS);
   asm.put("mov", 8, RAX, SHADOW);
   asm.put("add", 8, RDI, RAX);
-  // Whole pages are unmapped.
+  // `munmap` works on whole pages.
   asm.put("add", 8, RSI, PAGE_BYTES - 1);
   asm.put("and", 8, RSI, -PAGE_BYTES);
   asm.put("add", 8, RSI, RSI);
   asm.put("mov", 4, RDX, REMOVE);
-  // rcx and r11 are lost.
+  // `syscall` destroys rcx and r11.
   asm.put("mov", 8, RBX, R11);
   asm.put("mov", 4, RAX, ADVISE);
   asm.put("syscall", 4);

@@ -13,13 +13,13 @@ import {
 } from "../../../../../code/x64/index.ts";
 import { ADDRESS_BITS, SHADOW } from "../layout.ts";
 
-/** The kernel reads and writes no more at once. */
+/** Limit of the kernel for one read or write. */
 export const MOST_BYTES = 0x7fff_f000;
-/** It refuses more vectors or messages. */
+/** Limit of the kernel for vectors or messages of a call. */
 const MOST_VECTORS = 1024;
-/** A text reaches no further, nor a list of texts. */
+/** Limits of a text, and of texts in a list. */
 const [MOST_TEXT, MOST_TEXTS] = [4096, 65_536];
-/** Nothing lies in the first page: what points there is a mistake of the program's, which the kernel tells it. */
+/** The first page is never mapped. A pointer into it is an error of the program, which the kernel reports. */
 const PAGE_BYTES = 4096;
 const [WORD_BYTES, FOUR_WORDS, POINTER_BYTES] = [2, 8, 8];
 const [VECTOR_SHIFT, VECTOR_BYTES, VECTOR_LENGTH] = [4, 16, 8];
@@ -36,19 +36,26 @@ const MESSAGE = {
   eachBytes: 64,
 } as const;
 
-/** Routines by which what a system call reaches becomes read. Each overwrites rdx, rsi and rdi, and what is said. */
+/**
+ * Routines that mark memory accessed by a system call as read. Each overwrites rdx, rsi and rdi, and the registers
+ * named.
+ */
 export interface ReachedMemory {
-  /** rsi bytes from rdi on, unless that is nothing or more than any call reaches. */
+  /** rsi bytes from rdi on, if the number is valid. */
   bytes: Label;
-  /** r8 vectors from rdi on, and what they lead to, as many bytes as rbp says, which loses them. Overwrites r8 and r9. */
+  /**
+   * r8 vectors from rdi on, and the first rbp bytes of their ranges. Subtracts these bytes from rbp. Overwrites r8 and
+   * r9.
+   */
   vectors: Label;
-  /** The message at rdi; of its vectors as many bytes as rbp says. Overwrites r8 and r9, and leaves its address in r10. */
+  /**
+   * The message at rdi, and the first rbp bytes of its vectors. Overwrites r8 and r9, and leaves its address in r10.
+   */
   message: Label;
   /** r8 messages from rdi on. Overwrites rcx and r8 to r10. */
   messages: Label;
-  /** The text at rdi. */
   text: Label;
-  /** The texts that pointers from rdi on lead to. Overwrites rcx and r9. */
+  /** The texts of the pointers from rdi on. Overwrites rcx and r9. */
   texts: Label;
 }
 
@@ -95,13 +102,12 @@ function bytesRoutine(asm: Assembler): Label {
   return routine;
 }
 
-/** Jumps unless rdi points to something. */
 function unlessNothing(asm: Assembler, out: Label): void {
   asm.put("cmp", 8, RDI, PAGE_BYTES);
   asm.jump(out, "b");
 }
 
-/** Jumps unless there is something at rdi, and r8 of it, as many as the kernel takes. */
+/** Jumps if rdi is no valid pointer, or if r8 is no valid number of elements. */
 function unlessMany(asm: Assembler, out: Label): void {
   unlessNothing(asm, out);
   asm.put("lea", 8, RDX, place(R8, -1));
@@ -172,12 +178,12 @@ function messagesRoutine(asm: Assembler, bytes: Label, message: Label): Label {
 }
 
 /**
- * Where nobody has stored, nothing is to be said, and nothing is looked at: it may not even be there. So a text ends at a zero that somebody
- * has stored, or at the end of a page if it is not known to go on.
+ * Marks a text as read. Memory that was never stored to is not loaded, since it may be unmapped. Such a text ends at a
+ * stored zero, or at the end of a page after which it is not known to continue.
  */
 function textRoutine(asm: Assembler): Label {
   const routine = asm.here();
-  const [out, loop, next, untouched, one] = Array.from({ length: 5 }, () => asm.label());
+  const [out, loop, next, untouched, single] = Array.from({ length: 5 }, () => asm.label());
   unlessNothing(asm, out);
   asm.put("mov", 8, RDX, RDI);
   fold(asm, RDX);
@@ -199,12 +205,12 @@ function textRoutine(asm: Assembler): Label {
   asm.bind(untouched);
   const [four, inPage] = [FOUR_WORDS / WORD_BYTES, PAGE_BYTES - 1];
   asm.put("test", 4, RDI, four - 1);
-  asm.jump(one, "ne");
+  asm.jump(single, "ne");
   asm.put("cmp", 8, place(RDX, SHADOW), 0);
-  asm.jump(one, "ne");
+  asm.jump(single, "ne");
   asm.put("add", 8, RDI, four - 1);
   asm.put("add", 8, RDX, FOUR_WORDS - WORD_BYTES);
-  asm.bind(one);
+  asm.bind(single);
   asm.put("add", 8, RDI, 1);
   asm.put("add", 8, RDX, WORD_BYTES);
   asm.put("test", 4, RDI, inPage);
@@ -234,37 +240,42 @@ function textsRoutine(asm: Assembler, bytes: Label, text: Label): Label {
   return routine;
 }
 
-/** What a system call reaches from where one of its arguments points to. Other arguments are told by their numbers, 0 to 5. */
+/** Memory that a system call accesses through one of its arguments. Arguments are numbered from 0 to 5. */
 type Reach =
   | { bytes: number }
-  /** another argument says how much, in units of so many bytes */
+  /** Another argument is the number of units; a unit is a number of bytes. */
   | { argument: number; unit: number }
-  /** the same, but as many of these units as the call returns, where that is known: fewer were not reached */
+  /** Same as `argument`, but the call's result limits the number of units if it is known. */
   | { returned: number; unit: number }
-  /** a set of bits, as many as another argument says, in words of 8 bytes */
+  /** A bit set in words of 8 bytes; another argument is the number of bits. */
   | { bits: number }
-  /** another argument points to a number of 32 bits that says how many bytes */
+  /** Another argument points to a 32-bit number of bytes. */
   | { lengthAt: number }
-  /** an array of `struct iovec`, as many as another argument says, and what these lead to: as many bytes as the call returns, where that is known */
+  /**
+   * An array of `struct iovec` with its ranges; another argument is its length. The call's result limits the bytes if
+   * it is known.
+   */
   | { vectors: number }
-  /** a `struct msghdr`, and what it leads to: as many bytes of its vectors as the call returns, where that is known */
+  /** A `struct msghdr` with its ranges. The call's result limits the bytes of its vectors if it is known. */
   | { message: true }
-  /** an array of `struct mmsghdr`, as many as another argument says, and what these lead to */
+  /** An array of `struct mmsghdr` with their ranges; another argument is its length. */
   | { messages: number }
-  /** bytes up to a zero */
+  /** Bytes up to a zero. */
   | { text: true }
-  /** pointers to such, up to one that is zero */
+  /** Pointers to texts, up to a null pointer. */
   | { texts: true }
-  /** as many bytes as the request says, another argument, and maybe more that nobody knows of */
+  /**
+   * An `ioctl` request, another argument, encodes the number of bytes. The call may access further memory, which is
+   * unknown.
+   */
   | { request: number }
-  /** nothing */
   | { none: true };
 
-/** A pointer among the arguments, and what it leads to. `when`: only if another argument has this value. */
+/** A pointer argument, and the memory that it leads to. `when`: only if another argument has this value. */
 type Reached = { pointer: number; when?: { argument: number; value: number } } & Reach;
 
 const at = (pointer: number, bytes: number): Reached => ({ pointer, bytes });
-const of = (pointer: number, argument: number, unit = 1): Reached => ({ pointer, argument, unit });
+const counted = (pointer: number, argument: number, unit = 1): Reached => ({ pointer, argument, unit });
 const returned = (pointer: number, argument: number, unit = 1): Reached => ({
   pointer,
   returned: argument,
@@ -276,13 +287,13 @@ const bits = (pointer: number, count: number): Reached => ({ pointer, bits: coun
 const vectors = (pointer: number, count: number): Reached => ({ pointer, vectors: count });
 const NONE: Reached = { pointer: 0, none: true };
 
-/** An address, and how long it is, which the call changes. */
+/** A socket address, and its length, which the call changes. */
 const address = (pointer: number, length: number): Reached[] => [
   { pointer, lengthAt: length },
   at(length, 4),
 ];
 
-/** For some values of an argument. */
+/** Restricts a row to some values of an argument. */
 const when = (argument: number, values: readonly number[], reached: Reached): Reached[] =>
   values.map((value) => ({ ...reached, when: { argument, value } }));
 
@@ -290,31 +301,33 @@ const [STAT_BYTES, USAGE_BYTES, SIGNAL_BYTES, STATFS_BYTES, TIME_BYTES, TIMES_BY
   144, 144, 128, 120, 16, 32,
 ] as const;
 const EVENT_BYTES = 12;
-/** Those of `futex` that wait, with a time in their fourth argument. */
-const WAITS = [0, 6, 9, 11, 13].flatMap((one) => [0, 0x80, 0x100, 0x180].map((flags) => one | flags));
-/** Requests to terminals, pipes and sockets that have no size in them. */
+/** `futex` operations that wait, with a timeout in the fourth argument. */
+const WAITS = [0, 6, 9, 11, 13].flatMap((operation) =>
+  [0, 0x80, 0x100, 0x180].map((flags) => operation | flags),
+);
+/** Requests of terminals, pipes and sockets that do not encode a size. */
 const TERMINAL = [0x5401, 0x5402, 0x5403, 0x5404];
 const WINDOW = [0x5413, 0x5414];
 const NUMBER = [0x540f, 0x5410, 0x5411, 0x541b, 0x5421, 0x5429, 0x5452];
 const INTERFACE = [0x8910, 0x8913, 0x8914, 0x8915, 0x8919, 0x891b, 0x8921, 0x8927, 0x8933];
 const NOTHING = [0x5409, 0x540b, 0x540e, 0x5422, 0x5450, 0x5451];
-/** `prctl`: names of threads and of memory, and the signal of a parent's end; `fcntl`: locks, and owners. */
+/** `prctl`: names of threads and of memory, and the signal at a parent's end. `fcntl`: locks and owners. */
 const [NAMES, MEMORY_NAME, PARENTS_END] = [[15, 16], [0x53564d41], [2]];
 const [LOCKS, OWNERS] = [
   [5, 6, 7, 36, 37, 38],
   [15, 16],
 ];
 
-/** All with the same shape. */
 const like = (numbers: readonly number[], ...reached: Reached[]): [number, readonly Reached[]][] =>
   numbers.map((number) => [number, reached]);
 
 /**
- * Memory that system calls of Linux on x86-64 read or write, by their numbers; those that reach none have an empty list. What they reach is
- * told before they do, all that they may write; where the number is known when a file is rewritten, behind the call what it has returned.
+ * Memory that system calls of Linux on x86-64 access, by call number. The list is empty for calls that access none. The
+ * largest range that a call may access is marked before the call. If the number is known at rewriting, ranges that
+ * depend on the result are marked after it.
  */
 const SYSTEM_CALLS: ReadonlyMap<number, readonly Reached[]> = new Map<number, readonly Reached[]>([
-  // Files that are open: read, write, readv, writev and what is like them, sendfile, splice, copy_file_range, getdents.
+  // Open files: read, write, readv, writev and their variants, sendfile, splice, copy_file_range, getdents.
   ...like([0, 1, 17, 18, 78, 217], returned(1, 2)),
   ...like([19, 20, 278, 295, 296, 327, 328], vectors(1, 2)),
   ...like([40], at(2, 8)),
@@ -335,7 +348,7 @@ const SYSTEM_CALLS: ReadonlyMap<number, readonly Reached[]> = new Map<number, re
       { pointer: 2, request: 1 },
     ],
   ],
-  // Files by their names: open, access, chdir, mkdir, unlink, …, then those with a folder in front of the name.
+  // Files by name: open, access, chdir, mkdir, unlink, …, then the calls whose name follows a folder.
   ...like([2, 21, 76, 80, 83, 84, 85, 87, 90, 92, 94, 133, 161, 163, 166, 240, 241, 319], text(0)),
   ...like([254, 257, 258, 259, 260, 263, 268, 269, 439, 452], text(1)),
   ...like([82, 86, 88, 155], text(0), text(1)),
@@ -348,55 +361,55 @@ const SYSTEM_CALLS: ReadonlyMap<number, readonly Reached[]> = new Map<number, re
   ...like([79], returned(0, 1)),
   ...like([89, 194, 195], text(0), returned(1, 2)),
   ...like([267], text(1), returned(2, 3)),
-  ...like([437], text(1), of(2, 3)),
+  ...like([437], text(1), counted(2, 3)),
   ...like([132], text(0), at(1, 16)),
   ...like([235], text(0), at(1, TIMES_BYTES)),
   ...like([261, 280], text(1), at(2, TIMES_BYTES)),
-  ...like([188, 189], text(0), text(1), of(2, 3)),
+  ...like([188, 189], text(0), text(1), counted(2, 3)),
   ...like([191, 192], text(0), text(1), returned(2, 3)),
-  ...like([190], text(1), of(2, 3)),
+  ...like([190], text(1), counted(2, 3)),
   ...like([193], text(1), returned(2, 3)),
   ...like([196], returned(1, 2)),
   ...like([197, 198], text(0), text(1)),
   ...like([199], text(1)),
   ...like([165], text(0), text(1), text(2)),
   // Waiting for files: poll, select, epoll, inotify, events.
-  ...like([7], of(0, 1, 8)),
-  ...like([271], of(0, 1, 8), at(2, TIME_BYTES), of(3, 4)),
+  ...like([7], counted(0, 1, 8)),
+  ...like([271], counted(0, 1, 8), at(2, TIME_BYTES), counted(3, 4)),
   ...like([23], bits(1, 0), bits(2, 0), bits(3, 0), at(4, TIME_BYTES)),
   ...like([270], bits(1, 0), bits(2, 0), bits(3, 0), at(4, TIME_BYTES), at(5, 16)),
   ...like([232], returned(1, 2, EVENT_BYTES)),
-  ...like([281], returned(1, 2, EVENT_BYTES), of(4, 5)),
+  ...like([281], returned(1, 2, EVENT_BYTES), counted(4, 5)),
   ...like([441], returned(1, 2, EVENT_BYTES), at(3, TIME_BYTES)),
   ...like([233], at(3, EVENT_BYTES)),
   ...like([213, 253, 255, 283, 284, 290, 291, 294]),
-  ...like([282, 289], of(1, 2)),
+  ...like([282, 289], counted(1, 2)),
   // Sockets.
   ...like([41, 48, 50]),
-  ...like([42, 49], of(1, 2)),
+  ...like([42, 49], counted(1, 2)),
   ...like([43, 51, 52, 288], ...address(1, 2)),
-  ...like([44], returned(1, 2), of(4, 5)),
+  ...like([44], returned(1, 2), counted(4, 5)),
   ...like([45], returned(1, 2), ...address(4, 5)),
   ...like([46, 47], { pointer: 1, message: true }),
   ...like([299], { pointer: 1, messages: 2 }, at(4, TIME_BYTES)),
   ...like([307], { pointer: 1, messages: 2 }),
   ...like([53], at(3, 8)),
-  ...like([54], of(3, 4)),
+  ...like([54], counted(3, 4)),
   ...like([55], ...address(3, 4)),
-  // Memory: mmap, mprotect, munmap, brk, mremap, madvise, locks, shared memory, and that of other processes.
+  // Memory: mmap, mprotect, munmap, brk, mremap, madvise, locks, shared memory, and memory of other processes.
   ...like([9, 10, 11, 12, 25, 26, 28, 29, 30, 67, 149, 150, 151, 152, 324, 325, 329, 330, 331]),
   ...like([31], at(2, 112)),
-  ...like([310, 311], vectors(1, 2), of(3, 4, 16)),
+  ...like([310, 311], vectors(1, 2), counted(3, 4, 16)),
   // Signals.
   ...like([15, 37, 34, 62, 200, 234]),
   ...like([13], at(1, 32), at(2, 32)),
-  ...like([14], of(1, 3), of(2, 3)),
-  ...like([127, 130], of(0, 1)),
-  ...like([128], of(0, 3), at(1, SIGNAL_BYTES), at(2, TIME_BYTES)),
+  ...like([14], counted(1, 3), counted(2, 3)),
+  ...like([127, 130], counted(0, 1)),
+  ...like([128], counted(0, 3), at(1, SIGNAL_BYTES), at(2, TIME_BYTES)),
   ...like([129, 424], at(2, SIGNAL_BYTES)),
   ...like([297], at(3, SIGNAL_BYTES)),
   ...like([131], at(0, 24), at(1, 24)),
-  // Times, and what waits for them.
+  // Times and timers.
   ...like([35], at(0, TIME_BYTES), at(1, TIME_BYTES)),
   ...like([36, 224, 287], at(1, TIMES_BYTES)),
   ...like([38], at(1, TIMES_BYTES), at(2, TIMES_BYTES)),
@@ -409,10 +422,10 @@ const SYSTEM_CALLS: ReadonlyMap<number, readonly Reached[]> = new Map<number, re
   ...like([225, 226]),
   ...like([227, 228, 229], at(1, TIME_BYTES)),
   ...like([230], at(2, TIME_BYTES), at(3, TIME_BYTES)),
-  // Processes and threads: clone, fork, exec, wait, futex, who they are and what they may.
+  // Processes and threads: clone, fork, exec, wait, futex, identities and limits.
   ...like([57, 58, 60, 135, 186, 218, 219, 231, 272, 273, 308, 334, 434, 438]),
   ...like([56], at(2, 4), at(3, 4)),
-  ...like([435], of(0, 1)),
+  ...like([435], counted(0, 1)),
   ...like([59], text(0), texts(1), texts(2)),
   ...like([322], text(1), texts(2), texts(3)),
   ...like([61], at(1, 4), at(3, USAGE_BYTES)),
@@ -422,16 +435,16 @@ const SYSTEM_CALLS: ReadonlyMap<number, readonly Reached[]> = new Map<number, re
   ...like([24, 39, 102, 104, 105, 106, 107, 108, 109, 110, 111, 112, 113, 114, 117, 119, 121, 122, 123, 124]),
   ...like([95, 140, 141, 145, 146, 147, 158, 251, 252]),
   ...like([115], returned(1, 0, 4)),
-  ...like([116], of(1, 0, 4)),
+  ...like([116], counted(1, 0, 4)),
   ...like([118, 120], at(0, 4), at(1, 4), at(2, 4)),
   ...like([125, 126], at(0, 8), at(1, 24)),
   ...like([142, 143], at(1, 4)),
   ...like([144], at(2, 4)),
   ...like([148], at(1, TIME_BYTES)),
-  ...like([203], of(2, 1)),
+  ...like([203], counted(2, 1)),
   ...like([204], returned(2, 1)),
   ...like([314], at(1, 56)),
-  ...like([315], of(1, 2)),
+  ...like([315], counted(1, 2)),
   [
     157,
     [...when(0, NAMES, at(1, 16)), ...when(0, PARENTS_END, at(1, 4)), ...when(0, MEMORY_NAME, text(4)), NONE],
@@ -439,18 +452,18 @@ const SYSTEM_CALLS: ReadonlyMap<number, readonly Reached[]> = new Map<number, re
   ...like([97, 160], at(1, 16)),
   ...like([302], at(2, 16), at(3, 16)),
   ...like([98], at(1, USAGE_BYTES)),
-  // The system itself: uname, sysinfo, syslog, sethostname, getcpu, getrandom.
+  // System: uname, sysinfo, syslog, sethostname, getcpu, getrandom.
   ...like([63], at(0, 390)),
   ...like([99], at(0, 112)),
   ...like([103], returned(1, 2)),
-  ...like([170, 171], of(0, 1)),
+  ...like([170, 171], counted(0, 1)),
   ...like([318], returned(0, 1)),
   ...like([309], at(0, 4), at(1, 4)),
-  // Queues and semaphores between processes; input and output that goes on meanwhile.
+  // Queues and semaphores between processes; asynchronous input and output.
   ...like([64, 68, 153, 162, 207]),
-  ...like([65], of(1, 2, 6)),
+  ...like([65], counted(1, 2, 6)),
   ...like([71], at(2, 120)),
-  ...like([242], of(1, 2), at(4, TIME_BYTES)),
+  ...like([242], counted(1, 2), at(4, TIME_BYTES)),
   ...like([243], returned(1, 2), at(3, 4), at(4, TIME_BYTES)),
   ...like([244], at(1, 64)),
   ...like([245], at(1, 64), at(2, 64)),
@@ -459,7 +472,6 @@ const SYSTEM_CALLS: ReadonlyMap<number, readonly Reached[]> = new Map<number, re
   ...like([425], at(1, 120)),
 ]);
 
-/** Kinds of rows, as `Reached` has them. */
 export const KIND = {
   bytes: 0,
   argument: 1,
@@ -475,13 +487,18 @@ export const KIND = {
   returned: 11,
 } as const;
 
-/** A row: value of `when` and bytes, u32 each; pointer, kind, the other argument, and the argument of `when`, u8 each. */
+/**
+ * Layout of a row: value of `when` and bytes, u32 each; pointer, kind, other argument, and argument of `when`, u8 each.
+ */
 export const ROW = { value: 0, bytes: 4, pointer: 8, kind: 9, other: 10, when: 11 } as const;
 export const ROW_BYTES = 12;
-/** In the place of an argument: the row is always right. */
+/** Argument of `when` in a row that always applies. */
 export const ALWAYS = 0xff;
 
-/** `first`: a u16 per number, and one more: which row is the first of a call. A call without rows is not known. `count`: of numbers. */
+/**
+ * Returns the table of rows. `first`: a u16 per number and one more, the index of a call's first row. An unknown call
+ * has no rows. `count`: number of calls.
+ */
 export function systemCallTable(): { rows: Uint8Array; first: Uint8Array; count: number } {
   const count = 1 + Math.max(...SYSTEM_CALLS.keys());
   const first = new DataView(new ArrayBuffer(2 * (count + 1)));
@@ -490,7 +507,7 @@ export function systemCallTable(): { rows: Uint8Array; first: Uint8Array; count:
     first.setUint16(2 * number, rows.length / ROW_BYTES, true);
     const reached = SYSTEM_CALLS.get(number);
     if (reached?.length === 0) rows.push(...rowOf({ pointer: 0, none: true }));
-    for (const one of reached ?? []) rows.push(...rowOf(one));
+    for (const entry of reached ?? []) rows.push(...rowOf(entry));
   }
   first.setUint16(2 * count, rows.length / ROW_BYTES, true);
   return { rows: Uint8Array.from(rows), first: new Uint8Array(first.buffer), count };
@@ -509,7 +526,6 @@ function rowOf(reached: Reached): Uint8Array {
   return new Uint8Array(row.buffer);
 }
 
-/** Kind, the other argument, and bytes. */
 function kindOf(reached: Reached): [kind: number, other: number, bytes: number] {
   if ("bytes" in reached) return [KIND.bytes, 0, reached.bytes];
   if ("returned" in reached) return [KIND.returned, reached.returned, reached.unit];
@@ -525,8 +541,8 @@ function kindOf(reached: Reached): [kind: number, other: number, bytes: number] 
   return [KIND.none, 0, 0];
 }
 
-/** Whether how much a call reaches is what it returns. */
+/** True if a call returns the number of bytes that it accessed. */
 export function returnsLength(number: number): boolean {
   const reached = SYSTEM_CALLS.get(number) ?? [];
-  return reached.some((one) => "returned" in one || "vectors" in one || "message" in one);
+  return reached.some((entry) => "returned" in entry || "vectors" in entry || "message" in entry);
 }

@@ -1,3 +1,3 @@
-// A process of its own that takes the marks out of the file that a program shares: it reads and clears them in one step, so none gets
-// lost while the program runs. For each byte of its input it hands out one snapshot.
+// Program of the mark reader, a process of its own. It reads and clears marks of the shared file in one atomic step, so
+// that no mark is lost while the profiled program runs. Each byte of its input requests a snapshot.
 export { memory_open, read_marks } from "./reader";

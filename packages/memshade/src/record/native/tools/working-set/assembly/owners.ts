@@ -1,5 +1,5 @@
-// Whose memory is, as the hooks of a native program's allocator note it, under their lock. `layout.ts` has the words. Large blocks need no more
-// than a word for each page that they fill.
+// Owners of memory, recorded by the allocator hooks of a native program under their lock. `layout.ts` has the words. A
+// large block needs only one word per page that it fills.
 import { load32, store32, store64, text } from "../../../assembly/machine";
 import { Text } from "../../../assembly/layout.generated";
 import {
@@ -29,14 +29,16 @@ function wordOf(address: u64): u64 {
   return ((<u64>1) << OWNERS_BIT) + (address >>> OWNER_SHIFT) * OWNER_WORD_BYTES;
 }
 
-/** A block of a context begins. */
 export function ownBlock(address: u64, size: u64, context: u32): void {
   note(address, size, context + 1);
 }
 
-/** A block of a context is about to end: until somebody looks, what was touched of it counts for the context. */
+/**
+ * Marks a block's words as freed just before its end. Lines touched earlier still count for its context until the next
+ * snapshot.
+ */
 export function disownBlock(address: u64, size: u64, context: u32): void {
-  // Others may share the 16 bytes of so small a block.
+  // A block this small may share its 16 bytes with others.
   if (size <= 1 << (OWNER_SHIFT - 1)) return;
   note(address, size, (context + 1) | FREED);
 }
@@ -56,11 +58,11 @@ function note(address: u64, size: u64, word: u32): void {
   }
 }
 
-/** Words of a page's 16 bytes count from here on. */
+/** Makes a page use its words per 16 bytes from now on. */
 function mix(page: u64, address: u64): void {
   const end = wordOf(address + PAGE_BYTES);
   for (let at = wordOf(address); at < end; at += 2 * OWNER_WORD_BYTES) store64(at, 0);
-  // Otherwise the block that had all of the page was not seen to end.
+  // If `FREED` is not set, the end of the block that owned the whole page was missed.
   const owner = load32(page);
   store32(page, ((owner & FREED) !== 0 ? owner : 0) | MIXED);
 }

@@ -52,8 +52,8 @@ import {
   WRITE,
 } from "./system-calls";
 
-// Linear memory: a word for what is read, a piece without its marks, what is written out, a u16 for each window of the file that says
-// where it is mapped, counted from 1, and the windows.
+// Linear memory: input byte; scratch space and a piece's marks; output buffer; a u16 per window of the file, its place
+// in memory counted from 1; the windows.
 const INPUT: usize = 0;
 const TAKEN: usize = 64;
 const TAKEN_MARKS: usize = 0x2000;
@@ -63,12 +63,12 @@ const PLACES: usize = 0x20_0000;
 const WINDOWS: usize = 0x800_0000;
 const WINDOW_BITS: u32 = 20;
 const MOST_WINDOWS: u32 = 4095 - (0x800_0000 >> 20);
-/** Where marks end in the file, and the words of 16 bytes begin; and those of pages. */
+/** Offsets in the file: end of the marks, where the words per 16 bytes begin, and start of the words per page. */
 const MARKS_END: u64 = <u64>SHARED_UNITS * CONTROL_BYTES;
 const PAGES_AT: u64 = MARKS_END + ((<u64>1) << OWNERS_BITS);
 const MARKS_PER_PAGE: u32 = (1 << (OWNED_PAGE_SHIFT - LINE_SHIFT)) * MARK_BYTES;
 const LINE_WORDS: u32 = OWNERS_PER_LINE * OWNER_WORD_BYTES;
-/** An index of 32 bits with an offset stays inside. */
+/** Reserved so that a 32-bit index plus an offset stays inside. */
 const RESERVED_BYTES: u64 = 0x1_8002_0000;
 const GLOBAL_BYTES: u64 = 0x1_0000;
 const CPU_OF_PROCESS: u64 = 2;
@@ -82,7 +82,6 @@ let cpuClock: u64 = 0;
 let isAlone: u64 = 0;
 let areOwnersAsked: bool = false;
 
-/** Maps linear memory. */
 export function memory_open(): u64 {
   const reserved: u64 = syscall6(MMAP, 0, RESERVED_BYTES, PROT_READ_WRITE, MAP_RESERVED, <u64>-1, 0);
   if (<i64>reserved < 0 && <i64>reserved > -4096) syscall1(EXIT_GROUP, 1);
@@ -96,8 +95,8 @@ function processAddress(at: usize): u64 {
 }
 
 /**
- * `stack`: as the kernel has left it, with the arguments: the path of the file, the number of the program's process, accesses of an interval,
- * 0 where they are not counted, after how many intervals these become twice as long, and whether owners are asked for.
+ * Entry of the program. `stack`: stack pointer at the start. Arguments: path of the file; process id of the program;
+ * accesses per interval, 0 if not counted; number of intervals after which intervals double; 1 if owners are requested.
  */
 export function read_marks(stack: u64): void {
   const file: u64 = syscall4(OPENAT, AT_FDCWD, load64(stack + 16), O_RDWR_CLOEXEC, 0);
@@ -110,7 +109,6 @@ export function read_marks(stack: u64): void {
   syscall1(EXIT_GROUP, 0);
 }
 
-/** Hands out all marks. */
 function handOut(file: u64, accesses: u64): void {
   takeAll(file);
   putWord(NO_PIECE);
@@ -122,24 +120,24 @@ function handOut(file: u64, accesses: u64): void {
   flush();
 }
 
-/** Ends intervals when the program has made their accesses and waits, and the last one when the input ends. */
+/** Ends an interval when the program has used up its accesses and waits. Ends the last one when the input is closed. */
 function endIntervals(file: u64, shortest: u64, most: u64): void {
   const clock = placeOf(file, 0);
   let period = shortest;
-  let given: u64 = 0;
+  let granted: u64 = 0;
   let intervals: u64 = 0;
   while (true) {
     if (atomic.xchg<u32>(clock + Clock.asked, 0) !== 0) {
-      // Another thread may have waited for the same.
+      // Another thread may have waited for the same interval.
       if (atomic.load<i64>(clock + Clock.left) < 0) {
-        if (given !== 0) {
-          handOut(file, given - load<i64>(clock + Clock.left));
+        if (granted !== 0) {
+          handOut(file, granted - load<i64>(clock + Clock.left));
           if (++intervals === most) {
             intervals >>= 1;
             period <<= 1;
           }
         }
-        given += period;
+        granted += period;
         atomic.add<i64>(clock + Clock.left, period);
       }
       atomic.add<u32>(clock + Clock.answered, 1);
@@ -149,18 +147,18 @@ function endIntervals(file: u64, shortest: u64, most: u64): void {
     futex(clock + Clock.asked, FUTEX_WAIT_SHARED, 0);
   }
   isAlone = load<u32>(clock + Clock.isWatched) === 0 ? 1 : 0;
-  handOut(file, given - load<i64>(clock + Clock.left));
+  handOut(file, granted - load<i64>(clock + Clock.left));
   syscall1(EXIT_GROUP, 0);
 }
 
-/** A word in a file; a wait ends when it is time to look at the input. */
-function futex(word: usize, what: u64, value: u64): void {
+/** Waits for or wakes a word in the file. A wait times out when the input must be checked. */
+function futex(word: usize, operation: u64, value: u64): void {
   store<u64>(TAKEN, 0);
   store<u64>(TAKEN, LOOK_NS, 8);
-  syscall6(FUTEX, processAddress(word), what, value, processAddress(TAKEN), 0, 0);
+  syscall6(FUTEX, processAddress(word), operation, value, processAddress(TAKEN), 0, 0);
 }
 
-/** There is none to be read: who has it closes it. */
+/** True once the input is closed. Nothing is ever written to it here. */
 function hasInputEnded(): bool {
   store<u32>(INPUT, 0);
   store<u32>(INPUT, POLLIN, 4);
@@ -173,13 +171,12 @@ function numberAt(text: u64): u64 {
   return number;
 }
 
-/** 0 where the process is gone. */
+/** Returns 0 if the process has ended. */
 function now(clock: u64): u64 {
   if (syscall2(CLOCK_GETTIME, clock, processAddress(TAKEN)) < 0) return 0;
   return load<u64>(TAKEN) * 1_000_000_000 + load<u64>(TAKEN, 8);
 }
 
-/** All pieces of the file that somebody has written to. */
 function takeAll(file: u64): void {
   let at: u64 = CONTROL_BYTES;
   while (true) {
@@ -195,11 +192,11 @@ function takeAll(file: u64): void {
   }
 }
 
-/** Where a piece is mapped; 0: there is no room. */
+/** Returns the address at which an offset of the file is mapped; 0 if there is no room. */
 function placeOf(file: u64, at: u64): usize {
   const window = <u32>(at >>> WINDOW_BITS);
-  const known: usize = PLACES + (window << 1);
-  let number: u32 = load<u16>(known);
+  const entry: usize = PLACES + (window << 1);
+  let number: u32 = load<u16>(entry);
   if (number === 0) {
     if (windows === MOST_WINDOWS) return 0;
     const to = processAddress(WINDOWS + (windows << WINDOW_BITS));
@@ -207,12 +204,12 @@ function placeOf(file: u64, at: u64): usize {
     const result = syscall6(MMAP, to, 1 << WINDOW_BITS, PROT_READ_WRITE, MAP_SHARED | MAP_FIXED, file, from);
     if (result < 0) return 0;
     number = ++windows;
-    store<u16>(known, <u16>number);
+    store<u16>(entry, <u16>number);
   }
   return WINDOWS + ((number - 1) << WINDOW_BITS) + (<u32>at & ((1 << WINDOW_BITS) - 1));
 }
 
-/** Hands out a piece with marks in it, and clears them; behind it whose its lines are. */
+/** Writes a piece that has marks, and clears them. The owners of its marked lines follow. */
 function take(file: u64, at: u64, piece: usize): void {
   let word: u32 = 0;
   while (word < PIECE_BYTES && load<u64>(piece + word) === 0) word += 8;
@@ -231,19 +228,19 @@ function take(file: u64, at: u64, piece: usize): void {
     putOwners(file, address + ((<u64>page / MARK_BYTES) << LINE_SHIFT), TAKEN_MARKS + page);
 }
 
-/** Whose the marked lines of a page are: words of 16 bytes each. Blocks that have ended count until they were seen once. */
+/** Writes the owners of a page's marked lines, a word per 16 bytes. A freed block counts until it was written once. */
 function putOwners(file: u64, address: u64, marks: usize): void {
-  let isLooked = false;
+  let isPageRead = false;
   let pageAt: usize = 0;
   let words: usize = 0;
   let page: u32 = 0;
   for (let mark: u32 = 0; mark < MARKS_PER_PAGE; mark += MARK_BYTES) {
     if (load<u16>(marks + mark) === 0) continue;
-    if (!isLooked) {
-      isLooked = true;
+    if (!isPageRead) {
+      isPageRead = true;
       pageAt = placeOf(file, PAGES_AT + (address >>> OWNED_PAGE_SHIFT) * OWNER_WORD_BYTES);
       if (pageAt !== 0) page = load<u32>(pageAt);
-      // What nobody has written to is not looked at: that would take memory.
+      // Words that were never written are not read, since that would allocate memory.
       if ((page & MIXED) !== 0)
         words = placeOf(file, MARKS_END + (address >>> OWNER_SHIFT) * OWNER_WORD_BYTES);
       if (pageAt === 0 || ((page & MIXED) !== 0 && words === 0)) refused++;

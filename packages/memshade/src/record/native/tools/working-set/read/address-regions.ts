@@ -1,24 +1,24 @@
 import type { Region } from "./marked-lines.ts";
 
-/** `[start, end)` */
+/** Addresses `[start, end)`. */
 export interface AddressRange {
   start: number;
   end: number;
 }
 
-/** A stack may grow by so much from where the program's first words lie; the system keeps others off there. */
+/** Growth limit of the first stack, measured from the program's first words. The system maps nothing else there. */
 const MOST_STACK_BYTES = 120 * 2 ** 20;
 const ABOVE_STACK_BYTES = 16 * 2 ** 20;
-/** Below the stack of a thread is a range that nobody may touch; between others such ranges are larger. */
+/** Size limit of the guard below a thread's stack. Inaccessible ranges elsewhere are larger. */
 const MOST_GUARD_BYTES = 64 * 2 ** 10;
-/** What the kernel says behind the path of a file that has been removed: it is the same file as before. */
+/** Suffix that the kernel appends to the path of a removed file. */
 const REMOVED = / \(deleted\)$/;
 const MAPPING = /^([0-9a-f]+)-([0-9a-f]+) (\S{4}) \S+ \S+ \d+\s*(.*)$/;
 
 /**
- * Parts of files that a process has mapped, by the files' paths.
+ * Returns the file mappings of a process.
  *
- * @param ours a folder whose files are left out
+ * @param ours a folder whose files are excluded
  */
 export function mappedFiles(maps: string, ours: string): (AddressRange & { name: string })[] {
   return maps.split("\n").flatMap((line) => {
@@ -30,7 +30,7 @@ export function mappedFiles(maps: string, ours: string): (AddressRange & { name:
   });
 }
 
-/** Stacks of threads among the mappings of a process, as the kernel lists them: memory without a file behind a guard. */
+/** Finds the stacks of threads in `/proc/PID/maps`: anonymous memory directly after a guard. */
 export function threadStacks(maps: string): AddressRange[] {
   const stacks: AddressRange[] = [];
   let guard = 0;
@@ -44,7 +44,7 @@ export function threadStacks(maps: string): AddressRange[] {
   return stacks;
 }
 
-/** What lies at an address. `stackTop`: an address near the upper end of the first thread's stack; 0: not known. */
+/** Classifies an address. `stackTop`: address near the upper end of the first thread's stack; 0 if unknown. */
 export function regionOf(
   address: number,
   {

@@ -31,7 +31,6 @@ const ESTIMATED =
 const NOT_SEEN =
   "Accesses of the stack by the stack pointer, of thread-local data, and by vectors of addresses are not seen, nor is what the system reads and writes. What lies unaligned across two lines is counted by the first one, unless it is a vector.";
 
-/** What the run folder gets of a process's working set. */
 export interface DescribedWorkingSet {
   profile: WorkingSetProfile;
   description: Record<string, number | string | boolean>;
@@ -39,8 +38,10 @@ export interface DescribedWorkingSet {
 }
 
 /**
- * @param samples call paths by CPU time, by which intervals have stacks: the last one of each
- * @param start nanoseconds of the monotonic clock that samples count from
+ * Makes the profile of a recorded session.
+ *
+ * @param samples call paths by CPU time; the last one of an interval becomes the interval's stack
+ * @param start origin of the samples' times, ns of the monotonic clock
  */
 export function describeNative(
   session: NativeWorkingSetSession,
@@ -54,7 +55,7 @@ export function describeNative(
   samples: CpuSamples | undefined,
   start: number,
 ): DescribedWorkingSet | undefined {
-  const { records: intervals, how, lines, refused } = session;
+  const { records: intervals, timing, lines, refused } = session;
   if (intervals === undefined || intervals.records.length === 0) return undefined;
   const { records } = intervals;
   const last = records[records.length - 1];
@@ -65,7 +66,7 @@ export function describeNative(
     module: 0,
     instance: 0,
     duration: last.end,
-    period: how.interval * 2 ** last.scale,
+    period: timing.interval * 2 ** last.scale,
     snapshots: records.length - 1,
     memoryBytes: lines.touchedBytes,
     profilerBytes: lines.ownBytes,
@@ -76,8 +77,8 @@ export function describeNative(
     ...(owners === undefined ? {} : { owners }),
   };
   const options = {
-    interval: how.interval,
-    maxIntervals: how.maxIntervals,
+    interval: timing.interval,
+    maxIntervals: timing.maxIntervals,
     assumeAligned: false,
     firstTouch: false,
     fill: false,
@@ -90,15 +91,15 @@ export function describeNative(
     command: [...run.command],
     program: run.program,
     lineBytes: 64,
-    unit: how.unit,
+    unit: timing.unit,
     options,
     modules: [...run.modules],
     instances: [instance],
     notTracked: [
       NOT_SEEN,
       ...(owners === undefined ? [] : [ESTIMATED]),
-      ...(how.unit === "accesses" && run.threads > 1 ? [RACES] : []),
-      ...(how.unit === "accesses" ? [] : lateIntervals(records, how.interval)),
+      ...(timing.unit === "accesses" && run.threads > 1 ? [RACES] : []),
+      ...(timing.unit === "accesses" ? [] : lateIntervals(records, timing.interval)),
       ...(session.isAlone ? [ALONE] : []),
       ...(refused === 0
         ? []
@@ -106,10 +107,10 @@ export function describeNative(
     ],
   };
   const bounds = refused === 0 ? [] : unseenBounds("stretches of lines found no room", ["lines"]);
-  return { profile, description: { unit: how.unit, ...options }, bounds };
+  return { profile, description: { unit: timing.unit, ...options }, bounds };
 }
 
-/** Says of intervals that ended a whole one late. Times are nanoseconds. */
+/** Returns a sentence about intervals that ended at least a whole interval late. Times are in ns. */
 export function lateIntervals(
   records: readonly Pick<SnapshotRecord, "start" | "end" | "scale">[],
   interval: number,
@@ -126,7 +127,7 @@ function inMs(nanoseconds: number): string {
   return `${Number((nanoseconds / NS_PER_MS).toPrecision(3))} ms`;
 }
 
-/** Stacks, and that of each interval: of its last sample. Merged intervals have that of their later half. */
+/** Returns the stack of each interval, its last sample. A merged interval has the stack of its later half. */
 function stacksOf(
   { records, moments }: IntervalRecords,
   count: number,
@@ -136,7 +137,7 @@ function stacksOf(
   const stackOf: number[] = new Array<number>(count).fill(NONE);
   const stacks: StackFrame[][] = [];
   if (samples === undefined) return { stacks, stackOf };
-  const known = new Map<number, number>();
+  const numbers = new Map<number, number>();
   let row = 0;
   const last = records[records.length - 1].scale;
   records.forEach((record, i) => {
@@ -148,17 +149,17 @@ function stacksOf(
     )
       sample = samples.samples.stack[row];
     if (sample === NONE) return;
-    let number = known.get(sample);
+    let number = numbers.get(sample);
     if (number === undefined) {
       number = stacks.push(framesOf(sample, samples)) - 1;
-      known.set(sample, number);
+      numbers.set(sample, number);
     }
     stackOf[Math.floor(record.interval / 2 ** (last - record.scale))] = number;
   });
   return { stacks, stackOf };
 }
 
-/** A frame's function has the number of its site until somebody knows the function; so has the place of its call. */
+/** Function and call offset hold the site number until the frame is symbolized. */
 function framesOf(stack: number, { stacks: { caller, site } }: CpuSamples): StackFrame[] {
   const frames: StackFrame[] = [];
   for (let at = stack; at !== NONE && frames.length < MOST_FRAMES; at = caller[at])

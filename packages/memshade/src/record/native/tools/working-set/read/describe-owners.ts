@@ -9,10 +9,10 @@ import type { AttributedPlace } from "../../../../tools/working-set/attribution/
 import type { NativeWorkingSetSession } from "./native-session.ts";
 
 /**
- * Whose the lines of a process's intervals are, if that was asked for.
+ * Describes the owners of lines in intervals, if they were recorded.
  *
- * @param program its name
- * @param pathOf the sites of the calls that a context stands for, innermost first; undefined: its calls found no room
+ * @param program name of the program
+ * @param pathOf returns the call path of a context as sites, innermost first; undefined if the path was not recorded
  */
 export function describeOwners(
   { records, lines, unowned }: NativeWorkingSetSession,
@@ -23,8 +23,8 @@ export function describeOwners(
   if (records === undefined || lines.owners === undefined) return undefined;
   const places = new Map<number, AttributedPlace>();
   for (const [key, place] of unowned.places) {
-    const of = place.of === undefined ? {} : { of: basename(place.of) || program };
-    places.set(key, { ...place, ...of });
+    const ofName = place.of === undefined ? {} : { of: basename(place.of) || program };
+    places.set(key, { ...place, ...ofName });
   }
   for (const { key } of records.shares.flat()) {
     if (key <= 0 || places.has(key)) continue;
@@ -36,7 +36,7 @@ export function describeOwners(
   return new AttributionDescriber(tables, records.records, 0, scales).owners(framesOf);
 }
 
-/** Frames have the numbers of their sites until somebody knows more. */
+/** Frames hold site numbers until they are symbolized. */
 function framesOf(path: readonly number[]): StackFrame[] {
   return path.map((site) => ({ function: site, offset: site }));
 }

@@ -1,36 +1,33 @@
 import { MARK_BYTES, NO_PIECE, OWNERS_PER_LINE, PIECE_BYTES, TAKEN_BYTES, Taken } from "../layout.ts";
 
-/** When a snapshot was at its end. */
 export interface SnapshotTaken {
-  /** nanoseconds of the monotonic clock */
+  /** Monotonic clock, ns. */
   now: number;
-  /** nanoseconds of the process's CPU time; 0: it has ended */
+  /** CPU time of the process, ns; 0 if it has ended. */
   cpu: number;
-  /** Pieces with marks that the reader has found no room for, in all snapshots so far. */
+  /** Pieces with marks that were skipped for lack of room, in all snapshots so far. */
   refused: number;
-  /** So far, where they are counted. */
   accesses: number;
-  /** The program has waited for the end of an interval in vain: how many there are nobody knows. */
+  /** True if the program waited in vain for the end of an interval; the number of accesses is then unknown. */
   isAlone: boolean;
 }
 
 export interface MarkListener {
   /**
-   * A piece of marks, at a distance from the beginning of the shared file. The bytes are only lent.
-   * `owners`: of each marked line, `OWNERS_PER_LINE` words, where they are asked for.
+   * Receives a piece of marks and its offset in the shared file. The buffers are reused after the call. `owners`:
+   * `OWNERS_PER_LINE` words per marked line, if recorded.
    */
   piece(at: number, marks: Uint8Array, owners?: Uint32Array): void;
-  taken(snapshot: SnapshotTaken): void;
+  endSnapshot(snapshot: SnapshotTaken): void;
 }
 
 const WORD_BYTES = 8;
-/** Of a line. */
 const OWNER_BYTES = 4 * OWNERS_PER_LINE;
 
-/** Takes what the reader of marks has written apart, in whatever lengths it arrives. */
+/** Parses the output of the mark reader, in chunks of any length. */
 export class MarkStream {
   readonly #listener: MarkListener;
-  /** The beginning of what has arrived in part. */
+  /** Buffer for a message that has arrived in part. */
   readonly #part = Buffer.alloc(WORD_BYTES + PIECE_BYTES + OWNER_BYTES * (PIECE_BYTES / MARK_BYTES));
   readonly #hasOwners: boolean;
   #filled = 0;
@@ -48,7 +45,7 @@ export class MarkStream {
         at += length;
         if (length > 0) continue;
       }
-      // No more than there is of what has begun: as long as its beginning has not told that, of that.
+      // Copy no more than the rest of the begun message. Its length is known only once its first word has arrived.
       const wanted = this.#filled < WORD_BYTES ? WORD_BYTES : this.#lengthAt(this.#part, 0, this.#filled);
       const end = Math.min(bytes.length, at + wanted - this.#filled);
       this.#filled += bytes.copy(this.#part, this.#filled, at, end);
@@ -57,22 +54,22 @@ export class MarkStream {
     }
   }
 
-  /** Hands out what begins at an offset. @returns how long it was; 0: it is not whole */
-  #take(all: Buffer, at: number, end: number): number {
+  /** Handles the message at an offset. @returns its length; 0 if it is incomplete */
+  #take(buffer: Buffer, at: number, end: number): number {
     if (end - at < WORD_BYTES) return 0;
-    const length = this.#lengthAt(all, at, end);
+    const length = this.#lengthAt(buffer, at, end);
     if (end - at < length) return 0;
-    const piece = Number(all.readBigUInt64LE(at));
+    const piece = Number(buffer.readBigUInt64LE(at));
     const from = at + WORD_BYTES;
-    if (piece === NO_PIECE) this.#listener.taken(takenAt(all, from));
+    if (piece === NO_PIECE) this.#listener.endSnapshot(takenAt(buffer, from));
     else {
-      const owners = this.#hasOwners ? wordsOf(all.subarray(from + PIECE_BYTES, at + length)) : undefined;
-      this.#listener.piece(piece, all.subarray(from, from + PIECE_BYTES), owners);
+      const owners = this.#hasOwners ? wordsOf(buffer.subarray(from + PIECE_BYTES, at + length)) : undefined;
+      this.#listener.piece(piece, buffer.subarray(from, from + PIECE_BYTES), owners);
     }
     return length;
   }
 
-  /** How long what begins at an offset is; the marks of a piece tell how many words follow, as soon as they are there. */
+  /** Returns the length of the message at an offset. The marks of a piece determine how many words follow. */
   #lengthAt(bytes: Buffer, at: number, end: number): number {
     const from = at + WORD_BYTES;
     if (Number(bytes.readBigUInt64LE(at)) === NO_PIECE) return WORD_BYTES + TAKEN_BYTES;

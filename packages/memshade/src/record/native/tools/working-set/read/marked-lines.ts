@@ -20,27 +20,28 @@ import type { MarkListener } from "./mark-stream.ts";
 
 const LINE_BYTES = 2 ** LINE_SHIFT;
 const WORDS = (PIECE_BYTES / MARK_BYTES) * OWNERS_PER_LINE;
-/** Sums of shares below this are rounding. */
+/** Smaller sums are rounding errors. */
 const LEAST_WEIGHT = 1e-9;
 
 /**
- * Whose the lines of intervals are, at all time scales. A line is divided among the blocks in it by their words, and is its place's where there
- * are none: so in a longer interval, by what was there when it was touched last. Keys are those of the words, and below 0 those of places.
+ * Sums of the owners of lines per interval, at all time scales. A line is divided among the blocks in it by their
+ * words; without any, it belongs to its region. A longer interval uses the owners at the last touch. Keys of contexts
+ * are positive, keys of regions negative.
  */
 export class LineOwners {
   readonly #placeOf: (address: number) => number;
-  /** By the first line of a piece: the words of its lines when they were touched last, in their place the key of the address. */
+  /**
+   * Words of each line at its last touch, by first line of a piece. Lines without owners have the key of their region.
+   */
   readonly #lasts = new Map<number, Int32Array>();
-  /** By key and bucket. */
   #sums = new Map<number, number>();
   readonly #now = new Int32Array(OWNERS_PER_LINE);
-  /** Of the piece at hand. */
   #last: Int32Array = new Int32Array(0);
   #first = 0;
   #words: Uint32Array = new Uint32Array(0);
   #at = 0;
 
-  /** @param placeOf the key of what lies at an address where no block is */
+  /** @param placeOf returns the key of the region at an address */
   constructor(placeOf: (address: number) => number) {
     this.#placeOf = placeOf;
   }
@@ -50,10 +51,10 @@ export class LineOwners {
   }
 
   /**
-   * A piece follows.
+   * Begins a piece.
    *
    * @param first number of its first line
-   * @param words of its marked lines
+   * @param words owner words of its marked lines
    */
   begin(first: number, words: Uint32Array): void {
     let last = this.#lasts.get(first);
@@ -68,10 +69,10 @@ export class LineOwners {
   }
 
   /**
-   * The next marked line of the piece was touched.
+   * Records a touch of the next marked line.
    *
-   * @param line of the piece
-   * @param bucket of how many time scales it is new at
+   * @param line index in the piece
+   * @param bucket number of time scales at which the line is new
    */
   touch(line: number, bucket: number): void {
     const now = this.#now;
@@ -87,7 +88,7 @@ export class LineOwners {
     for (let i = 0; i < OWNERS_PER_LINE; i++) if (now[i] !== last[at + i]) isSame = false;
     if (isSame || bucket === FRESH_BUCKET) this.#divide(now, 0, bucket, 1);
     else {
-      // At the scales at which it is not new it was others' until now.
+      // The line belonged to its last owners at the other scales until now.
       this.#divide(now, 0, FRESH_BUCKET, 1);
       this.#divide(last, at, FRESH_BUCKET, -1);
       if (bucket > 0) this.#divide(last, at, bucket, 1);
@@ -98,7 +99,7 @@ export class LineOwners {
   #divide(words: Int32Array, at: number, bucket: number, sign: number): void {
     let owned = 0;
     for (let i = 0; i < OWNERS_PER_LINE; i++) if (words[at + i] !== 0) owned++;
-    // Words in a row are mostly one block's.
+    // Consecutive words usually belong to the same block.
     for (let i = 0, end = 1; i < OWNERS_PER_LINE; i = end++) {
       const key = words[at + i];
       while (end < OWNERS_PER_LINE && words[at + end] === key) end++;
@@ -111,7 +112,7 @@ export class LineOwners {
     this.#sums.set(at, (this.#sums.get(at) ?? 0) + weight);
   }
 
-  /** Ends the open interval. @returns what its lines add up to */
+  /** Ends the open interval. @returns the sums of its lines */
   end(): AttributionEntry[] {
     const entries: AttributionEntry[] = [];
     for (const [at, weight] of this.#sums) {
@@ -134,10 +135,9 @@ const BIG_PAGES = PAGES / PAGES_PER_BIG_PAGE;
 const WORD_BYTES = 4;
 const PAGE_WORDS = (LINES_PER_PAGE * MARK_BYTES) / WORD_BYTES;
 const NEVER = 0;
-/** How a line was touched. */
 const [READS, WRITES] = [1, 2];
 
-/** When the lines and pages of a piece were touched last: numbers of intervals plus one, 0 for never. */
+/** Interval numbers of the last touches of a piece's lines and pages, plus one; 0: never. */
 interface Piece {
   read: Uint32Array;
   written: Uint32Array;
@@ -146,29 +146,26 @@ interface Piece {
   regions: (Region | undefined)[];
 }
 
-/**
- * Counts the lines of intervals at all time scales, from the marks of each. Addresses may be anywhere: only pieces that were touched
- * take memory.
- */
+/** Counts the lines of intervals at all time scales. Addresses may be anywhere; only touched pieces take memory. */
 export class MarkedLines implements Pick<MarkListener, "piece"> {
   readonly #pieces = new Map<number, Piece>();
   readonly #regionOf: (address: number) => Region;
-  /** Undefined where nobody asks whose lines are. */
+  /** Undefined if owners are not recorded. */
   readonly owners: LineOwners | undefined;
-  /** Marks of a piece, and the same as words of two lines: most are of none. */
+  /** Marks of a piece, and the same bytes as words of two lines. Most words are 0. */
   readonly #marks = new Uint8Array(PIECE_BYTES);
   readonly #words = new Uint32Array(this.#marks.buffer);
   #counts = emptyCounts();
   #interval = 0;
-  #given = 0;
+  #pieceCount = 0;
 
-  /** @param regionOf what lies at an address; asked once per page of 4 KiB */
+  /** @param regionOf classifies an address; called once per 4 KiB page */
   constructor(regionOf: (address: number) => Region, owners?: LineOwners) {
     this.#regionOf = regionOf;
     this.owners = owners;
   }
 
-  /** Bytes of program memory in pages that were touched, and those that serve for counting. */
+  /** Bytes of program memory in touched pages. */
   get touchedBytes(): number {
     let pages = 0;
     for (const piece of this.#pieces.values()) for (const page of piece.pages) if (page !== NEVER) pages++;
@@ -180,13 +177,13 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
     return own + (this.owners?.ownBytes ?? 0);
   }
 
-  /** The marks of the open interval, or more of them; where owners are followed, the words of each marked line. */
+  /** Adds marks of the open interval. `owners`: words of each marked line, if recorded. */
   piece(at: number, marks: Uint8Array, owners?: Uint32Array): void {
     const first = (at - CONTROL_BYTES) / MARK_BYTES;
     const piece = this.#pieces.get(first) ?? emptyPiece();
     this.#pieces.set(first, piece);
     const now = this.#interval + 1;
-    this.#given++;
+    this.#pieceCount++;
     if (owners !== undefined) this.owners?.begin(first, owners);
     this.#marks.set(marks);
     const words = this.#words;
@@ -207,7 +204,7 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
     }
   }
 
-  /** @returns the counts of the region that the page is in */
+  /** @returns the counts of the page's region */
   #touchPages(piece: Piece, first: number, page: number, now: number): Int32Array {
     touchPage(piece.pages, page, now, this.#counts.pages4K);
     touchPage(piece.bigPages, Math.floor(page / PAGES_PER_BIG_PAGE), now, this.#counts.pages64K);
@@ -215,23 +212,24 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
     return this.#counts[piece.regions[page]];
   }
 
-  /** @param line of the piece */
+  /** @param line index in the piece */
   #touch(
     { read: reads, written: writes }: Piece,
     line: number,
-    how: number,
+    access: number,
     now: number,
     region: Int32Array,
   ): void {
     const read = bucket(now, reads[line]);
     const written = bucket(now, writes[line]);
-    const nextRead = how & READS ? 0 : read;
-    const nextWritten = how & WRITES ? 0 : written;
+    const nextRead = access & READS ? 0 : read;
+    const nextWritten = access & WRITES ? 0 : written;
     const counts = this.#counts;
-    if (how & READS) counts.read[read]++;
-    if (how & WRITES) counts.written[written]++;
+    if (access & READS) counts.read[read]++;
+    if (access & WRITES) counts.written[written]++;
     if (Math.max(nextRead, nextWritten) !== FRESH_BUCKET) {
-      // Both: new where the older touch arrives now, no longer where it had arrived before.
+      // `both` counts lines that were read and written. The line is added where the older touch arrives now, and
+      // removed where it had arrived before.
       counts.both[Math.max(read, written)]++;
       counts.both[Math.max(nextRead, nextWritten)]--;
     }
@@ -240,22 +238,20 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
       counts.lines[since]++;
       region[since]++;
     }
-    if (how & READS) reads[line] = now;
-    if (how & WRITES) writes[line] = now;
+    if (access & READS) reads[line] = now;
+    if (access & WRITES) writes[line] = now;
     this.owners?.touch(line, since);
   }
 
-  /** Lines of the open interval. */
   get lines(): number {
     return this.#counts.lines.reduce((sum, count) => sum + count, 0);
   }
 
-  /** Pieces of the open interval. */
   get pieces(): number {
-    return this.#given;
+    return this.#pieceCount;
   }
 
-  /** Of lines `[first, end)`, numbered by address: not 0 where one was read so far. */
+  /** Returns a byte for each of the lines `[first, end)`: 1 if the line was read so far. */
   read(first: number, end: number): Uint8Array {
     const read = new Uint8Array(end - first);
     for (let line = first; line < end; line++) {
@@ -266,16 +262,15 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
     return read;
   }
 
-  /** Ends the open interval. @returns what it has touched */
   end(): SnapshotRecord["counts"] {
     const counts = this.#counts;
     this.#counts = emptyCounts();
     this.#interval++;
-    this.#given = 0;
+    this.#pieceCount = 0;
     return counts;
   }
 
-  /** Intervals become twice as long: so do those that are remembered. To be called between them. */
+  /** Halves the recorded interval numbers when intervals double. Call it between intervals. */
   mergeNeighbours(): void {
     this.#interval = Math.floor(this.#interval / 2);
     for (const { read, written, pages, bigPages } of this.#pieces.values())
@@ -283,7 +278,6 @@ export class MarkedLines implements Pick<MarkListener, "piece"> {
         for (let i = 0; i < stamps.length; i++) stamps[i] = (stamps[i] + 1) >>> 1;
   }
 
-  /** Number of the open interval. */
   get interval(): number {
     return this.#interval;
   }
@@ -307,7 +301,7 @@ function emptyPiece(): Piece {
   };
 }
 
-/** Number of the time scales at which an interval is another one than that of a stamp. */
+/** Number of time scales at which the current interval differs from that of a stamp. */
 function bucket(now: number, stamp: number): number {
   return Math.min(bucketOf(now - 1, stamp === NEVER ? undefined : stamp - 1), FRESH_BUCKET);
 }

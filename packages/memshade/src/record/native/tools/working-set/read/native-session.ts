@@ -5,29 +5,27 @@ import type { Readable, Writable } from "node:stream";
 import type { SnapshotRecord } from "../../../../../profile/model/working-set/working-set-series.ts";
 import type { AttributionEntry } from "../../../../tools/working-set/attribution/read/open-attribution.ts";
 import type { AttributedPlace } from "../../../../tools/working-set/attribution/read/read-attribution.ts";
-import { kept } from "../../../tables/kept.ts";
+import { cachedFile } from "../../../tables/kept.ts";
 import { TableCache } from "../../../tables/tables-file.ts";
 import { markReaderProgram } from "../mark-reader-program.ts";
 import { type AddressRange, mappedFiles, regionOf, threadStacks } from "./address-regions.ts";
 import { type MarkListener, MarkStream, type SnapshotTaken } from "./mark-stream.ts";
 import { LineOwners, MarkedLines, type Region } from "./marked-lines.ts";
 
-/** What is known of the process from elsewhere. */
 export interface MarkedProcess {
   pid: number;
-  /** Path of the file that it shares its marks by. */
   marks: string;
-  /** nanoseconds of the monotonic clock */
+  /** Start of the process, ns of the monotonic clock. */
   start(): number;
-  /** Address near the upper end of its first stack; 0: not known. */
+  /** Address near the upper end of the first stack; 0 if unknown. */
   stackTop(): number;
-  /** What it had mapped when it exited, as the kernel tells it; empty before. */
+  /** Content of `/proc/PID/maps` when the process exited; empty before. */
   maps(): string;
-  /** Where objects are mapped, by their paths; the program's own is empty. */
+  /** Mapped objects by path; the program's own path is empty. */
   objects(): readonly (AddressRange & { name: string })[];
 }
 
-/** Where what lies, while nobody looks again. */
+/** Address ranges of objects, stacks and mapped files, refreshed at each snapshot. */
 interface Ranges {
   objects: ReturnType<MarkedProcess["objects"]>;
   stacks: readonly AddressRange[];
@@ -41,43 +39,41 @@ const NS_PER_TICK = 1e7;
 const PAGE_BYTES = 4096;
 const SHORTEST_PAUSE_MS = 1;
 
-/** The intervals of one process, while it runs: ends each when it is due. */
+/** Records the intervals of a running process: takes a snapshot whenever an interval is due. */
 export class NativeWorkingSetSession {
   records: IntervalRecords | undefined;
   readonly lines: MarkedLines;
-  readonly how: NativeIntervals;
-  /** What lies where no block is. */
+  readonly timing: NativeIntervals;
   readonly unowned = new UnownedPlaces();
   refused = 0;
-  /** The program has counted accesses on without anybody who ended intervals. */
+  /** True once the program counts accesses without a reader that ends intervals. */
   isAlone = false;
   readonly #process: () => MarkedProcess | undefined;
   readonly #folder: string;
-  #known: MarkedProcess | undefined;
+  #markedProcess: MarkedProcess | undefined;
   #reader: MarkReader | undefined;
   #timer: NodeJS.Timeout | undefined;
   #open: Promise<void> = Promise.resolve();
   #hasEnded = false;
-  /** Nanoseconds of the monotonic clock: when somebody has seen that the process has ended. */
+  /** Time at which the end of the process was noticed, ns of the monotonic clock. */
   #ending = Number.POSITIVE_INFINITY;
-  /** All marks were taken since. */
+  /** True once all marks were taken after the end. */
   #isWhole = false;
   #ranges: Ranges | undefined;
-  /** Lines come in order, and all of a page are the same's. */
+  /** Cache: lines arrive in order, and a whole page has the same key. */
   #lastPlace: { page: number; key: number } | undefined;
-  /** What the process had mapped when somebody looked last. */
   #maps = "";
 
   /**
-   * @param options `folder`: where programs may lie; `owners`: whose lines are is asked for
-   * @param process undefined while it has not begun
+   * @param options `folder`: folder in which programs can be executed; `owners`: record the owners of lines
+   * @param process returns undefined until the process has begun
    */
   constructor(
-    how: NativeIntervals,
+    timing: NativeIntervals,
     { folder, owners }: { folder: string; owners: boolean },
     process: () => MarkedProcess | undefined,
   ) {
-    this.how = how;
+    this.timing = timing;
     this.#folder = folder;
     this.#process = process;
     this.lines = new MarkedLines(
@@ -90,42 +86,45 @@ export class NativeWorkingSetSession {
   #wait(ms: number): void {
     if (this.#hasEnded) return;
     this.#timer = setTimeout(() => {
-      this.#open = this.#look();
+      this.#open = this.#poll();
     }, ms);
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     if (!this.#begin()) return this.#wait(LOOK_MS);
     const records = this.records as IntervalRecords;
     const now = this.#now(records);
-    // Intervals in accesses end without being asked for.
-    if (this.how.unit === "accesses") return;
+    // The reader ends intervals in accesses by itself.
+    if (this.timing.unit === "accesses") return;
     if (now >= records.due) await this.#snapshot();
     if (this.#reader === undefined || this.#isWhole) return;
-    const left = (records.due - this.#now(records)) / NS_PER_MS;
-    this.#wait(Math.max(SHORTEST_PAUSE_MS, left));
+    const remaining = (records.due - this.#now(records)) / NS_PER_MS;
+    this.#wait(Math.max(SHORTEST_PAUSE_MS, remaining));
   }
 
   #begin(): boolean {
     if (this.#reader !== undefined) return true;
-    const known = this.#process();
-    if (known === undefined || !existsSync(known.marks)) return false;
-    this.#known = known;
-    this.records = new IntervalRecords(this.lines, this.how, known.start());
-    // It may have ended when the first lines come.
-    this.#maps = mapsOf(known.pid);
+    const markedProcess = this.#process();
+    if (markedProcess === undefined || !existsSync(markedProcess.marks)) return false;
+    this.#markedProcess = markedProcess;
+    this.records = new IntervalRecords(this.lines, this.timing, markedProcess.start());
+    // The process may have ended when the first lines arrive.
+    this.#maps = mapsOf(markedProcess.pid);
     const listener: MarkListener = {
       piece: (at, marks, owners) => this.lines.piece(at, marks, owners),
-      taken: (snapshot) => this.#end(snapshot),
+      endSnapshot: (snapshot) => this.#end(snapshot),
     };
-    const accesses = this.how.unit === "accesses" ? this.how : undefined;
+    const accesses = this.timing.unit === "accesses" ? this.timing : undefined;
     const owners = this.lines.owners !== undefined;
-    this.#reader = new MarkReader(this.#folder, known.marks, known.pid, listener, { accesses, owners });
+    this.#reader = new MarkReader(this.#folder, markedProcess.marks, markedProcess.pid, listener, {
+      accesses,
+      owners,
+    });
     return true;
   }
 
   #now(records: IntervalRecords): number {
-    const cpu = this.how.unit === "cpu" ? cpuTime(this.#known!.pid) : 0;
+    const cpu = this.timing.unit === "cpu" ? cpuTime(this.#markedProcess!.pid) : 0;
     return records.timeOf({ now: Number(process.hrtime.bigint()), cpu, accesses: 0 });
   }
 
@@ -133,24 +132,27 @@ export class NativeWorkingSetSession {
     if ((await this.#reader!.take()) === undefined) this.#reader = undefined;
   }
 
-  #end(taken: SnapshotTaken): void {
+  #end(snapshot: SnapshotTaken): void {
     this.#ranges = undefined;
     this.#lastPlace = undefined;
-    this.refused = taken.refused;
-    this.isAlone = taken.isAlone;
-    // What is marked was touched before the end.
-    this.#isWhole = taken.cpu === 0;
-    this.records!.end({ ...taken, now: Math.min(taken.now, this.#ending) }, this.#isWhole || this.#hasEnded);
+    this.refused = snapshot.refused;
+    this.isAlone = snapshot.isAlone;
+    // All marks were set before the process ended.
+    this.#isWhole = snapshot.cpu === 0;
+    this.records!.end(
+      { ...snapshot, now: Math.min(snapshot.now, this.#ending) },
+      this.#isWhole || this.#hasEnded,
+    );
   }
 
-  /** Takes what is left when the process has ended. @param ending nanoseconds of the monotonic clock, when it had */
+  /** Takes the remaining marks after the process has ended. @param ending its end, ns of the monotonic clock */
   async finish(ending: number): Promise<void> {
     this.#hasEnded = true;
     this.#ending = ending;
     clearTimeout(this.#timer);
     await this.#open;
     if (!this.#begin()) return;
-    if (this.how.unit !== "accesses" && !this.#isWhole) await this.#snapshot();
+    if (this.timing.unit !== "accesses" && !this.#isWhole) await this.#snapshot();
     await this.#reader?.close();
   }
 
@@ -170,18 +172,17 @@ export class NativeWorkingSetSession {
   }
 
   #findRanges(): Ranges {
-    const known = this.#known!;
-    this.#maps = mapsOf(known.pid) || known.maps() || this.#maps;
+    const markedProcess = this.#markedProcess!;
+    this.#maps = mapsOf(markedProcess.pid) || markedProcess.maps() || this.#maps;
     return {
-      objects: known.objects(),
-      stackTop: known.stackTop(),
+      objects: markedProcess.objects(),
+      stackTop: markedProcess.stackTop(),
       stacks: threadStacks(this.#maps),
-      files: mappedFiles(this.#maps, dirname(known.marks)),
+      files: mappedFiles(this.#maps, dirname(markedProcess.marks)),
     };
   }
 }
 
-/** Empty where it has ended. */
 function mapsOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/maps`, "latin1");
@@ -190,7 +191,7 @@ function mapsOf(pid: number): string {
   }
 }
 
-/** Nanoseconds, in steps of 10 ms; 0 where the process is gone. */
+/** Returns ns in steps of 10 ms; 0 if the process has ended. */
 function cpuTime(pid: number): number {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "latin1");
@@ -201,72 +202,72 @@ function cpuTime(pid: number): number {
   }
 }
 
-/** How intervals are measured. */
 export interface NativeIntervals {
-  /** nanoseconds, or accesses */
+  /** Nanoseconds, or accesses. */
   interval: number;
-  /** even */
+  /** An even number. */
   maxIntervals: number;
   unit: "wall" | "cpu" | "accesses";
-  /** Intervals become longer where looking at the lines would cost more than a small part of the run. */
+  /** Lengthens intervals if snapshots would take more than a small share of the run. */
   adaptive: boolean;
 }
 
-/** With intervals of its own choice the tool looks at lines for at most one part in so many of the time. */
+/** Limit of the time for snapshots in adaptive mode: one part in this many of the run. */
 const LEAST_TIME_PER_WORK = 50;
-/** What a snapshot takes, and a piece of it, nanoseconds; clocks would have the times in, too, in which others have the processor. */
+/**
+ * Cost of a snapshot, and of a piece, ns. Estimates are used because clocks would include time in which other processes
+ * run.
+ */
 const SNAPSHOT_NS = 200_000;
 const PIECE_NS = 8_000;
-/** What it takes to find out whose a line is. */
+/** Cost of the owners of a line, ns. */
 const OWNED_LINE_NS = 80;
 
-/** The intervals of a process, one snapshot after the other. */
 export class IntervalRecords {
   readonly records: SnapshotRecord[] = [];
-  /** Nanoseconds of the monotonic clock at which each record ended. */
+  /** End of each record, ns of the monotonic clock. */
   readonly moments: number[] = [];
-  /** Whose the lines of each record are, where that is asked for. */
+  /** Owners of the lines of each record, if recorded. */
   readonly shares: AttributionEntry[][] = [];
   scale = 0;
   readonly #lines: MarkedLines;
-  readonly #how: NativeIntervals;
+  readonly #timing: NativeIntervals;
   readonly #begin: number;
   #start = 0;
   #work = 0;
 
-  /** @param begin nanoseconds of the monotonic clock when the process began */
-  constructor(lines: MarkedLines, how: NativeIntervals, begin: number) {
+  /** @param begin start of the process, ns of the monotonic clock */
+  constructor(lines: MarkedLines, timing: NativeIntervals, begin: number) {
     this.#lines = lines;
-    this.#how = how;
+    this.#timing = timing;
     this.#begin = begin;
   }
 
-  /** Time that has passed for the process, in the unit of its intervals. */
+  /** Returns the time since the start, in the unit of the intervals. */
   timeOf({ now, cpu, accesses }: Pick<SnapshotTaken, "now" | "cpu" | "accesses">): number {
-    if (this.#how.unit === "accesses") return Math.max(accesses, this.#start);
-    // A process that has ended has no clock any more.
-    if (this.#how.unit === "cpu") return Math.max(cpu, this.#start);
+    if (this.#timing.unit === "accesses") return Math.max(accesses, this.#start);
+    // The CPU clock of an ended process is gone.
+    if (this.#timing.unit === "cpu") return Math.max(cpu, this.#start);
     return Math.max(now - this.#begin, this.#start);
   }
 
-  /** When the open interval is due. */
   get due(): number {
     const period = this.period;
     return (Math.floor(this.#start / period) + 1) * period;
   }
 
   get period(): number {
-    return this.#how.interval * 2 ** this.scale;
+    return this.#timing.interval * 2 ** this.scale;
   }
 
   /** Ends the open interval. `isLast`: the process has ended. */
-  end(taken: SnapshotTaken, isLast = false): void {
+  end(snapshot: SnapshotTaken, isLast = false): void {
     const { interval, owners } = this.#lines;
     if (isLast && this.#lines.lines === 0 && this.records.length > 0) {
       const before = this.records[this.records.length - 1];
-      // The system takes a while to end a process, and others to see that: this is no interval of the program's.
-      before.end += Math.min(this.timeOf(taken) - this.#start, this.period);
-      this.moments[this.moments.length - 1] = taken.now;
+      // The rest is only the delay until the end of the process was noticed. It extends the last interval.
+      before.end += Math.min(this.timeOf(snapshot) - this.#start, this.period);
+      this.moments[this.moments.length - 1] = snapshot.now;
       return;
     }
     this.#work += SNAPSHOT_NS + PIECE_NS * this.#lines.pieces;
@@ -274,7 +275,7 @@ export class IntervalRecords {
       this.#work += OWNED_LINE_NS * this.#lines.lines;
       this.shares.push(owners.end());
     }
-    const now = this.timeOf(taken);
+    const now = this.timeOf(snapshot);
     this.records.push({
       scale: this.scale,
       interval,
@@ -282,10 +283,10 @@ export class IntervalRecords {
       end: now,
       counts: this.#lines.end(),
     });
-    this.moments.push(taken.now);
+    this.moments.push(snapshot.now);
     this.#start = now;
-    const isDear = this.#how.adaptive && this.#work * LEAST_TIME_PER_WORK > now;
-    if (interval + 1 < this.#how.maxIntervals && !(isDear && (interval & 1) === 1)) return;
+    const isDear = this.#timing.adaptive && this.#work * LEAST_TIME_PER_WORK > now;
+    if (interval + 1 < this.#timing.maxIntervals && !(isDear && (interval & 1) === 1)) return;
     this.#lines.mergeNeighbours();
     this.scale++;
   }
@@ -298,18 +299,18 @@ interface MarkReaderOptions {
   owners?: boolean | undefined;
 }
 
-/** The process that takes marks out of the file that a program shares. */
+/** Mark reader of a process, which runs as a process of its own. */
 export class MarkReader {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
   #closed: () => void = () => undefined;
   #hasEnded = false;
-  #waiting: ((taken: SnapshotTaken | undefined) => void) | undefined;
+  #waiting: ((snapshot: SnapshotTaken | undefined) => void) | undefined;
 
   /**
-   * @param folder where programs may lie, for the time of the run
-   * @param listener is given snapshots, those that are asked for and those of intervals in accesses
-   * @param options `accesses`: how long intervals are, and after how many they become twice as long; undefined: they are not counted;
-   * `owners`: whose lines are is asked for
+   * @param folder folder in which programs can be executed
+   * @param listener receives snapshots: requested ones and those of intervals in accesses
+   * @param options `accesses`: length of intervals, and number of intervals after which they double; undefined if
+   * accesses are not counted. `owners`: record the owners of lines
    */
   constructor(
     folder: string,
@@ -319,7 +320,7 @@ export class MarkReader {
     { accesses, owners = false }: MarkReaderOptions = {},
   ) {
     const program = join(folder, "mark-reader");
-    const code = kept(new TableCache(folder).folder, "mark-reader", markReaderProgram);
+    const code = cachedFile(new TableCache(folder).folder, "mark-reader", markReaderProgram);
     writeFileSync(program, code, { mode: EXECUTABLE });
     const { interval, maxIntervals } = accesses ?? { interval: 0, maxIntervals: 0 };
     const args = [file, pid, interval, maxIntervals, owners ? 1 : 0].map(String);
@@ -327,9 +328,9 @@ export class MarkReader {
     const stream = new MarkStream(
       {
         piece: (at, marks, owners) => listener.piece(at, marks, owners),
-        taken: (snapshot) => {
-          listener.taken(snapshot);
-          this.#answer(snapshot);
+        endSnapshot: (snapshot) => {
+          listener.endSnapshot(snapshot);
+          this.#resolveWaiting(snapshot);
         },
       },
       owners,
@@ -337,21 +338,21 @@ export class MarkReader {
     this.#child.stdout.on("data", (bytes: Buffer) => stream.add(bytes));
     const end = () => {
       this.#hasEnded = true;
-      this.#answer(undefined);
+      this.#resolveWaiting(undefined);
       this.#closed();
     };
     this.#child.on("error", end);
     this.#child.on("close", end);
-    // It may be gone, and then says so by that.
+    // A write fails if the reader is gone; `close` reports its end.
     this.#child.stdin.on("error", () => undefined);
   }
 
-  #answer(snapshot: SnapshotTaken | undefined): void {
+  #resolveWaiting(snapshot: SnapshotTaken | undefined): void {
     this.#waiting?.(snapshot);
     this.#waiting = undefined;
   }
 
-  /** Takes all marks that there are. One at a time. Undefined where the process is gone. */
+  /** Requests a snapshot of all marks, one at a time. Resolves to undefined if the reader has ended. */
   take(): Promise<SnapshotTaken | undefined> {
     if (this.#hasEnded) return Promise.resolve(undefined);
     return new Promise((done) => {
@@ -360,7 +361,7 @@ export class MarkReader {
     });
   }
 
-  /** Where accesses are counted, there is a last snapshot then. */
+  /** Closes the reader. If accesses are counted, it sends a last snapshot. */
   close(): Promise<void> {
     this.#child.stdin.end();
     return this.#hasEnded ? Promise.resolve() : new Promise((done) => (this.#closed = done));
@@ -371,13 +372,12 @@ interface NamedRange extends AddressRange {
   name: string;
 }
 
-/** What lies where no block is: the stack, static data by object, mapped files. Each has a key below 0. */
+/** Regions without blocks: stacks, static data by object, mapped files. Each has a key below 0. */
 export class UnownedPlaces {
-  /** By key. */
   readonly places = new Map<number, AttributedPlace>();
   readonly #keys = new Map<string, number>();
 
-  /** @param of where the address is among `objects` and `files`, if it is in any */
+  /** Returns the key of an address. `objects` and `files`: named ranges that may contain it. */
   keyOf(
     region: Region,
     address: number,
@@ -390,13 +390,13 @@ export class UnownedPlaces {
     return file === undefined ? this.#key(region) : this.#key("mapping", file);
   }
 
-  #key(kind: AttributedPlace["kind"], of?: string): number {
-    const name = `${kind} ${of}`;
+  #key(kind: AttributedPlace["kind"], holder?: string): number {
+    const name = `${kind} ${holder}`;
     let key = this.#keys.get(name);
     if (key === undefined) {
       key = -1 - this.#keys.size;
       this.#keys.set(name, key);
-      this.places.set(key, { kind, path: [], of });
+      this.places.set(key, { kind, path: [], of: holder });
     }
     return key;
   }

@@ -8,28 +8,31 @@ import type { UnknownReach } from "./look-through.ts";
 import type { ReachSums } from "./reach-sums.ts";
 import type { InstanceReach } from "./sum-up.ts";
 
-/** What is known of an instance when its figures are read. */
+/** Reach of an instance's live blocks, or the reason why it is unknown. */
 export type KnownReach = InstanceReach | UnknownReach;
 
-/** What a host says that cannot look when a profile is taken. */
+/** Finds out which live blocks of an instance can still be reached; undefined where that cannot be told. */
+export type LookThrough = () => KnownReach | undefined;
+
+/** Reason for a host that cannot read the program's memory when a profile is taken. */
 export const OUT_OF_REACH: UnknownReach = {
   unknown: "the program was running or gone, and nobody else can read its memory",
 };
 
 /**
- * Gives contexts what was found of their live blocks.
+ * Adds to contexts the reach of their live blocks.
  *
- * @returns what was found; why nothing is known where the program has gone on since.
+ * @returns the reach, or the reason why it is unknown if the program has gone on since
  */
 export function applyReach(
   contexts: readonly IndexedContext[],
-  found: KnownReach | undefined,
+  reach: KnownReach | undefined,
 ): KnownReach | undefined {
-  if (found === undefined || "unknown" in found) return found;
-  const places = new Map(Array.from(found.contexts, (index, place) => [index, place]));
+  if (reach === undefined || "unknown" in reach) return reach;
+  const places = new Map(Array.from(reach.contexts, (index, place) => [index, place]));
   const sumsOf = ({ index }: IndexedContext): ReachSums => {
     const at = (places.get(index) ?? places.size) * REACH_FIELDS.length;
-    return Object.fromEntries(REACH_FIELDS.map((field, i) => [field, found.sums[at + i] ?? 0])) as ReachSums;
+    return Object.fromEntries(REACH_FIELDS.map((field, i) => [field, reach.sums[at + i] ?? 0])) as ReachSums;
   };
   const isOfNow = contexts.every((context) => {
     const sums = sumsOf(context);
@@ -41,23 +44,22 @@ export function applyReach(
   });
   if (!isOfNow) return { unknown: "the program went on while its memory was read" };
   for (const context of contexts) Object.assign(context.extras, sumsOf(context));
-  return found;
+  return reach;
 }
 
 interface Looked {
-  /** Undefined: nobody has asked. */
+  /** Undefined: the search was not requested. */
   reach: KnownReach | undefined;
   contents: { contexts: readonly ShadowContext[] };
 }
 
-/** Sums of all instances; undefined where nothing is known of any. */
 export function heapReach(instances: readonly Looked[]): HeapReach | undefined {
-  const known = instances.flatMap(({ reach, contents }) =>
+  const withReach = instances.flatMap(({ reach, contents }) =>
     reach === undefined || "unknown" in reach ? [] : [{ reach, contexts: contents.contexts }],
   );
-  if (known.length === 0) return undefined;
+  if (withReach.length === 0) return undefined;
   const sum = (field: keyof ReachSums): number =>
-    known.reduce((total, { contexts }) => total + sumOf(contexts, (extras) => extras[field]), 0);
+    withReach.reduce((total, { contexts }) => total + sumOf(contexts, (extras) => extras[field]), 0);
   return {
     lostBytes: sum("lostBytes"),
     lostBlocks: sum("lostBlocks"),
@@ -67,12 +69,15 @@ export function heapReach(instances: readonly Looked[]): HeapReach | undefined {
     possiblyLostBlocks: sum("possiblyLostBlocks"),
     stillReachableBytes: sum("stillReachableBytes"),
     stillReachableBlocks: sum("stillReachableBlocks"),
-    accessesAfter: known.reduce((total, { reach }) => total + reach.accessesAfter, 0),
-    hostMayHold: known.some(({ reach }) => reach.hostMayHold),
+    accessesAfter: withReach.reduce((total, { reach }) => total + reach.accessesAfter, 0),
+    hostMayHold: withReach.some(({ reach }) => reach.hostMayHold),
   };
 }
 
-/** Sentences: of which live blocks nothing is known, and of which less than usual. */
+/**
+ * Returns sentences about live blocks with unknown reach, and about those that are possibly lost only for
+ * lack of information.
+ */
 export function reachSentences(instances: readonly Looked[]): string[] {
   const blocksBy = new Map<string, number>();
   const add = (reason: string, blocks: number): void => {
@@ -100,7 +105,7 @@ export function reachSentences(instances: readonly Looked[]): string[] {
   return sentences;
 }
 
-/** Blocks of which nothing is known may be lost. */
+/** Returns a bound for lost blocks: blocks of unknown reach may be lost, too. */
 export function reachBounds(instances: readonly Looked[]): Bound[] {
   const isUnknown = instances.some(
     ({ reach, contents }) =>

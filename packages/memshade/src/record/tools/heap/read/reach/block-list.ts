@@ -1,28 +1,30 @@
-/** Bits of an address within what the index has a number for, and within what it has a table for. */
+/**
+ * Bits of an address within a region and within a part. The index has a number per region and a table per
+ * part.
+ */
 const [REGION_BITS, PART_BITS] = [8, 20];
 const REGIONS = 2 ** (PART_BITS - REGION_BITS);
 const PARTS = 2 ** (32 - PART_BITS);
-/** Upper halves of the addresses that programs have. */
 const HIGHS = 2 ** 15;
 const NONE = -1;
 
 /**
  * Live blocks by address. They do not overlap.
  *
- *     upper half ─▶ its parts of 1 MiB ─▶ a part's regions of 256 bytes ─▶ the first block that ends behind the region's beginning
- *                                    └──▶ of a part inside of a block: the block
+ *    upper half ─▶ its parts of 1 MiB ─▶ a part's regions of 256 bytes ─▶ the first block that ends behind the region's start
+ *                                  └──▶ for a part inside of a block: the block
  */
 export class BlockList {
   readonly length: number;
   readonly starts: Float64Array;
   readonly sizes: Uint32Array;
-  /** By upper half of the address: 1 where there may be blocks. */
+  /** 1 if an address with this upper half may be in a block. */
   readonly near = new Uint8Array(HIGHS);
-  /** By upper half of the address. Of a part: where its regions are, `NONE`, or below that a block. */
+  /** Index of a part's regions, `NONE`, or below that a block; by upper half of the address, then by part. */
   readonly #parts: (Int32Array | undefined)[] = Array.from({ length: HIGHS });
   readonly #regions: Int32Array;
 
-  /** @param starts in ascending order. */
+  /** @param starts in ascending order */
   constructor(starts: Float64Array, sizes: Uint32Array) {
     this.length = starts.length;
     this.starts = starts;
@@ -39,17 +41,17 @@ export class BlockList {
       }
   }
 
-  /** @returns the parts that have regions, by address. */
+  /** @returns the parts that have regions, by address */
   #takeParts(): number[] {
     const divided: number[] = [];
-    let known = NONE;
+    let lastPart = NONE;
     for (let block = 0; block < this.length; block++) {
       const end = this.#endOf(block);
       const first = Math.floor(this.starts[block] / 2 ** PART_BITS);
-      // The address behind a block may stand for it.
+      // The address just behind a block may refer to it, so its part is included.
       const last = Math.floor(end / 2 ** PART_BITS);
-      // Most blocks lie in the part of the one before.
-      if (first === known && last === known) continue;
+      // Most blocks lie in the part of the previous block.
+      if (first === lastPart && last === lastPart) continue;
       for (let part = first; part <= last; part++) {
         const high = Math.floor(part / PARTS);
         if (high >= HIGHS) break;
@@ -61,7 +63,7 @@ export class BlockList {
         if (isInside) parts[at] = NONE - 1 - block;
         else if (parts[at] === NONE) parts[at] = REGIONS * (divided.push(part) - 1);
       }
-      known = last;
+      lastPart = last;
     }
     return divided;
   }
@@ -70,12 +72,14 @@ export class BlockList {
     return this.starts[block] + Math.max(1, this.sizes[block]);
   }
 
-  /** The block that an address is in, or the empty one that starts there; −1: none. */
+  /**
+   * Returns the block that contains an address, or the empty block that starts there; −1 if there is none.
+   */
   find(address: number): number {
     return this.at(Math.floor(address / 2 ** 32), address >>> 0);
   }
 
-  /** As `find`, of the two halves of an address. */
+  /** Like `find`, for the two halves of an address. */
   at(high: number, low: number): number {
     const parts = high < HIGHS ? this.#parts[high] : undefined;
     if (parts === undefined) return -1;

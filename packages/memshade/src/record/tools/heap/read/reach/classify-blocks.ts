@@ -3,7 +3,6 @@ import type { ProgramMemory, SeeWords } from "./program-memory.ts";
 
 const FIRST_LENGTH = 1024;
 
-/** Numbers of 32 bits that become more. */
 class IntList {
   length = 0;
   #values = new Int32Array(FIRST_LENGTH);
@@ -17,7 +16,6 @@ class IntList {
     this.#values[this.length++] = value;
   }
 
-  /** The values, and room behind them. */
   get values(): Int32Array {
     return this.#values;
   }
@@ -25,10 +23,13 @@ class IntList {
 
 const NOTHING = { from: 0, to: 0 };
 
-/** In the place of a block that a pointer lies in: it lies in none. */
+/** Source of a pointer that lies in a root instead of a block. */
 const ROOT = -1;
 
-/** Addresses inside of blocks, in the order in which they were met: those of roots first, then by the block that they lie in. */
+/**
+ * Interior pointers in the order in which they were found: those of roots first, then by the block that
+ * contains them.
+ */
 interface InsidePointers {
   readonly sources: IntList;
   readonly targets: IntList;
@@ -36,22 +37,21 @@ interface InsidePointers {
 }
 
 /**
- * The pointers between blocks: for each block the blocks of which it has the address. The memory is read once, by address, and
- * nothing of it is kept but the numbers of blocks. Addresses inside of blocks are few, and have a list of their own.
+ * Pointers between blocks: for each block, the blocks whose address it holds. The memory is read once, by
+ * address, and only numbers of blocks are stored. Interior pointers are few and have a list of their own.
  */
 class Pointers {
-  /** Not 0: a root has the address of the block. */
+  /** Not 0 if a root holds the address of the block. */
   readonly isRooted: Uint8Array;
   readonly inside: InsidePointers = { sources: new IntList(), targets: new IntList(), values: [] };
   readonly #blocks: BlockList;
   readonly #memory: ProgramMemory;
   readonly #isOther: ((value: number, at: number, block: number) => boolean) | undefined;
-  /** Where the row of each block ends among the targets. */
   readonly #rowEnds: Uint32Array;
   readonly #targets = new IntList();
   #source = ROOT;
 
-  /** @param isOther tells of a value at an address that it is no pointer to a block, for all that it looks like one */
+  /** @param isOther true if a value at an address is no pointer to a block though it looks like one */
   constructor(
     blocks: BlockList,
     memory: ProgramMemory,
@@ -64,26 +64,29 @@ class Pointers {
     this.#rowEnds = new Uint32Array(blocks.length);
   }
 
-  /** Reads the roots; before the blocks. @param ranges beginnings and ends @param values of roots that are not in memory */
+  /**
+   * Reads the roots; must run before `readBlocks`. @param ranges starts and ends @param values of roots that
+   * are not in memory
+   */
   readRoots(ranges: readonly number[], values: readonly number[]): void {
-    for (const value of values) this.#see(Math.floor(value / 2 ** 32), value >>> 0, ROOT);
-    const see = this.#memory.wordBytes === 8 ? this.#seeLong : this.#seeShort;
-    for (let i = 0; i < ranges.length; i += 2) this.#memory.read(ranges[i], ranges[i + 1], see);
+    for (const value of values) this.#addValue(Math.floor(value / 2 ** 32), value >>> 0, ROOT);
+    const visitWords = this.#memory.wordBytes === 8 ? this.#seeLong : this.#seeShort;
+    for (let i = 0; i < ranges.length; i += 2) this.#memory.read(ranges[i], ranges[i + 1], visitWords);
   }
 
-  /** Reads all blocks. */
   readBlocks(): void {
     const { starts, sizes, length } = this.#blocks;
     const { wordBytes } = this.#memory;
-    const see = wordBytes === 8 ? this.#seeLong : this.#seeShort;
+    const visitWords = wordBytes === 8 ? this.#seeLong : this.#seeShort;
     for (let block = 0; block < length; block++) {
       this.#source = block;
-      if (sizes[block] >= wordBytes) this.#memory.read(starts[block], starts[block] + sizes[block], see);
+      if (sizes[block] >= wordBytes)
+        this.#memory.read(starts[block], starts[block] + sizes[block], visitWords);
       this.#rowEnds[block] = this.#targets.length;
     }
   }
 
-  /** The blocks of which a block has the address, as a part of `targets`. */
+  /** Returns the row of blocks whose addresses a block holds, as a range of `targets`. */
   rowOf(block: number): { from: number; to: number } {
     return { from: block === 0 ? 0 : this.#rowEnds[block - 1], to: this.#rowEnds[block] };
   }
@@ -92,7 +95,7 @@ class Pointers {
     return this.#targets.values;
   }
 
-  /** The addresses inside of others that a block has, or that roots have, as a part of `inside`. */
+  /** Returns the interior pointers of a block, or of roots, as a range of `inside`. */
   insideOf(source: number): { from: number; to: number } {
     const { values, length } = this.inside.sources;
     if (length === 0) return NOTHING;
@@ -102,7 +105,7 @@ class Pointers {
   readonly #seeShort: SeeWords = (words, first, end, address) => {
     for (let i = first; i < end; i++) {
       const low = words[i];
-      if (low !== 0) this.#see(0, low, address + 4 * (i - first));
+      if (low !== 0) this.#addValue(0, low, address + 4 * (i - first));
     }
   };
 
@@ -110,11 +113,11 @@ class Pointers {
     const { near } = this.#blocks;
     for (let i = first; i < end; i += 2) {
       const high = words[i + 1];
-      if (high < near.length && near[high] === 1) this.#see(high, words[i], address + 4 * (i - first));
+      if (high < near.length && near[high] === 1) this.#addValue(high, words[i], address + 4 * (i - first));
     }
   };
 
-  #see(high: number, low: number, at: number): void {
+  #addValue(high: number, low: number, at: number): void {
     let block = this.#blocks.at(high, low);
     const value = high * 2 ** 32 + low;
     if (block < 0) block = this.#emptyArrayBefore(value);
@@ -131,7 +134,10 @@ class Pointers {
     else this.#targets.push(block);
   }
 
-  /** `new T[0]` of objects with a destructor: their number, zero, in a block of its own, whose end is the array; −1: none. */
+  /**
+   * Returns the block of an array of no objects with a destructor (`new T[0]`), −1 if there is none. Such a
+   * block holds only the length, zero, and the array's address is its end.
+   */
   #emptyArrayBefore(value: number): number {
     const { wordBytes } = this.#memory;
     const block = this.#blocks.find(value - wordBytes);
@@ -155,29 +161,28 @@ function firstFrom(values: Int32Array, length: number, least: number): number {
   return low;
 }
 
-/** What hangs on each lost block. */
 export interface Behind {
-  /** Blocks that lead others: nothing but what they lead to leads to them. */
+  /** Lost blocks that own others. Only blocks that they own point to them. */
   leaders: number[];
   bytes: Float64Array;
   blocks: Float64Array;
-  /** How many of these are late. */
   late: Float64Array;
 }
 
 const NONE_BEHIND = new Float64Array();
 
-/** When each block was allocated. */
 export interface BlockTimes {
   times: ArrayLike<number>;
-  /** From then on blocks are late. */
+  /** Time from which on blocks are late. */
   late: number;
 }
 
 /**
- * Who owns lost blocks. Blocks that lead to each other are one group. Of a group that no other one leads to, the block that was allocated
- * first owns the rest, and all that the group leads to: whose parts point back to it was there before them, as a database, a window, a
- * document. Of blocks of one age it is the lowest. What two groups lead to is the older one's.
+ * Finds the owners of lost blocks.
+ * Blocks that point to each other form a group. In a group that no other group points to, the block that was
+ * allocated first owns the rest, and all blocks that the group points to. An owner, such as a database, a
+ * window or a document, exists before its parts, which point back to it. Among blocks of one age the lowest
+ * is the owner. If two groups point to a block, the older group owns it.
  */
 function findOwners(
   blocks: BlockList,
@@ -185,19 +190,19 @@ function findOwners(
   lost: readonly number[],
   { times, late }: BlockTimes,
 ): Behind {
-  // Of a program that loses nothing, this takes nothing.
+  // Saves the work for a program that loses no block.
   if (lost.length === 0) return { leaders: [], bytes: NONE_BEHIND, blocks: NONE_BEHIND, late: NONE_BEHIND };
-  const isOlder = (one: number, other: number): boolean =>
-    times[one]! < times[other]! || (times[one] === times[other] && one < other);
+  const isOlder = (first: number, second: number): boolean =>
+    times[first]! < times[second]! || (times[first] === times[second] && first < second);
   const graph = new LostGraph(blocks.length, pointers, lost);
   const groups = graph.groups();
   const leaderOf = new Int32Array(groups.count).fill(ROOT);
   const isLed = new Uint8Array(groups.count);
   for (const block of lost) {
-    const group = groups.of[block];
+    const group = groups.groupOf[block];
     if (leaderOf[group] === ROOT || isOlder(block, leaderOf[group])) leaderOf[group] = block;
     graph.forEach(block, (target) => {
-      if (groups.of[target] !== group) isLed[groups.of[target]] = 1;
+      if (groups.groupOf[target] !== group) isLed[groups.groupOf[target]] = 1;
     });
   }
   const leaders = [...leaderOf]
@@ -226,7 +231,6 @@ function findOwners(
   return behind;
 }
 
-/** Lost blocks, and the pointers between them. */
 class LostGraph {
   readonly #pointers: Pointers;
   readonly #lost: readonly number[];
@@ -241,12 +245,12 @@ class LostGraph {
     for (const block of lost) this.#isLost[block] = 1;
   }
 
-  forEach(block: number, see: (target: number) => void): void {
+  forEach(block: number, visit: (target: number) => void): void {
     for (let i = 0, target = this.#next(block, i); target >= 0; target = this.#next(block, ++i))
-      if (this.#isLost[target] === 1) see(target);
+      if (this.#isLost[target] === 1) visit(target);
   }
 
-  /** The block that the pointer of this number leads to, of all that a block has; −1: it has no more. */
+  /** Returns the target of a block's pointer by index, −1 after the last one. */
   #next(block: number, index: number): number {
     const { from, to } = this.#pointers.rowOf(block);
     if (from + index < to) return this.#pointers.targets[from + index];
@@ -255,18 +259,18 @@ class LostGraph {
     return at < inside.to ? this.#pointers.inside.targets.values[at] : -1;
   }
 
-  /** Tarjan's way to the groups, without recursion: lists are long. */
-  groups(): { of: Int32Array; count: number } {
-    const of = new Int32Array(this.#length).fill(-1);
+  /** Finds strongly connected components by Tarjan's algorithm, without recursion, because lists are long. */
+  groups(): { groupOf: Int32Array; count: number } {
+    const groupOf = new Int32Array(this.#length).fill(-1);
     const order = new Int32Array(this.#length);
     const lowest = new Int32Array(this.#length);
     const nextOf = new Int32Array(this.#length);
     const stack: number[] = [];
     const path: number[] = [];
-    let met = 0;
+    let visited = 0;
     let count = 0;
     const begin = (block: number): void => {
-      order[block] = lowest[block] = ++met;
+      order[block] = lowest[block] = ++visited;
       stack.push(block);
       path.push(block);
     };
@@ -277,7 +281,7 @@ class LostGraph {
       if (lowest[block] !== order[block]) return;
       for (let member = -1; member !== block; ) {
         member = stack.pop()!;
-        of[member] = count;
+        groupOf[member] = count;
       }
       count++;
     };
@@ -289,16 +293,17 @@ class LostGraph {
         if (target < 0) end(block);
         else if (this.#isLost[target] === 0) continue;
         else if (order[target] === 0) begin(target);
-        else if (of[target] < 0) lowest[block] = Math.min(lowest[block], order[target]);
+        else if (groupOf[target] < 0) lowest[block] = Math.min(lowest[block], order[target]);
       }
     }
-    return { of, count };
+    return { groupOf, count };
   }
 }
 
 /**
- * Tells of addresses inside of blocks whether the program knows the block by them: right behind a length that fits the block, or behind
- * the block's own address; that of an object's second base, whose table of virtual functions says how far it is inside.
+ * Decides which interior pointers count as pointers to the block's start. They lie right behind a length that
+ * fits the block, or behind the block's own address. Others point to an object's second base, whose virtual
+ * function table gives the distance to the start.
  */
 class BlockHeads {
   readonly #blocks: BlockList;
@@ -320,8 +325,9 @@ class BlockHeads {
   }
 
   /**
-   * Whether an address is the first one behind a number of elements that the rest of the block has: what C++ puts in front of arrays, and
-   * allocation layers in front of blocks, with elements of one byte. The program knows such a block by nothing else.
+   * True if an address follows the number of elements that fill the rest of the block. C++ puts such a number
+   * before arrays, and allocation layers put the size in bytes before blocks. The program has no other
+   * pointer to such a block.
    */
   #isBehindLength(block: number, value: number): boolean {
     const start = this.#blocks.starts[block];
@@ -334,8 +340,9 @@ class BlockHeads {
   }
 
   /**
-   * Whether one of the two words in front of an address says where the block starts, as code that aligns blocks by itself leaves there, or how
-   * much of the block is left from the address on, as `mmap` of WASI's C library does. The program frees such a block by them.
+   * True if one of the two words before an address holds the block's start, as code that aligns blocks by
+   * itself stores it. Also true if a word holds the size of the rest of the block, as `mmap` of WASI's C
+   * library stores it. The program frees such a block by this word.
    */
   #isBehindHeader(block: number, value: number): boolean {
     const start = this.#blocks.starts[block];
@@ -351,8 +358,9 @@ class BlockHeads {
   }
 
   /**
-   * Whether an address inside a block is that of a base of the object there, as C++ compilers lay them out: the table of virtual functions of
-   * each base has two words in front, of which the first is the way back to the object's start.
+   * True if an interior address is a base of the object at the block's start, as C++ compilers lay it out.
+   * Two words precede the virtual function table of each base; the first is the distance back to the object's
+   * start.
    */
   #isSecondBase(block: number, value: number): boolean {
     const { wordBytes } = this.#memory;
@@ -363,18 +371,21 @@ class BlockHeads {
     return this.#isWayBack(own, 0) && this.#isWayBack(base, value - start);
   }
 
-  /** Whether the word two in front of a table of virtual functions leads so far back. */
+  /** True if the word two before a virtual function table holds this distance. */
   #isWayBack(table: number, distance: number): boolean {
     const { wordBytes } = this.#memory;
     const at = table - 2 * wordBytes;
     if (at < 0 || table % wordBytes !== 0) return false;
     if ((this.#memory.half(at) | 0) !== -distance) return false;
-    // Nothing but zeros is no table: its second word leads to what tells the type, or its first one to a function.
+    // Zeros alone are no table: the second word points to type information, or the first entry to a function.
     if (wordBytes === 4) return true;
     return (this.#memory.half(at + 4) | 0) === (distance === 0 ? 0 : -1) && this.#word(table) !== 0;
   }
 
-  /** Whether an address is that of the letters of a string that copies share: length, room and number of owners are in front. */
+  /**
+   * True if an address is that of a shared string's letters: length, capacity and number of owners precede
+   * them.
+   */
   #isString(block: number, value: number): boolean {
     const { wordBytes } = this.#memory;
     const start = this.#blocks.starts[block];
@@ -383,7 +394,9 @@ class BlockHeads {
     return length <= room && this.#blocks.sizes[block] === room + 3 * wordBytes + 1;
   }
 
-  /** Whether an address is that of a thread's vector of storage, whose number of entries is in front. */
+  /**
+   * True if an address is that of a thread's vector of storage (dtv), which its number of entries precedes.
+   */
   #isThreadVector(block: number, value: number): boolean {
     const start = this.#blocks.starts[block];
     if (this.#memory.wordBytes !== 8 || value !== start + 16) return false;
@@ -397,46 +410,45 @@ class BlockHeads {
 }
 
 /*
- * Which live blocks a program can still get at, as memcheck tells them apart. A word that holds the address of a block's first
- * byte is a pointer to the block, one with an address inside it may be one.
+ * Classes of live blocks by how a program can reach them, as in Valgrind's memcheck. A word with the address
+ * of a block's first byte is a pointer to it. A word with an address inside the block (interior pointer) may
+ * be one.
  *
- *     roots      a ─▶ A ─▶ B        A, B   reachable: by pointers from the roots
- *                c ─▶ (C+4) ─▶ D    C, D   possibly lost: only by way of an address inside C
- *                     E ─▶ F ─▶ G   E      lost: nothing points to it
- *                          ▲  │     F, G   indirectly lost: what points to them is lost. They are behind E.
- *                          └──┘
- *                     H ⇄ I         H      lost, with I behind it: of a ring that nothing points into, the oldest block stands for all
+ *    roots a ─▶ A ─▶ B        A, B reachable: by pointers from the roots
+ *          c ─▶ (C+4) ─▶ D    C, D possibly lost: only by an interior pointer to C
+ *          E ─▶ F ─▶ G        E lost: no pointer to it
+ *               ▲    │        F, G indirectly lost: only lost blocks point to them; E owns them
+ *               └────┘
+ *          H ⇄ I              H lost, and owns I: in a ring without a pointer into it, the oldest block owns the rest
  *
- * Some addresses inside count as that of a block's first byte, and the end of an array of no objects, whose block has
- * nothing but its length. They are looked at where nothing else leads to a block.
+ * Some interior pointers count as the address of the first byte, and so does the end of an array of no
+ * objects, whose block holds only its length. They are examined if no other pointer leads to a block.
  */
 export const Reach = { None: 0, Reachable: 1, Possible: 2, Lost: 3, Indirect: 4 } as const;
 
-/** Where pointers to blocks are looked for. */
+/** Memory and roots in which pointers to blocks are searched. */
 export interface PointerSpace {
   memory: ProgramMemory;
-  /** Beginnings and ends of roots in this memory. */
+  /** Starts and ends of roots in this memory. */
   ranges: readonly number[];
-  /** Values of roots elsewhere. */
   values: readonly number[];
-  /** Tells of a value at an address that it is no pointer to a block, for all that it looks like one. */
+  /** True if a value at an address is no pointer to a block though it looks like one. */
   isOther?: ((value: number, at: number, block: number) => boolean) | undefined;
-  /** Blocks that can be reached whatever leads there. */
   reached?: Iterable<number> | undefined;
 }
 
-/** What is found of each block. */
 export interface Classified {
-  /** `Reach` of each block. */
   reach: Uint8Array;
-  /** Of lost blocks: what is behind them. Empty where there are none. */
+  /** Sums of the blocks that each lost block owns. Empty if none is lost. */
   behindBytes: Float64Array;
   behindBlocks: Float64Array;
-  /** And how many of those are late. */
   behindLate: Float64Array;
 }
 
-/** Tells blocks apart by the pointers to them. Takes time for the words of the roots and of the blocks, each once. */
+/**
+ * Classifies blocks by the pointers to them. The time is proportional to the words of roots and blocks; each
+ * is read once.
+ */
 export function classifyBlocks(
   blocks: BlockList,
   space: PointerSpace,
@@ -455,14 +467,13 @@ export function classifyBlocks(
   return { reach, behindBytes: behind.bytes, behindBlocks: behind.blocks, behindLate: behind.late };
 }
 
-/** Follows pointers from the roots on. */
 class Search {
   readonly #pointers: Pointers;
   readonly #heads: BlockHeads;
   readonly #reach: Uint8Array;
   /** Blocks whose pointers are still to be followed. */
   readonly #open: number[] = [];
-  /** Reachable blocks whose addresses inside of others are still to be looked at. */
+  /** Reachable blocks whose interior pointers are still to be examined. */
   readonly #later: number[] = [ROOT];
   readonly #possible: number[] = [];
 
@@ -476,7 +487,8 @@ class Search {
     const { isRooted } = this.#pointers;
     for (let block = 0; block < isRooted.length; block++) if (isRooted[block] === 1) this.#take(block);
     this.#close();
-    for (let block = this.#later.pop(); block !== undefined; block = this.#later.pop()) this.#look(block);
+    for (let block = this.#later.pop(); block !== undefined; block = this.#later.pop())
+      this.#examineInterior(block);
     for (let block = this.#possible.pop(); block !== undefined; block = this.#possible.pop())
       this.#followPossible(block);
     return this.#reach;
@@ -497,8 +509,8 @@ class Search {
     }
   }
 
-  /** Looks at the addresses inside of blocks that a reachable one has. */
-  #look(source: number): void {
+  /** Examines the interior pointers in a reachable block. */
+  #examineInterior(source: number): void {
     const { targets, values } = this.#pointers.inside;
     const { from, to } = this.#pointers.insideOf(source);
     for (let i = from; i < to; i++) {
@@ -518,7 +530,7 @@ class Search {
   }
 
   #followPossible(block: number): void {
-    // It may have been, until a pointer to it was found.
+    // A pointer to the block may have been found since.
     if (this.#reach[block] !== Reach.Possible) return;
     const row = this.#pointers.rowOf(block);
     for (let i = row.from; i < row.to; i++) this.#takePossible(this.#pointers.targets[i]);

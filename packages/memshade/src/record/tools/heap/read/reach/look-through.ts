@@ -11,28 +11,27 @@ import { type BlockTimes, classifyBlocks, type PointerSpace } from "./classify-b
 import { flatMemory } from "./program-memory.ts";
 import { type InstanceReach, sumUp } from "./sum-up.ts";
 
-/** Stacks are at least that large: no linker makes them smaller by itself. */
+/** Least size of a stack, bytes: no linker makes a smaller one by default. */
 const SMALLEST_STACK_BYTES = 65_536;
-/** Allocators keep what they know of a block in front of it. */
+/** Bytes before a block in which allocators store its header. */
 const HEADER_BYTES = 16;
 
-/** Where the heap and the stack are now. */
 export interface HeapAndStack {
-  /** Address of the lowest block that there ever was, as far as that is known. */
+  /** Address of the lowest block so far, as far as known. */
   lowestBlock: number;
-  /** Value of the stack pointer, if it is known. */
   stackPointer: number | undefined;
   memoryBytes: number;
 }
 
 /**
- * Beginnings and ends of the memory in which pointers are roots: static data, and the stack as far as it is in use.
+ * Returns the memory ranges in which pointers are roots, as starts and ends: static data, and the part of the
+ * stack that is in use.
  *
- *     0 ─────────── stack, not in use  no root: what was there may have been released since
- *     pointer ───── stack, in use      root
- *     stackTo ───── static data        root, but for the allocator's own
- *     heap ──────── blocks             no roots, nor what lies between them: freed memory, and the allocator's own
- *     … dataEnd     static data        root, if there is some behind
+ *   0 ─────────── stack, not in use    no root: may hold released pointers
+ *   pointer ───── stack, in use        root
+ *   stackTo ───── static data          root, except for the allocator's own
+ *   heap ──────── blocks               no roots, nor the memory between them: freed memory and the allocator's own
+ *   … dataEnd     static data          root, if there is some behind the heap
  */
 export function rootRanges(roots: PointerRoots, now: HeapAndStack): number[] {
   const { dataEnd, allocatorState } = roots;
@@ -41,15 +40,14 @@ export function rootRanges(roots: PointerRoots, now: HeapAndStack): number[] {
   return without(0, end, [...unusedStack(roots, now.stackPointer), ...allocatorState]);
 }
 
-/** The part of the stack that is not in use, as beginning and end. */
 function unusedStack({ stackFrom, stackTo }: PointerRoots, pointer: number | undefined): number[] {
   if (pointer === undefined || pointer <= stackFrom || pointer > stackTo) return [];
-  // Below a stack that lies above the data there may be more of them, zeroed at the start.
+  // A stack above the data may have other stacks below it, which were zeroed at the start.
   const from = stackFrom === 0 ? 0 : Math.max(stackFrom, stackTo - SMALLEST_STACK_BYTES);
   return from < pointer ? [from, pointer] : [];
 }
 
-/** What is left of a range of addresses without others. @param holes beginnings and ends, in any order */
+/** Returns a range of addresses without the holes. @param holes starts and ends, in any order */
 export function without(from: number, to: number, holes: readonly number[]): number[] {
   const starts = holes.flatMap((_, i) => (i % 2 === 0 ? [i] : [])).sort((a, b) => holes[a] - holes[b]);
   const ranges: number[] = [];
@@ -63,26 +61,24 @@ export function without(from: number, to: number, holes: readonly number[]): num
   return ranges;
 }
 
-/** In what state a program is when it is looked through. */
 export interface ProgramState {
-  /** Functions of it are running, or were left in the middle. Undefined: that is to be told from its stack pointer. */
+  /** True if its functions are running or were left in the middle. Undefined if the stack pointer decides. */
   inside: boolean | undefined;
-  /** The host calls functions of it, and may have addresses of blocks. */
+  /** True if the host calls its functions, and may hold addresses of blocks. */
   hostMayHold: boolean;
-  /** The module as it was before it was rewritten, if that is at hand. */
+  /** The module before instrumentation, if available. */
   original: Uint8Array | undefined;
 }
 
-/** Why it is not known, as the end of a sentence. */
 export interface UnknownReach {
   unknown: string;
 }
 
 /**
- * Looks for pointers to an instance's live blocks in its memory and its globals; in the thread that it runs in, and not while
- * it goes on elsewhere. Undefined: it records no blocks.
+ * Searches an instance's memory and globals for pointers to its live blocks. Must run in the instance's
+ * thread, while the program does not run elsewhere. Undefined if the instance records no blocks.
  *
- * @param exports all of them, those that are hidden from the program too.
+ * @param exports all exports, including those that are hidden from the program
  */
 export function lookThrough(
   exports: WebAssembly.Exports,
@@ -116,15 +112,16 @@ export function lookThrough(
     memory: flatMemory(program.buffer, info.memory64 === true ? 8 : 4),
     ranges: rootRanges(roots, {
       lowestBlock: Math.min(reader.blocks.lowest() ?? Number.POSITIVE_INFINITY, live.starts[0] ?? 0),
-      // Outside of the functions it is the host that keeps a part of the stack for itself: what leads from there is what it holds.
+      // Outside of the program's functions, the host may have reserved a part of the stack. Pointers there
+      // are the host's.
       stackPointer: inside || stackPointer === undefined ? stackPointer : roots.stackTo,
       memoryBytes: program.buffer.byteLength,
     }),
     values,
     isOther: live.length === 0 ? undefined : isInitialValue(initialData(state.original, info.statics)),
   };
-  const found = { ...classifyBlocks(blocks, space, times), late: times.late };
-  return { ...sumUp(live, found, reader, inside), hostMayHold: state.hostMayHold };
+  const classified = { ...classifyBlocks(blocks, space, times), late: times.late };
+  return { ...sumUp(live, classified, reader, inside), hostMayHold: state.hostMayHold };
 }
 
 function sortedBlocks(reader: ShadowReader): LiveBlock[] {
@@ -136,34 +133,36 @@ function addressIn(global: unknown): number {
   return typeof value === "bigint" ? Number(BigInt.asUintN(64, value)) : value >>> 0;
 }
 
-/** Bytes of the program's memory from an address on, as they were at the start. */
 interface InitialData {
   from: number;
   bytes: Uint8Array;
 }
 
 /**
- * Tells values that the program began with where they are: what its data was before it began, and is still, is no pointer to a block behind
- * that data, whose address no linker knows. It is text, or a table of numbers.
+ * Returns a test for values that the data had at the start and still has. Such a value is no pointer to a
+ * block after the data, because no linker knows that address; it is text or a number.
  */
 export function isInitialValue(initial: InitialData | undefined): PointerSpace["isOther"] {
   if (initial === undefined) return undefined;
   const { bytes, from } = initial;
   return (value, at) => {
     const first = at - from;
-    // Segments may end inside of a word, whose other bytes are zero.
+    // A segment may end inside a word; the other bytes are zero.
     if (value < from + bytes.length || first <= -4 || first >= bytes.length) return false;
     const byte = (index: number): number => (bytes[first + index] ?? 0) << (8 * index);
     return (byte(0) | byte(1) | byte(2) | byte(3)) >>> 0 === value;
   };
 }
 
-/** What the segments of a module put into its memory, from the first to the last one; undefined: nothing, or nothing that is known. */
+/**
+ * Returns the initial data of a module from its first segment to its last; undefined if there is none, or it
+ * is unknown.
+ */
 function initialData(
   original: Uint8Array | undefined,
   statics: StaticPlaces | undefined,
 ): InitialData | undefined {
-  // An instrumented module may be read where the original one is not at hand.
+  // Undefined for an instrumented module that is read without its original.
   if (original === undefined || original.length === 0) return undefined;
   const module = decodeModule(original);
   const segments = module.data.flatMap(({ start, end }, index) => {

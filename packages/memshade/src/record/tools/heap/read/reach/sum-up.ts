@@ -13,47 +13,52 @@ import {
   PLACE_OF_SETTLED,
 } from "./reach-sums.ts";
 
-/** So many times the longest pause between allocations, and a context allocates no more: of pauses that chance makes, one in 150 is as long. */
+/**
+ * Multiple of the longest pause between allocations after which a context counts as done. Of random pauses,
+ * one in 150 is that long.
+ */
 const MANY_PAUSES = 5;
-/** Work is known when followed blocks are looked at, which is when it has grown by so much as a rule: no shorter pause shows. */
+/**
+ * Precision of work: looks usually happen when the work has grown by this share, so shorter pauses do not
+ * show.
+ */
 const LOOK = 1 / 64;
 
-/** A followed block that lives at the end. */
 interface FollowedBlock {
-  /** The program's work that was known when it began. */
   readonly startWork: number;
-  /** Number of its allocation among all. */
   readonly time: number;
   readonly stands: number;
 }
 
 /**
- * Tells contexts that go on allocating from those that have stopped, by the work of the program between blocks that live at the end.
+ * Finds the contexts that have stopped allocating, by the program's work between blocks that live at the end.
  *
- * A program builds a tree of 1,000 nodes with 80 units of work for each, and then asks it 50 times, with 20 each: these 1,000 are more than
- * five pauses of 80, so the tree is built. One that keeps what 100 rounds leave, of 20 blocks each, with 1,600 between rounds, may do
- * 8,000 after the last one.
+ * Example: a program builds a tree of 1,000 nodes with 80 units of work each, then searches it 50 times with
+ * 20 each. These 1,000 units are more than five pauses of 80, so the tree is finished. Another program makes
+ * 100 rounds of 20 blocks, with 1,600 units between rounds. It may do 8,000 units after the last round before
+ * it counts as done.
  */
 export class AllocationPauses {
   readonly #blocks = new Map<number, FollowedBlock[]>();
 
   add(context: number, block: FollowedBlock): void {
-    const known = this.#blocks.get(context);
-    if (known === undefined) this.#blocks.set(context, [block]);
-    else known.push(block);
+    const existing = this.#blocks.get(context);
+    if (existing === undefined) this.#blocks.set(context, [block]);
+    else existing.push(block);
   }
 
   /**
-   * Whether a context has stopped to allocate.
+   * True if a context has stopped allocating.
    *
-   * @param work all of the program
-   * @param after since anything was allocated, at least
+   * @param work all work of the program
+   * @param after work since the last allocation, at least
    */
   isOver(context: number, work: number, after: number): boolean {
     const blocks = [...(this.#blocks.get(context) ?? [])].sort((a, b) => a.time - b.time);
     const last = blocks.at(-1);
     if (last === undefined || blocks.length < 2) return false;
-    // Between blocks of its own, and between any: there are more of those, and it is known when the last one was.
+    // Compares pauses between blocks of the context, and pauses between any allocations. The latter are more
+    // frequent, and the time of the last one is known.
     const own = longestPause(blocks, ({ stands }) => stands);
     const any = longestPause(blocks, ({ time }, index) => blocks[index + 1]!.time - time);
     const sinceOwn = work * (1 - LOOK) - last.startWork;
@@ -61,7 +66,10 @@ export class AllocationPauses {
   }
 }
 
-/** The mean of all, or more where a pause shows. `allocations`: how many there were from one block to another. */
+/**
+ * Returns the longest pause per allocation; pauses too short to show count as their mean. `allocations`:
+ * number of allocations from one block to the next.
+ */
 function longestPause(
   blocks: readonly FollowedBlock[],
   allocations: (from: FollowedBlock, index: number) => number,
@@ -80,16 +88,16 @@ function longestPause(
   return longest;
 }
 
-/** Blocks of a context, and how many of them some stand for that are followed. */
 interface HeldBlocks {
   blocks: number;
-  /** Work of the program when they began, and how many each stands for. */
+  /** Work of the program when each began, and the number of blocks that each stands for. */
   readonly followed: { startWork: number; stands: number }[];
 }
 
 /**
- * Late blocks inside of what only the host leads to: how many of them there were in the first half of the program's work. The clock of
- * allocations stands still while a world is simulated that has all of its parts.
+ * Estimates how many late blocks, owned by a block that only the host points to, began in the first half of
+ * the program's work. The clock of allocations cannot show this: it stands still while a complete world is
+ * simulated.
  */
 export class SettledBlocks {
   readonly #contexts = new Map<number, HeldBlocks>();
@@ -101,7 +109,10 @@ export class SettledBlocks {
     if (followed !== undefined) held.followed.push(followed);
   }
 
-  /** By context. Where none is followed, as many as elsewhere. `work`: all of the program. */
+  /**
+   * Returns the estimate by context. A context without followed blocks gets the share of all others. `work`:
+   * all work of the program.
+   */
   settled(work: number): Map<number, number> {
     const elsewhere =
       earlyPart(
@@ -117,28 +128,27 @@ export class SettledBlocks {
   }
 }
 
-/** Undefined where there are none. */
 function earlyPart(blocks: HeldBlocks["followed"], work: number): number | undefined {
-  const sum = (of: HeldBlocks["followed"]): number => of.reduce((total, { stands }) => total + stands, 0);
-  const all = sum(blocks);
-  return all === 0 ? undefined : sum(blocks.filter(({ startWork }) => startWork * 2 < work)) / all;
+  const sum = (held: HeldBlocks["followed"]): number => held.reduce((total, { stands }) => total + stands, 0);
+  const total = sum(blocks);
+  return total === 0 ? undefined : sum(blocks.filter(({ startWork }) => startWork * 2 < work)) / total;
 }
 
-/** Which of an instance's live blocks can still be reached, by context; threads can send it to each other. */
+/** Reach of an instance's live blocks, by context. Can be sent between threads. */
 export interface InstanceReach {
-  /** Indices of the contexts' entries. */
   contexts: Uint32Array;
-  /** For each of them one number per field of `REACH_FIELDS`. */
+  /** A number per field of `REACH_FIELDS` for each context. */
   sums: Float64Array;
-  /** The program was inside of its functions: what seems lost may be in their variables, and is possibly lost only. */
+  /**
+   * True if the program was inside its functions. Their variables may hold pointers, so lost blocks count as
+   * possibly lost.
+   */
   inside: boolean;
-  /** The host may have addresses of blocks. */
   hostMayHold: boolean;
-  /** Accesses to live blocks and static data after the first look that found the newest allocation, which is soon behind that. */
+  /** Accesses to live blocks and static data after the first look that followed the newest allocation. */
   accessesAfter: number;
 }
 
-/** Sums by context of what was found of live blocks. */
 export function sumUp(
   live: LiveColumns,
   { reach, behindBytes, behindBlocks, behindLate, late }: Classified & { late: number },
@@ -160,17 +170,17 @@ export function sumUp(
       sumsOf.set(context, sums);
       last = context;
     }
-    const found = reach[index] as keyof typeof PLACE_OF_REACH;
-    const place = PLACE_OF_REACH[inside && found !== Reach.Reachable ? Reach.Possible : found] ?? 0;
+    const blockReach = reach[index] as keyof typeof PLACE_OF_REACH;
+    const place = PLACE_OF_REACH[inside && blockReach !== Reach.Reachable ? Reach.Possible : blockReach] ?? 0;
     sums[place]! += size;
     sums[place + 1]!++;
-    if (time >= late) sums[PLACE_OF_LATE + (found === Reach.Reachable ? 1 : 0)]!++;
+    if (time >= late) sums[PLACE_OF_LATE + (blockReach === Reach.Reachable ? 1 : 0)]!++;
     const followed = followedAt(live, index, reader);
     accessesSince += (followed?.accesses ?? 0) * (followed?.stands ?? 0);
     if (followed !== undefined) pauses.add(context, { time, ...followed });
-    if (found === Reach.Reachable && followed?.isIdle === true) sums[PLACE_OF_IDLE]! += followed.stands;
-    if (found === Reach.Indirect && time >= late) settled.add(context, followed);
-    if (inside || found !== Reach.Lost) continue;
+    if (blockReach === Reach.Reachable && followed?.isIdle === true) sums[PLACE_OF_IDLE]! += followed.stands;
+    if (blockReach === Reach.Indirect && time >= late) settled.add(context, followed);
+    if (inside || blockReach !== Reach.Lost) continue;
     sums[PLACE_OF_BEHIND]! += behindBytes[index];
     sums[PLACE_OF_BEHIND + 1]! += behindBlocks[index];
     sums[PLACE_OF_LATE_BEHIND]! += behindLate[index];

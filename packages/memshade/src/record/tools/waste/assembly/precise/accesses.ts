@@ -1,4 +1,4 @@
-// Loads and stores of precise mode: byte-exact, with a writer, a reader and the value seen for every byte.
+// Loads and stores of precise mode. For every byte, a writer, a reader and the last value seen are recorded.
 
 import { CONTROL, COVERED, programLoad8, programLoad32, programLoad64, SEEN } from "../imports";
 import { BlockFlag, Control, DIRTY_LINE_SHIFT, Load, Pair, Store } from "../layout.generated";
@@ -36,7 +36,7 @@ import {
   wordAt,
 } from "./state";
 
-/** Bytes by one key that follow each other, on their way into the pair of that key and another. */
+/** Run of consecutive bytes with one key. It is added to the pair of that key and another at once. */
 let runKey: u32 = 0;
 let runBytes: u32 = 0;
 
@@ -56,7 +56,7 @@ function endRun(kind: u32, other: u32): void {
   runBytes = 0;
 }
 
-/** A load by the program of `size` bytes; `float` is the size of the operand's floats, else 0. */
+/** Records a load of `size` bytes by the program. `float` is the size of the operand's floats, 0 if it has none. */
 function loadBytes(address: u32, size: u32, site: u32, float: u32): void {
   const key = loadKey(site);
   if (loadedAlike(address, size, key, float)) return;
@@ -99,7 +99,6 @@ function loadBytes(address: u32, size: u32, site: u32, float: u32): void {
   endRun(Pair.redundant, key);
 }
 
-/** Behind a load by site `site`. */
 export function loaded(address: u32, size: u32, site: u32, float: u32): void {
   if (!outside(address, size)) loadBytes(address, size, site, float);
 }
@@ -113,7 +112,7 @@ export function storing(address: u32, size: u32): void {
       store<u8>(CONTROL + Control.scratch + i, <u8>programLoad8(address + i));
 }
 
-// A store in three steps: begin, one call per byte that says whether its value is there already, end.
+// A store takes three steps: begin, one `compareByte` per byte, end.
 let storeSame: u32 = 0;
 let storeZero: u32 = 0;
 let storeValid: u32 = 0;
@@ -141,7 +140,7 @@ export function isWhollyValid(size: u32): bool {
   return storeValid === size;
 }
 
-/** Counts the store and gives its bytes their new writer. True if it was silent. */
+/** Counts the store and makes it the writer of its bytes. Returns true if it was silent. */
 function endStore(address: u32, size: u32, key: u32): bool {
   const record = storeRecord(key);
   bump(record + Store.stores, 1);
@@ -178,7 +177,9 @@ function overwriteByte(address: u32, key: u32): void {
   setWord(address, UNREAD | key);
 }
 
-/** Behind a store of `size` bytes by site `site`; `storing` came before. `float` as in `loadBytes`. */
+/**
+ * Called after a store of `size` bytes by site `site`; `storing` was called before it. `float` is as in `loadBytes`.
+ */
 export function stored(address: u32, size: u32, site: u32, float: u32): void {
   if (outside(address, size)) return;
   const key = storeKey(site);
@@ -192,11 +193,10 @@ export function stored(address: u32, size: u32, site: u32, float: u32): void {
   if (isFloat && !silent && keptIsNear(address, size, float)) bump(storeRecord(key) + Store.approximate, 1);
 }
 
-// Ranges in precise mode: bulk instructions, data segments, and the host.
+// Ranges: bulk instructions, data segments, and the host.
 
 export function copying(destination: u32, source: u32, size: u32): void {
   if (outside(destination, size) || outside(source, size)) return;
-  // Traps as the copy would, before anything is counted.
   if (size !== 0) {
     programLoad8(destination + size - 1);
     programLoad8(source + size - 1);
@@ -209,7 +209,6 @@ export function copying(destination: u32, source: u32, size: u32): void {
   endStore(destination, size, key);
 }
 
-/** A copy has read bytes for another memory. */
 export function left(address: u32, size: u32): void {
   if (!outside(address, size)) loadBytes(address, size, load<u32>(CONTROL, Control.loadSite), 0);
 }
@@ -226,7 +225,10 @@ function endRange(address: u32, size: u32): void {
   endStore(address, size, storeKey(load<u32>(CONTROL, Control.storeSite)));
 }
 
-/** Before `memory.init` or a copy from another memory: `size` of the bytes are at Control.initBytes; `done` of them came before. */
+/**
+ * Called before `memory.init` or a copy from another memory, once per piece. `size` bytes are at Control.initBytes;
+ * `done` bytes were compared before.
+ */
 export function initializing(address: u32, size: u32, done: u32): void {
   if (done === 0) beginStore(address, size);
   for (let i: u32 = 0; i < size; i++) {
@@ -235,14 +237,12 @@ export function initializing(address: u32, size: u32, done: u32): void {
   }
 }
 
-/** Behind that. */
 export function initialized(address: u32, size: u32): void {
   if (outside(address, size)) return;
   if (size === 0) beginStore(address, size);
   endRange(address, size);
 }
 
-/** A data segment was put here before the program ran. */
 export function segment(address: u32, size: u32): void {
   if (outside(address, size)) return;
   markDirty(address, size);
@@ -259,21 +259,20 @@ export function hostRead(address: u32, size: u32): void {
   }
 }
 
-/** The host wrote on behalf of the call at hand: that is not compared with what was there. */
+/** Records a write by the host for the current call. The bytes are not compared with the earlier ones. */
 export function hostWrote(address: u32, size: u32): void {
   if (outside(address, size)) return;
   beginStore(address, size);
   endRange(address, size);
 }
 
-/** The allocator handed out zeros on behalf of the store site `site`. */
 export function zeroed(address: u32, size: u32, site: u32): void {
   store<u32>(CONTROL, site, Control.storeSite);
   beginStore(address, 0);
   endRange(address, size);
 }
 
-/** A host that says nothing of what it reads is in control: it may have read everything. */
+/** Counts all dirty bytes as read by the host, whose reads are unknown. */
 export function hostMayRead(): void {
   notePages();
   showZeros();

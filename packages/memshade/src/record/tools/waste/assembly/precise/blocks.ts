@@ -1,4 +1,4 @@
-// Blocks and frames in precise mode: what becomes valid memory, and what is gone.
+// Blocks and frames in precise mode: which memory becomes valid, and which ends.
 import {
   CONTROL,
   READERS,
@@ -49,15 +49,14 @@ import {
   wordAt,
 } from "./state";
 
-/** Bytes that are looked at together. */
 const GROUP: u32 = 4;
 
-/** A group of bytes is gone, if there is nothing to charge anybody for: all were read, or gone before. */
+/** Ends a group of bytes if no writer must be charged: all were read, or invalid before. Returns false otherwise. */
 @inline
 function endGroup(address: u32): bool {
   const at: u32 = WRITERS + (address << 2);
   const words = writersLoad128(at);
-  // States of unread bytes have no sign.
+  // The state of unread bytes has no sign bit.
   if (i32x4.bitmask(words) !== 15) return false;
   const gone = i32x4.splat(INVALID);
   if (v128.any_true(v128.xor(words, gone))) writersStore128(at, gone);
@@ -66,7 +65,7 @@ function endGroup(address: u32): bool {
   return true;
 }
 
-/** The memory is gone: bytes that nobody read are charged to their writers, and paired with the place that ended them. */
+/** Ends the memory. Bytes that were not read are charged to their writers, and paired with the site that ended them. */
 function invalidate(address: u32, size: u32, reason: u32): void {
   beginOperation();
   let ended: u32 = 0;
@@ -95,23 +94,22 @@ function invalidate(address: u32, size: u32, reason: u32): void {
   if (bytes !== 0) addPair(reason, writer, ended, bytes);
 }
 
-/** `zeroedBy`: store site of the zeros where nobody knows which call asked for them. */
+/** Records a new block. `zeroedBy` is the store site of its zeros if the call that asked for them is unknown. */
 export function allocated(address: u32, size: u32, zeroedBy: u32): void {
   notePages();
   const site = siteOfZeros(zeroedBy);
   if (address === 0 || outside(address, size)) return;
   invalidate(address, size, Pair.deallocated);
   keepSize(address, size);
-  // Its zeros come first: they are nobody's access to the block.
+  // The block's zeros are recorded first, since they are no access to the block.
   if (site !== 0) zeroed(address, size, site);
   blockAllocated(address, size, site === 0 ? 0 : storeKey(site));
   store<u32>(CONTROL, 0, Control.allocationSite);
 }
 
 export function released(address: u32): void {
-  const known = takeSize(address);
-  // Its bytes are counted as dead before it is no block any more.
-  if (known !== 0) releaseBlock(address, known - 1);
+  const sizePlusOne = takeSize(address);
+  if (sizePlusOne !== 0) releaseBlock(address, sizePlusOne - 1);
   store<u32>(CONTROL, 0, Control.allocationSite);
 }
 
@@ -121,7 +119,7 @@ function releaseBlock(address: u32, size: u32): void {
   invalidate(address, size, Pair.deallocated);
 }
 
-/** Counts per offset, while it is still known which block the bytes belong to. */
+/** Counts dead bytes per offset while their block is still known. */
 function chargeBlock(address: u32, size: u32): void {
   for (let i: u32 = 0; i < size; i++) {
     const word = wordAt(address + i);
@@ -141,15 +139,15 @@ export function reallocated(old: u32, address: u32, size: u32): void {
   }
   if (outside(address, size)) return;
   const before = takeBlockSize(old);
-  const kept = min(before, size);
+  const keptBytes = min(before, size);
   const place = askingKey();
   beginOperation();
-  addPair(Pair.reallocated, place, GREW, size - kept);
-  if (address !== old && kept !== 0) addPair(Pair.reallocated, place, MOVED, kept);
-  // Whoever carries bytes over has read them.
-  for (let i: u32 = 0; i < kept; i++) if (stateOf(wordAt(old + i)) === UNREAD) fieldRead(old + i);
-  if (before > kept) chargeBlock(old + kept, before - kept);
-  const carries = kept !== 0 && blockCarriedOn(old);
+  addPair(Pair.reallocated, place, GREW, size - keptBytes);
+  if (address !== old && keptBytes !== 0) addPair(Pair.reallocated, place, MOVED, keptBytes);
+  // Moving bytes reads them.
+  for (let i: u32 = 0; i < keptBytes; i++) if (stateOf(wordAt(old + i)) === UNREAD) fieldRead(old + i);
+  if (before > keptBytes) chargeBlock(old + keptBytes, before - keptBytes);
+  const carries = keptBytes !== 0 && blockCarriedOn(old);
   blockReleased(old);
   if (address === old) {
     if (size < before) invalidate(address + size, before - size, Pair.deallocated);
@@ -158,10 +156,10 @@ export function reallocated(old: u32, address: u32, size: u32): void {
     invalidate(address, size, Pair.deallocated);
     markDirty(address, size);
     if (REALLOC_FORGETS === 0) {
-      writersCopy(WRITERS + (address << 2), WRITERS + (old << 2), kept << 2);
-      readersCopy(READERS + (address << 2), READERS + (old << 2), kept << 2);
-      memory.copy(SEEN + address, SEEN + old, kept);
-      writersFill(WRITERS + (old << 2), 0, kept << 2);
+      writersCopy(WRITERS + (address << 2), WRITERS + (old << 2), keptBytes << 2);
+      readersCopy(READERS + (address << 2), READERS + (old << 2), keptBytes << 2);
+      memory.copy(SEEN + address, SEEN + old, keptBytes);
+      writersFill(WRITERS + (old << 2), 0, keptBytes << 2);
     }
     invalidate(old, before, Pair.deallocated);
   }

@@ -1,4 +1,4 @@
-// Calling contexts of precise mode: the context at hand, and keys for (context, access site).
+// Calling contexts of precise mode: the current context, and keys of (context, access site).
 import { IndexKind, NOWHERE } from "../../../../contexts/assembly/layout.generated";
 import { childOf, find, insert, isKnown, valueAt } from "../../../../contexts/assembly/tree";
 import {
@@ -20,7 +20,7 @@ function lose(): void {
   store<u32>(CONTROL, load<u32>(CONTROL, Control.keysLost) + 1, Control.keysLost);
 }
 
-/** A call at code offset `site`: the node that what follows runs in. */
+/** Returns the node of a callee that is called at code offset `site`. */
 export function enter(site: u32): u32 {
   const node = childOf(NODE, site);
   if (node !== NOWHERE) return node;
@@ -77,20 +77,22 @@ export function loadKey(site: u32): u32 {
     : keyOf(site, IndexKind.load, Control.loadKeys, LOAD_SITES, LOAD_CAPACITY, LOADS, Load.node, Load.site);
 }
 
-/** The key of the place that ends the frame at hand. */
 export function returnKey(): u32 {
   return placeKey(load<u32>(CONTROL, Control.returnSite), NODE);
 }
 
-/** The key of the place that called the allocator, which may be further out than what only passed its request on. */
+/**
+ * Returns the key of the site that called the allocator. It may be further out than functions that only pass the
+ * request on.
+ */
 export function allocationKey(): u32 {
   const offset = load<u32>(CONTROL, Control.allocationSite);
   return placeKey(offset, offset === 0 ? NODE : load<u32>(CONTROL, Control.allocationNode));
 }
 
 /**
- * The same for a block that is asked for: with the calls that led there, as the program may have asked through a library. Where half of
- * the sites are taken, new ones go by the place alone.
+ * Returns the key of a new block's allocation site, with its call path, since the program may have called a library.
+ * Once half of the sites are taken, new ones are keyed by the site alone.
  */
 export function askingKey(): u32 {
   const offset = load<u32>(CONTROL, Control.allocationSite);
@@ -103,7 +105,7 @@ export function askingKey(): u32 {
   return newKey(at, path, offset, IndexKind.path);
 }
 
-/** The key, from 1, of a code offset (0: unknown) in a context: a place that allocates, frees or returns. */
+/** Returns the key, from 1, of a code offset (0: unknown) in a context. The site there allocates, frees or returns. */
 function placeKey(offset: u32, context: u32): u32 {
   const node = BY_CONTEXT === 0 ? 0 : context;
   const at = find(node, offset, IndexKind.place);

@@ -1,4 +1,4 @@
-// Precise mode, which keeps writers, readers and values per byte: contexts, pairs and objects.
+// Precise mode: contexts, pairs and objects, with a writer, a reader and a value per byte.
 export { loaded, stored, storing } from "./accesses";
 export { allocated, reallocated, released, stackMoved } from "./blocks";
 export { growing, grown, notePages } from "../memory";

@@ -1,8 +1,8 @@
-// Blocks of the heap by the place that allocated them, and what happens to each offset of them. Only where asked for.
+// Heap blocks by allocation site, and the accesses to each of their offsets. Recorded only on request.
 //
-//   BLOCK_OF   u32 per 8 bytes of program memory: number of the block that holds them, 0 for none
-//   BLOCKS     per block: address, size, site, next free or flags, times of its life, touched range
-//   SITES      per site a header and counts per offset: reads, writes, overwritten, deallocated, silent
+//  BLOCK_OF   u32 per 8 bytes of program memory: number of the block that holds them, 0 for none
+//  BLOCKS     per block: address, size, site, next free or flags, times of its life, touched range
+//  SITES      per site a header and counts per offset: reads, writes, overwritten, deallocated, silent
 import { BLOCK_CAPACITY, BLOCK_OF, BLOCKS, CONTROL, SITE_CAPACITY, SITES } from "../imports";
 import {
   BLOCK_BYTES,
@@ -33,13 +33,14 @@ function add(at: usize, by: u64): void {
   store<u64>(at, load<u64>(at) + by);
 }
 
-/** One more access. Times are the number of accesses before. */
 @inline
 export function tick(): void {
   if (BLOCKS !== 0) add(CONTROL + Control.clock, 1);
 }
 
-/** The entry of an allocation site: linear search from a hash, as there are few. 0: the table is full. */
+/**
+ * Returns the entry of an allocation site; 0 if the table is full. Searches linearly from a hash, since sites are few.
+ */
 function entryOf(site: u32): u32 {
   const index: u32 = (site * 0x9e3779b1) >>> 16;
   for (let tries: u32 = 0; tries < SITE_CAPACITY; tries++) {
@@ -54,7 +55,7 @@ function entryOf(site: u32): u32 {
   return 0;
 }
 
-/** `zeroedBy`: key of the store of zeros that comes with the block, 0: none. */
+/** Records a new block. `zeroedBy` is the key of the store of its zeros, 0: none. */
 export function blockAllocated(address: u32, size: u32, zeroedBy: u32): void {
   if (BLOCKS === 0 || size === 0) return;
   const site = entryOf(askingKey());
@@ -96,7 +97,7 @@ export function blockAllocated(address: u32, size: u32, zeroedBy: u32): void {
   }
 }
 
-/** Comes before the state of its bytes is forgotten. */
+/** Removes a block. Must be called before the state of its bytes is reset. */
 export function blockReleased(address: u32): void {
   if (BLOCKS === 0) return;
   const block = load<u32>(BLOCK_OF + ((address >>> 3) << 2));
@@ -133,7 +134,7 @@ export function blockReleased(address: u32): void {
   store<u32>(CONTROL, block, Control.blockFree);
 }
 
-/** The flags of the block that begins at an address, null: there is none. */
+/** Returns the address of the flags of the block that begins at an address; 0 if there is none. */
 function flagsAt(address: u32): usize {
   if (BLOCKS === 0) return 0;
   const block = load<u32>(BLOCK_OF + ((address >>> 3) << 2));
@@ -142,7 +143,10 @@ function flagsAt(address: u32): usize {
     : blockAt(block) + Block.flags;
 }
 
-/** A reallocation carries bytes of the block on. Comes before its release. True if they were ever written. */
+/**
+ * Records that a reallocation moves bytes of the block. Must be called before its release. Returns true if they were
+ * ever written.
+ */
 export function blockCarriedOn(address: u32): bool {
   const at = flagsAt(address);
   if (at === 0) return false;
@@ -151,13 +155,11 @@ export function blockCarriedOn(address: u32): bool {
   return (flags & (BlockFlag.written | BlockFlag.carriedIn)) !== 0;
 }
 
-/** They are in this block now. */
 export function blockCarriedIn(address: u32): void {
   const at = flagsAt(address);
   if (at !== 0) store<u32>(at, load<u32>(at) | BlockFlag.carriedIn);
 }
 
-/** Whether anybody read or wrote the byte since its block was handed out. */
 function isTouched(address: u32, zeroedBy: u32): bool {
   if (readerAt(address) !== 0) return true;
   const word = wordAt(address);
@@ -165,7 +167,6 @@ function isTouched(address: u32, zeroedBy: u32): bool {
   return state !== INVALID && isReal(word & KEY) && (state !== UNREAD || (word & KEY) !== zeroedBy);
 }
 
-/** An access begins at `address`. */
 @inline
 export function blockAccessed(address: u32, size: u32, kind: u32): void {
   if (BLOCKS !== 0 && size !== 0) touchBlock(address, size, kind);
@@ -178,7 +179,7 @@ function touchBlock(address: u32, size: u32, kind: u32): void {
   const offset = address - load<u32>(at, Block.address);
   if (offset >= load<u32>(at, Block.size)) return;
   const flags = load<u32>(at, Block.flags);
-  // `tick` came before.
+  // `tick` has counted this access already.
   const now = load<u64>(CONTROL, Control.clock) - 1;
   if ((flags & (BlockFlag.read | BlockFlag.written)) === 0) store<u64>(at, now, Block.first);
   store<u64>(at, now, Block.last);
@@ -187,7 +188,10 @@ function touchBlock(address: u32, size: u32, kind: u32): void {
   store<u32>(at, max(load<u32>(at, Block.high), min(offset + size, load<u32>(at, Block.size))), Block.high);
 }
 
-/** A load or store of `key`, whose operation has begun, goes to the block at `address`; `kind`: `Pair.readsFrom` or `Pair.writesInto`. */
+/**
+ * Pairs a load or store of `key` with the block at `address`. `kind` is `Pair.readsFrom` or `Pair.writesInto`. Its
+ * operation has begun.
+ */
 @inline
 export function blockAccessedBy(address: u32, size: u32, key: u32, kind: u32): void {
   if (BLOCKS !== 0 && size !== 0) pairWithSite(address, size, key, kind);
@@ -202,14 +206,13 @@ function pairWithSite(address: u32, size: u32, key: u32, kind: u32): void {
   if (offset < length) addPair(kind, key, load<u32>(at, Block.site), min(size, length - offset));
 }
 
-/** Adds to a count of the offset at which `address` lies in its block. */
 @inline
-function count(address: u32, which: u32): void {
-  if (BLOCKS !== 0) countField(address, which);
+function count(address: u32, column: u32): void {
+  if (BLOCKS !== 0) countField(address, column);
 }
 
-/** The site's entry, 0 where no block is. */
-function countField(address: u32, which: u32): u32 {
+/** Adds one to the count and returns the site's entry, 0 if no block is there. */
+function countField(address: u32, column: u32): u32 {
   const block = load<u32>(BLOCK_OF + ((address >>> 3) << 2));
   if (block === 0) return 0;
   const at = blockAt(block);
@@ -217,26 +220,26 @@ function countField(address: u32, which: u32): u32 {
   if (offset >= load<u32>(at, Block.size)) return 0;
   const site = load<u32>(at, Block.site);
   const entry = siteAt(site);
-  const counts: usize = entry + OBJECT_SITE_HEADER_BYTES + min(offset, OFFSETS) * OFFSET_BYTES + which;
+  const counts: usize = entry + OBJECT_SITE_HEADER_BYTES + min(offset, OFFSETS) * OFFSET_BYTES + column;
   const value = load<u32>(counts) + 1;
   if (value !== 0) store<u32>(counts, value);
   return site;
 }
 
 /**
- * As `count` for up to 8 bytes that have one fate. Returns the site's entry if all of them are in one block, 0 if none is in any;
- * otherwise nothing is done, and `NO_BATCH` says so.
+ * Does the work of `count` for up to 8 bytes with one fate. Returns the site's entry if one block has all of them, 0 if
+ * no block has any. Otherwise counts nothing and returns `NO_BATCH`.
  */
-function countFields(address: u32, size: u32, which: u32): u32 {
+function countFields(address: u32, size: u32, column: u32): u32 {
   const block = load<u32>(BLOCK_OF + ((address >>> 3) << 2));
   if (block !== load<u32>(BLOCK_OF + (((address + size - 1) >>> 3) << 2))) return NO_BATCH;
   if (block === 0) return 0;
   const at = blockAt(block);
   const offset = address - load<u32>(at, Block.address);
-  // Behind the offsets that are told apart, bytes have one entry.
+  // Offsets behind the last one that has counts share one entry.
   if (offset + size > load<u32>(at, Block.size) || offset + size > OFFSETS) return NO_BATCH;
   const site = load<u32>(at, Block.site);
-  let counts: usize = siteAt(site) + OBJECT_SITE_HEADER_BYTES + offset * OFFSET_BYTES + which;
+  let counts: usize = siteAt(site) + OBJECT_SITE_HEADER_BYTES + offset * OFFSET_BYTES + column;
   for (let i: u32 = 0; i < size; i++) {
     const value = load<u32>(counts) + 1;
     if (value !== 0) store<u32>(counts, value);
@@ -247,7 +250,7 @@ function countFields(address: u32, size: u32, which: u32): u32 {
 
 const NO_BATCH: u32 = 0xffffffff;
 
-/** As `fieldRead`, `fieldWritten` and so on for up to 8 bytes. */
+/** Batch forms of `fieldRead`, `fieldWritten` and so on, for up to 8 bytes. */
 @inline
 export function fieldsRead(address: u32, size: u32): void {
   if (BLOCKS !== 0 && countFields(address, size, OffsetCount.reads) === NO_BATCH)
@@ -278,9 +281,8 @@ function countAllDead(address: u32, size: u32, writer: u32): void {
   }
 }
 
-/** The byte is dead; `writer` is the key of its store. */
-function countDead(address: u32, which: u32, writer: u32): void {
-  const site = countField(address, which);
+function countDead(address: u32, column: u32, writer: u32): void {
+  const site = countField(address, column);
   if (site === 0) return;
   add(siteAt(site) + ObjectSite.dead, 1);
   addPair(Pair.into, writer, site, 1);

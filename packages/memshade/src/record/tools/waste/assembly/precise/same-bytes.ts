@@ -1,4 +1,5 @@
-// Accesses all bytes of which had one fate: what most accesses meet, told at once instead of byte by byte. Each function says whether it was so; nothing is done if it was not.
+// Fast paths for the most frequent accesses: all bytes of the operand have one writer, one state and one reader. Each
+// function returns false, and changes nothing, if that does not hold.
 
 import {
   CONTROL,
@@ -54,7 +55,7 @@ import {
   wordAt,
 } from "./state";
 
-/** The operand in memory now, `size` being 1, 2, 4 or 8. */
+/** Returns the operand in memory. `size` is 1, 2, 4 or 8. */
 @inline
 export function programValue(address: u32, size: u32): u64 {
   if (size === 4) return <u64>programLoad32(address);
@@ -82,26 +83,24 @@ function putValue(at: usize, size: u32, value: u64): void {
   else store<u16>(at, <u16>value);
 }
 
-/** Whether the words of `size` bytes are all `word`, `size` being 1, 2, 4 or 8. */
 @inline
 function areWrittenBy(address: u32, size: u32, word: u32): bool {
   if (size <= 2) return size === 1 || wordAt(address + 1) === word;
   const at: u32 = WRITERS + (address << 2);
-  const all = i32x4.splat(word);
-  let other = v128.xor(writersLoad128(at), all);
-  if (size === 8) other = v128.or(other, v128.xor(writersLoad128(at + 16), all));
-  return !v128.any_true(other);
+  const words = i32x4.splat(word);
+  let difference = v128.xor(writersLoad128(at), words);
+  if (size === 8) difference = v128.or(difference, v128.xor(writersLoad128(at + 16), words));
+  return !v128.any_true(difference);
 }
 
-/** As `areWrittenBy` for their readers. */
 @inline
 function areReadBy(address: u32, size: u32, reader: u32): bool {
   if (size <= 2) return size === 1 || readerAt(address + 1) === reader;
   const at: u32 = READERS + (address << 2);
-  const all = i32x4.splat(reader);
-  let other = v128.xor(readersLoad128(at), all);
-  if (size === 8) other = v128.or(other, v128.xor(readersLoad128(at + 16), all));
-  return !v128.any_true(other);
+  const words = i32x4.splat(reader);
+  let difference = v128.xor(readersLoad128(at), words);
+  if (size === 8) difference = v128.or(difference, v128.xor(readersLoad128(at + 16), words));
+  return !v128.any_true(difference);
 }
 
 @inline
@@ -133,14 +132,13 @@ function hasUsualSize(size: u32): bool {
   return size <= 8 && size !== 0 && (size & (size - 1)) === 0;
 }
 
-/** How many of the bytes of two operands are equal. */
 @inline
 function equalBytes(a: u64, b: u64, size: u32): u32 {
   const equal = i8x16.bitmask(i8x16.eq(i64x2.splat(a), i64x2.splat(b)));
   return <u32>popcnt<i32>(equal & ((1 << size) - 1));
 }
 
-/** A load of bytes of one store, one state and one reader. `float` as in `loadBytes`. */
+/** Records a load of bytes with one writer, one state and one reader. `float` is as in `loadBytes`. */
 export function loadedAlike(address: u32, size: u32, key: u32, float: u32): bool {
   if (!hasUsualSize(size)) return false;
   const reader = readerAt(address);
@@ -148,7 +146,7 @@ export function loadedAlike(address: u32, size: u32, key: u32, float: u32): bool
   if (!areWrittenBy(address, size, word) || !areReadBy(address, size, reader)) return false;
   const value = programValue(address, size);
   const again = reader !== 0 && valueAt(SEEN + address, size) === value;
-  // Another value may be nearly the same.
+  // The value changed, but may be nearly the same.
   if (float !== 0 && reader !== 0 && !again) return false;
   let state = stateOf(word);
   if (word === 0 && state === UNREAD && showsZeros() && address < shownEnd()) {
@@ -181,7 +179,10 @@ export function loadedAlike(address: u32, size: u32, key: u32, float: u32): bool
   return true;
 }
 
-/** A store over bytes of one store and one state, behind it; `storing` came before. `float` as in `stored`. */
+/**
+ * Records a store over bytes with one writer and one state. Called after the store; `storing` was called before it.
+ * `float` is as in `stored`.
+ */
 export function storedOver(address: u32, size: u32, key: u32, float: u32): bool {
   if (!hasUsualSize(size)) return false;
   const word = wordAt(address);
@@ -217,12 +218,15 @@ export function storedOver(address: u32, size: u32, key: u32, float: u32): bool 
   return true;
 }
 
-// The values that redundant loads find: the commonest few of each load, in counters that the rarest value gives up to a new
-// one, with its count as the error of the new one's (Metwally's space saving). No value is told more often than it came.
-//
-//   VALUES   per load record VALUES_OF_LOAD times {value, its upper half, count, error}, u64 each
+// Values that redundant loads find: the most frequent ones of each load. A new value takes over the counter of the
+// rarest one, and that one's count becomes its error (space saving, Metwally et al.). No value is reported more often
+// than it occurred.
+//  VALUES   per load record VALUES_OF_LOAD times {value, its upper half, count, error}, u64 each
 
-/** Load `key` found the `size` bytes at `address` again. Operands of bulk instructions are no values. */
+/**
+ * Counts the value of `size` bytes at `address` that load `key` found again. Operands of bulk instructions are not
+ * counted.
+ */
 export function noteValueAt(key: u32, address: u32, size: u32): void {
   if (size > 16) return;
   let value: u64 = 0;
@@ -240,7 +244,6 @@ function noteValue(key: u32, value: u64, upper: u64): void {
   else countValue(table, value, upper);
 }
 
-/** Counts a value that is not the one in the first counter. */
 function countValue(table: usize, value: u64, upper: u64): void {
   let rarest = table;
   for (let i: u32 = 0; i < VALUES_OF_LOAD; i++) {
@@ -262,7 +265,7 @@ function countValue(table: usize, value: u64, upper: u64): void {
   store<u64>(rarest, least, Value.error);
 }
 
-/** The commoner of two neighbours comes first, where it is found sooner. */
+/** Moves the more frequent of two neighbours to the front, where it is found sooner. */
 function swap(at: usize): void {
   for (let i: usize = 0; i < VALUE_BYTES; i += 16) {
     const value = v128.load(at + i);
@@ -271,7 +274,7 @@ function swap(at: usize): void {
   }
 }
 
-// Floats that are nearly equal, as the page on waste defines it: within a hundredth of the older value.
+// True if two floats are nearly equal as docs/tools/waste.md defines it: within a hundredth of the older value.
 
 function isNear(before: f64, after: f64): bool {
   if (isNaN(before) || isNaN(after)) return false;
@@ -294,19 +297,19 @@ function bitsAt(at: usize, size: u32): u64 {
   return size === 4 ? <u64>load<u32>(at) : load<u64>(at);
 }
 
-/** Whether each float of `float` bytes in the operand is exactly or nearly what `before` holds. */
+/** True if each float of `float` bytes in the operand is exactly or nearly the one at `before`. */
 function areNear(before: usize, address: u32, size: u32, float: u32): bool {
   for (let i: u32 = 0; i < size; i += float) {
-    const was = bitsAt(before + i, float);
-    const is = programBits(address + i, float);
-    if (was !== is && !isNear(floatOf(was, float), floatOf(is, float))) return false;
+    const oldBits = bitsAt(before + i, float);
+    const newBits = programBits(address + i, float);
+    if (oldBits !== newBits && !isNear(floatOf(oldBits, float), floatOf(newBits, float))) return false;
   }
   return true;
 }
 
 /**
- * How many of the floats in an operand that was stored are exactly or nearly what `storing` kept. Those that lie in memory
- * which was invalid are none.
+ * Counts the floats of a stored operand that are exactly or nearly those that `storing` kept. Floats in memory that was
+ * invalid do not count.
  */
 export function lanesNear(address: u32, size: u32, float: u32): u32 {
   let lanes: u32 = 0;
@@ -318,12 +321,10 @@ export function lanesNear(address: u32, size: u32, float: u32): u32 {
   return lanes;
 }
 
-/** Whether the loaded floats are what the loads before saw, or nearly so. */
 export function seenIsNear(address: u32, size: u32, float: u32): bool {
   return areNear(SEEN + address, address, size, float);
 }
 
-/** Whether the stored floats are what `storing` kept, or nearly so. */
 export function keptIsNear(address: u32, size: u32, float: u32): bool {
   return areNear(CONTROL + Control.scratch, address, size, float);
 }

@@ -1,4 +1,5 @@
-// What precise mode knows of a byte: a word with its last writer and state, its last reader, and the value that saw.
+// State per byte in precise mode: a word with its last writer and state, its last reader, and the value that the reader
+// saw.
 
 import {
   CONTROL,
@@ -18,13 +19,13 @@ import {
 import { Control, PAIR_BYTES, RECORD_BYTES, Store } from "../layout.generated";
 import { shownEnd, showsZeros } from "../memory";
 
-// A writer's word: state in the two highest bits, key below. 0 is memory as the system gave it.
+// Word of a writer: state in the two highest bits, key below. 0 is memory as the system provided it.
 export const KEY: u32 = 0x3fffffff;
 export const UNREAD: u32 = 0x40000000;
 export const READ: u32 = 0x80000000;
 export const INVALID: u32 = 0xc0000000;
 export const STATE: u32 = 0xc0000000;
-/** Writer of data segments. Keys of store sites begin at 1. */
+/** Key of data segments. Keys of store sites begin at 1. */
 export const INIT_KEY: u32 = 0x3fffffff;
 
 @inline
@@ -60,7 +61,6 @@ export function setReader(address: u32, key: u32): void {
   readersStore(READERS + (address << 2), key);
 }
 
-/** State of a writer's word, also of one that was never written. */
 @inline
 export function stateOf(word: u32): u32 {
   return word !== 0 ? word & STATE : ZERO_IS_VALID !== 0 ? UNREAD : INVALID;
@@ -72,7 +72,7 @@ export function outside(address: u32, size: u32): bool {
   return true;
 }
 
-/** The byte is read: its writer gets the credit, once. True if it had been read since it was written. */
+/** Credits the byte's writer with the first read. Returns true if the byte was already read since it was written. */
 @inline
 export function creditByte(address: u32): bool {
   const word = wordAt(address);
@@ -95,7 +95,7 @@ export const MOVED: u32 = 2;
 
 let operation: u32 = 0;
 
-/** Another operation begins: it counts once in every pair that it adds bytes to. */
+/** Begins another operation. It counts once in every pair to which it adds bytes. */
 @inline
 export function beginOperation(): void {
   operation++;
@@ -106,7 +106,6 @@ export function addPair(kind: u32, first: u32, second: u32, bytes: u32): void {
   findPair(kind, first, second, bytes);
 }
 
-/** Adds to a pair that is there. */
 @inline
 function extendPair(at: usize, bytes: u32): void {
   store<u64>(at, load<u64>(at, 16) + bytes, 16);
@@ -116,8 +115,8 @@ function extendPair(at: usize, bytes: u32): void {
 }
 
 /**
- * As `addPair` for a key that has a memo of two words: the other key, not 0, of the pair of this kind that it added to last, and where
- * that pair is.
+ * Does the work of `addPair` for a key with a memo of two words. The words describe the pair of this kind that was last
+ * used: its other key (not 0), and its address.
  */
 @inline
 export function addPairOf(memo: usize, other: u32, kind: u32, first: u32, second: u32, bytes: u32): void {
@@ -131,7 +130,7 @@ export function addPairOf(memo: usize, other: u32, kind: u32, first: u32, second
   store<u32>(memo, at, 4);
 }
 
-/** Adds to a pair, and returns where it is; 0: there is no room for it. */
+/** Adds bytes to a pair and returns its address; 0 if there is no room. */
 function findPair(kind: u32, first: u32, second: u32, bytes: u32): u32 {
   let h: u32 = first * 0x9e3779b1 + second * 0x85ebca6b + kind * 0xc2b2ae35;
   h ^= h >>> 15;

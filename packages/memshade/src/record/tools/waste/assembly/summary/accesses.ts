@@ -1,5 +1,5 @@
-// Loads and stores in summary mode, exact to the byte. Plain ones do most of their work inline, and call what is here where the
-// shadow says that something happened.
+// Loads and stores in summary mode, exact to the byte. Plain ones do most of their work inline. They call these
+// functions if the shadow memory shows that a state must change.
 
 import { CONTROL, COVERED, LOAD_SHIFT, LOADS, programLoad8, programLoad64 } from "../imports";
 import { Control, DIRTY_LINE_SHIFT, Load, Store } from "../layout.generated";
@@ -30,7 +30,9 @@ export function outside(address: u32, size: u32): bool {
   return true;
 }
 
-/** A load of which some byte was not read before, unless the host has seen what nobody has stored. `size` is a constant. */
+/**
+ * Records a load with at least one unread byte, unless the host has read the zeros that it finds. `size` is a constant.
+ */
 @inline
 function freshFew(address: u32, size: u32, site: u32): void {
   markFewRead(address, size);
@@ -39,7 +41,7 @@ function freshFew(address: u32, size: u32, site: u32): void {
   readFew(address, size);
 }
 
-// A function for each size: zstd takes a tenth longer with one for all.
+// Variants per size: with a common function, zstd takes a tenth longer.
 export function fresh1(address: u32, site: u32): void {
   freshFew(address, 1, site);
 }
@@ -56,7 +58,7 @@ export function fresh16(address: u32, site: u32): void {
   freshFew(address, 16, site);
 }
 
-/** The same of a load that has been counted. */
+/** Variants for a load that has been counted already. */
 export function mixed1(address: u32): void {
   readFew(address, 1);
 }
@@ -73,7 +75,7 @@ export function mixed16(address: u32): void {
   readFew(address, 16);
 }
 
-/** A load by a function: any size, with the test. */
+/** Records a load of any size by a call, with the test for unread bytes. */
 export function loaded(address: u32, size: u32, site: u32, _float: u32): void {
   if (outside(address, size)) return;
   const record = loadRecord(site);
@@ -83,12 +85,15 @@ export function loaded(address: u32, size: u32, site: u32, _float: u32): void {
   bump(record + Load.fresh, 1);
 }
 
-/** A store whose operand equals what is there, before the store. The bytes follow where all stores of a site are one size. */
+/**
+ * Called before a store whose operand equals the bytes in memory. Its bytes follow from the count, since all stores of
+ * a site have one size.
+ */
 export function same(address: u32, size: u32, site: u32): void {
   if (fewAreValid(address, size)) bump(recordOfStore(site) + Store.silent, 1);
 }
 
-// Stores by a function: the operand's bytes are kept before and compared behind.
+// Stores by a call: `storing` keeps the bytes before the store, `stored` compares them after it.
 let kept0: u64 = 0;
 let kept1: u64 = 0;
 
@@ -114,7 +119,7 @@ export function stored(address: u32, size: u32, site: u32, _float: u32): void {
   overwrite(address, size, site);
 }
 
-// Ranges in summary mode: bulk instructions, data segments, and the host.
+// Ranges: bulk instructions, data segments, and the host.
 
 export function writeRange(address: u32, size: u32, site: u32, equal: bool): void {
   const record = storeRecord(site);
@@ -128,15 +133,13 @@ export function writeRange(address: u32, size: u32, site: u32, equal: bool): voi
   overwrite(address, size, site);
 }
 
-/** Whether two ranges of the program's memory hold the same. */
-function holdSame(one: u32, other: u32, size: u32): bool {
-  for (; size >= 8; size -= 8, one += 8, other += 8)
-    if (programLoad64(one) !== programLoad64(other)) return false;
-  for (; size !== 0; size--, one++, other++) if (programLoad8(one) !== programLoad8(other)) return false;
+function holdSame(first: u32, second: u32, size: u32): bool {
+  for (; size >= 8; size -= 8, first += 8, second += 8)
+    if (programLoad64(first) !== programLoad64(second)) return false;
+  for (; size !== 0; size--, first++, second++) if (programLoad8(first) !== programLoad8(second)) return false;
   return true;
 }
 
-/** Whether all bytes of a range of the program's memory are `value`. */
 function holds(address: u32, value: u32, size: u32): bool {
   const values = <u64>value * 0x0101010101010101;
   for (; size >= 8; size -= 8, address += 8) if (programLoad64(address) !== values) return false;
@@ -156,7 +159,6 @@ export function copying(destination: u32, source: u32, size: u32): void {
   writeRange(destination, size, site, holdSame(destination, source, size));
 }
 
-/** A copy has read bytes for another memory. */
 export function left(address: u32, size: u32): void {
   if (outside(address, size)) return;
   markRangeRead(address, size);
@@ -179,7 +181,10 @@ export function filling(address: u32, value: u32, size: u32): void {
 
 let initEqual = false;
 
-/** Before `memory.init` or a copy from another memory: `size` of the bytes are at Control.initBytes; `done` of them came before. */
+/**
+ * Called before `memory.init` or a copy from another memory, once per piece. `size` bytes are at Control.initBytes;
+ * `done` bytes were compared before.
+ */
 export function initializing(address: u32, size: u32, done: u32): void {
   if (done === 0) initEqual = true;
   for (let i: u32 = 0; i < size; i++) {
@@ -188,7 +193,6 @@ export function initializing(address: u32, size: u32, done: u32): void {
   }
 }
 
-/** Behind that. */
 export function initialized(address: u32, size: u32): void {
   if (outside(address, size)) return;
   const site = load<u32>(CONTROL, Control.storeSite);
@@ -207,17 +211,17 @@ export function hostRead(address: u32, size: u32): void {
   readRange(address, size);
 }
 
-/** The host wrote: that is not compared with what was there. */
+/** Records a write by the host. The bytes are not compared with the earlier ones. */
 export function hostWrote(address: u32, size: u32): void {
   if (!outside(address, size)) writeRange(address, size, load<u32>(CONTROL, Control.storeSite), false);
 }
 
-/** A host that says nothing of what it reads is in control: it may have read everything. */
+/** Counts all dirty bytes as read by the host, whose reads are unknown. */
 export function hostMayRead(): void {
   notePages();
   showZeros();
   for (let line = takeDirty(); line !== NO_LINE; line = takeDirty()) {
-    // Inline stores mark the line of their first byte only.
+    // Inline stores mark only the line of their first byte.
     const end: u32 = min<u32>(((line + 1) << DIRTY_LINE_SHIFT) + 16, COVERED);
     hostReadsAll(line << DIRTY_LINE_SHIFT, end);
   }

@@ -1,5 +1,3 @@
-// Blocks of the heap and frames of the stack in summary mode.
-
 import { claimProgram, programPages, REALLOC_FORGETS, setStackPointer, stackPointer } from "../imports";
 import { Store } from "../layout.generated";
 import { keepSize, LARGEST_FRAME, markDirty, notePages, siteOfZeros, takeBlockSize } from "../memory";
@@ -18,7 +16,7 @@ import {
 import { recordOf, resolveOverflow } from "./ids";
 import { blockBegins, blockEnds, blockGrows, blockMoves } from "./objects";
 
-/** The bytes of a new block. Mostly those of another one that has ended. */
+/** Begins a block. Its bytes are mostly those of a block that has ended. */
 @inline
 function begin(address: u32, size: u32): void {
   claim(address, size);
@@ -54,7 +52,7 @@ export function reallocated(old: u32, address: u32, size: u32): void {
   }
   if (outside(address, size)) return;
   const before = takeBlockSize(old);
-  const kept = min(before, size);
+  const keptBytes = min(before, size);
   if (address === old) {
     if (size < before) invalidate(address + size, before - size);
     else if (size > before) {
@@ -64,9 +62,9 @@ export function reallocated(old: u32, address: u32, size: u32): void {
   } else {
     begin(address, size);
     markDirty(address, size);
-    const moved = REALLOC_FORGETS === 0 ? kept : 0;
+    const moved = REALLOC_FORGETS === 0 ? keptBytes : 0;
     blockBegins(address, size);
-    blockMoves(old, address, kept);
+    blockMoves(old, address, keptBytes);
     if (moved !== 0) moveBytes(address, old, moved);
     invalidate(old + moved, before - moved);
   }
@@ -80,20 +78,20 @@ export function stackMoved(from: u32, to: u32): void {
   } else if (to - from <= LARGEST_FRAME && !outside(from, to - from)) invalidate(from, to - from);
 }
 
-/** In the place of setting the stack pointer. */
+/** Replaces an instruction that sets the stack pointer. */
 export function moved(to: u32): void {
   stackMoved(stackPointer(), to);
   setStackPointer(to);
 }
 
-// Pages of new blocks are written to before anybody looks at them: a page that is looked at first costs its process a page of zeros,
-// and a second interrupt when it is written.
+// Writes to the pages of new blocks before they are read. A page that is read first costs the process a page of zeros,
+// and a second page fault when it is written.
 
 const PAGE: u32 = 4096;
-/** Blocks further than this behind all others begin anew: what lies between may be nobody's. */
+/** A block further than this beyond all others starts a new range, since the gap may belong to no block. */
 const FAR: u32 = 65536;
 
-/** Where pages begin that no block has been on. */
+/** Start of the pages that no block has used yet. */
 let free: u32 = 0;
 
 @inline
@@ -110,23 +108,27 @@ function claimPages(address: u32, end: u32): void {
   }
 }
 
-// Bytes whose memory goes: blocks that are released, frames that end. What nobody has read of them is charged to its stores.
+// End of memory: blocks that are released, frames that return. Unread bytes are charged to their stores.
 
-/** Whether there is nobody to charge for bytes that go: all were read, or invalid before. Of several words, all bits they share. */
+/**
+ * True if no store must be charged: all bytes were read, or invalid before. For several words, `ids` has the bits that
+ * they share.
+ */
 @inline
 function areNobodys(ids: u64): bool {
   return (ids | LOWEST) === -1;
 }
 
-/** Bytes of shadow that are looked at together in what is not small. */
+/** Bytes of shadow memory that are checked together in large ranges. */
 const PIECE: u32 = 128;
 
-/** The memory is gone: bytes that nobody read are charged to their writers. */
+/** Ends the memory. Bytes that were not read are charged to their writers. */
 function invalidate(address: u32, size: u32): void {
   resolveOverflow(address, size, Store.deallocated);
   let at: usize = address << 1;
   if (size >= PIECE >>> 1) at = invalidatePieces(at, size);
-  // Words as wide as the stores that filled them: a processor has not put those into its cache yet when a frame ends.
+  // The words are as wide as the stores that filled them: when a frame ends, these are still in the processor's store
+  // buffer.
   if ((size & 32) !== 0) {
     invalidateHalf(at);
     invalidateHalf(at + 32);
@@ -146,68 +148,67 @@ function invalidate(address: u32, size: u32): void {
     at += 8;
   }
   if ((size & 3) === 0) return;
-  // Ids behind the end stay.
-  const behind: u64 = (<u64>-1) << ((size & 3) << 4);
+  const laterLanes: u64 = (<u64>-1) << ((size & 3) << 4);
   const ids = load<u64>(at);
-  if (!areNobodys(ids | behind)) chargeWord(ids | behind);
-  store<u64>(at, (ids & behind) | (gone() & ~behind));
+  if (!areNobodys(ids | laterLanes)) chargeWord(ids | laterLanes);
+  store<u64>(at, (ids & laterLanes) | (gone() & ~laterLanes));
 }
 
-/** As `invalidate`, of the 4 bytes whose words are at `at`. */
 @inline
 function invalidateWord(at: usize): void {
   if (!areNobodys(load<u64>(at))) chargeWord(load<u64>(at));
   store<u64>(at, gone());
 }
 
-/** As `invalidate`, of the 16 bytes whose words are at `at`. */
 @inline
 function invalidateHalf(at: usize): void {
   if (!areNobodys(load<u64>(at) & load<u64>(at, 8) & load<u64>(at, 16) & load<u64>(at, 24)))
     chargeWords(at, 32);
-  const all = i64x2.splat(gone());
-  v128.store(at, all);
-  v128.store(at, all, 16);
+  const invalidIds = i64x2.splat(gone());
+  v128.store(at, invalidIds);
+  v128.store(at, invalidIds, 16);
 }
 
-/** Which bits of the ids of 16 bytes differ from those of invalid ones. */
+/** Returns the bits in which the ids of 16 bytes differ from those of invalid ones. */
 @inline
 function notGone(at: usize): v128 {
-  const all = i64x2.splat(gone());
-  return v128.or(v128.xor(v128.load(at), all), v128.xor(v128.load(at, 16), all));
+  const invalidIds = i64x2.splat(gone());
+  return v128.or(v128.xor(v128.load(at), invalidIds), v128.xor(v128.load(at, 16), invalidIds));
 }
 
-/** Whether 64 bytes are invalid. */
 @inline
 function isPieceGone(at: usize): bool {
   const low = v128.or(notGone(at), notGone(at + 32));
   return !v128.any_true(v128.or(low, v128.or(notGone(at + 64), notGone(at + 96))));
 }
 
-/** The same of any size. Both ends of a range are looked at, which may overlap: few branches, for blocks are of all sizes. */
+/**
+ * True if all bytes of a range are invalid. Checks both ends of the range, which may overlap: few branches, since
+ * blocks have all sizes.
+ */
 function areGone(address: u32, size: u32): bool {
   const at: usize = address << 1;
   const end: usize = (address + size) << 1;
   if (size < 16) {
     if (size < 4) return false;
-    let other = (load<u64>(at) ^ gone()) | (load<u64>(end - 8) ^ gone());
-    if (size > 8) other |= (load<u64>(at, 8) ^ gone()) | (load<u64>(end - 16) ^ gone());
-    return other === 0;
+    let difference = (load<u64>(at) ^ gone()) | (load<u64>(end - 8) ^ gone());
+    if (size > 8) difference |= (load<u64>(at, 8) ^ gone()) | (load<u64>(end - 16) ^ gone());
+    return difference === 0;
   }
-  let other = v128.or(notGone(at), notGone(end - 32));
-  if (size > 32) other = v128.or(other, v128.or(notGone(at + 32), notGone(end - 64)));
+  let difference = v128.or(notGone(at), notGone(end - 32));
+  if (size > 32) difference = v128.or(difference, v128.or(notGone(at + 32), notGone(end - 64)));
   if (size > 64) {
-    other = v128.or(other, v128.or(notGone(at + 64), notGone(end - 96)));
-    other = v128.or(other, v128.or(notGone(at + 96), notGone(end - 128)));
+    difference = v128.or(difference, v128.or(notGone(at + 64), notGone(end - 96)));
+    difference = v128.or(difference, v128.or(notGone(at + 96), notGone(end - 128)));
   }
-  if (v128.any_true(other)) return false;
+  if (v128.any_true(difference)) return false;
   for (let next = address + 64; size > 128; size -= 64, next += 64) if (!isPieceGone(next << 1)) return false;
   return true;
 }
 
-/** Invalidates the whole pieces of a range; long stretches of large blocks are of one store. Returns where they end. */
+/** Ends the whole pieces of a range and returns where they end. In large blocks, long stretches belong to one store. */
 function invalidatePieces(at: usize, size: u32): usize {
-  const all = i64x2.splat(gone());
+  const invalidIds = i64x2.splat(gone());
   const lowest = i64x2.splat(LOWEST);
   const end = at + ((size << 1) & ~(PIECE - 1));
   for (; at !== end; at += PIECE) {
@@ -215,12 +216,11 @@ function invalidatePieces(at: usize, size: u32): usize {
       if (isFilled(at, load<u16>(at))) chargeGone(load<u16>(at), PIECE >>> 1);
       else chargeWords(at, PIECE);
     }
-    fillLine(at, all);
+    fillLine(at, invalidIds);
   }
   return end;
 }
 
-/** Charges `bytes` bytes of the shadow, which are about to become invalid, to their writers. */
 function chargeWords(at: usize, bytes: u32): void {
   for (const end = at + bytes; at < end; at += 8) if (!areNobodys(load<u64>(at))) chargeWord(load<u64>(at));
 }

@@ -1,17 +1,17 @@
-// What is known of each byte of the program's memory with ids of 16 bits: a word that is the id of the last store, until the byte is
-// read. Then the id becomes all ones, and its store gets the credit; what a store overwrites unread is the rest. Stores need not look
-// at what was there.
+// Shadow memory of summary mode: a word of 16 bits per byte of the program. The word is the id of the last store until
+// the byte is read; then it becomes all ones, and the store is credited. All other bytes of a store were overwritten,
+// so that stores need not read the words.
 import { INIT, INVALID, STORES, shadowClaim, ZERO_IS_VALID } from "../imports";
 import { Store } from "../layout.generated";
 import { shownEnd, showsZeros } from "../memory";
 import { idOfKey, isNone, moveOverflow, overflow, readsOf, recordOf, resolveOverflow } from "./ids";
 import { markRead } from "./objects";
 
-// Ids that are no stores: read, invalid, which differs from it in the lowest bit only, written by a data segment, and 0, memory as
-// the system gave it. Whose ids the others are, and what stands for bytes of stores that have none: ids.ts.
+// Ids that are no stores: read; invalid, which differs from read in the lowest bit only; written by a data segment; and
+// 0, memory as the system provided it. For the other ids, and for bytes of stores without an id, see ids.ts.
 export const READ: u32 = 0xffff;
 
-/** Lowest bits of ids side by side. */
+/** Lowest bit of each of four ids. */
 export const LOWEST: u64 = 0x0001000100010001;
 
 @inline
@@ -26,7 +26,6 @@ export function isReal(id: u32): bool {
 export function isInvalid(id: u32): bool {
   return id === INVALID || (ZERO_IS_VALID === 0 && id === 0);
 }
-/** Ids of four invalid bytes. */
 @inline
 export function gone(): u64 {
   return <u64>INVALID * LOWEST;
@@ -43,7 +42,7 @@ function setId(address: u32, id: u32): void {
 /** Bytes whose ids fill a vector. */
 const WIDE: u32 = 8;
 
-/** Credits the writers of a range. True if all of it had been read since it was written. */
+/** Credits the writers of a range. Returns true if all of it was already read since it was written. */
 export function readRange(address: u32, size: u32): bool {
   resolveOverflow(address, size, Store.read);
   let at: usize = address << 1;
@@ -54,16 +53,14 @@ export function readRange(address: u32, size: u32): bool {
     if (ids !== -1 && !readIds(at, ids, 4)) stale = false;
   }
   if ((size & 3) === 0) return stale;
-  // Ids behind the end stay.
-  const behind: u64 = (<u64>-1) << ((size & 3) << 4);
+  const laterLanes: u64 = (<u64>-1) << ((size & 3) << 4);
   const ids = load<u64>(at);
-  if ((ids | behind) === -1) return stale;
-  if (!readIds(at, ids | behind, size & 3)) stale = false;
-  store<u64>(at, (load<u64>(at) & ~behind) | (ids & behind));
+  if ((ids | laterLanes) === -1) return stale;
+  if (!readIds(at, ids | laterLanes, size & 3)) stale = false;
+  store<u64>(at, (load<u64>(at) & ~laterLanes) | (ids & laterLanes));
   return stale;
 }
 
-/** As `readRange`, of the 32 bytes whose words are at `at`. */
 @inline
 function readLine(at: usize): bool {
   const low = v128.and(v128.load(at), v128.load(at, 16));
@@ -82,26 +79,29 @@ function readLine(at: usize): bool {
   return stale;
 }
 
-/** Reads up to `bytes` bytes by their words, some of which are unread. True if the unread ones were zeros that the host has seen. */
+/**
+ * Reads up to `bytes` bytes by their words, some of which are unread. Returns true if the unread ones were zeros that
+ * the host has read.
+ */
 function readIds(at: usize, ids: u64, bytes: u32): bool {
   if (showsZeros() && hasZero(ids)) {
     const address: u32 = at >>> 1;
-    const behind = bytes === 4 ? 0 : (<u64>-1) << (bytes << 4);
+    const laterLanes = bytes === 4 ? 0 : (<u64>-1) << (bytes << 4);
     resolveZeros(address, address + bytes);
-    ids = load<u64>(at) | behind;
+    ids = load<u64>(at) | laterLanes;
     if (ids === -1) return true;
   }
   readWord(at, ids, 8);
   return false;
 }
 
-/** 1, 2, 4, 8 or 16 bytes, a constant, are read, of which some were not before. */
+/** Reads 1, 2, 4, 8 or 16 bytes (a constant), of which some are unread. */
 @inline
 export function readFew(address: u32, size: u32): void {
   resolveOverflow(address, size, Store.read);
   const at: usize = address << 1;
   const id = idAt(address);
-  // One store wrote all of it: the usual case.
+  // The usual case: one store wrote all bytes.
   if (isUniform(at, size << 1, id)) {
     if (isInvalid(id)) return;
     setRead(at, size << 1);
@@ -111,7 +111,7 @@ export function readFew(address: u32, size: u32): void {
   readMixed(address, size);
 }
 
-/** Some bytes were read before, or several stores wrote them. */
+/** Reads bytes of which some were read before, or which several stores wrote. */
 function readMixed(address: u32, size: u32): void {
   const at: usize = address << 1;
   const bytes = size << 1;
@@ -123,18 +123,18 @@ function readMixed(address: u32, size: u32): void {
     }
 }
 
-/** Reads the bytes whose words `ids` are at `at`; the words take `bytes` bytes, up to 8. */
+/** Reads the bytes whose words `ids` are at `at`. The words take `bytes` bytes, up to 8. */
 @inline
 function readWord(at: usize, ids: u64, bytes: u32): void {
-  // As a rule those that are unread are of one store.
+  // Usually one store wrote all of the unread bytes.
   const id = <u32>(ids >>> (ctz(~ids) & 48)) & 0xffff;
-  const its = equalLanes(ids, <u64>id * LOWEST);
-  if ((ids | (its * 0xffff)) === -1 && id < INVALID && (ZERO_IS_VALID !== 0 || id !== 0)) {
-    bump(readsOf(id), popcnt(its));
+  const idLanes = equalLanes(ids, <u64>id * LOWEST);
+  if ((ids | (idLanes * 0xffff)) === -1 && id < INVALID && (ZERO_IS_VALID !== 0 || id !== 0)) {
+    bump(readsOf(id), popcnt(idLanes));
     storeIds(at, -1, bytes);
     return;
   }
-  // Without a branch: how many stores wrote the others is not foreseen.
+  // Avoids branches: a processor cannot predict how many stores wrote the other bytes.
   const a = <u32>ids & 0xffff;
   const b = <u32>(ids >>> 16) & 0xffff;
   let count: u64 = 1;
@@ -149,13 +149,12 @@ function readWord(at: usize, ids: u64, bytes: u32): void {
     count = c === d ? count + 1 : 1;
     creditRun(d, true, 3, count);
   } else creditRun(b, true, 1, count);
-  // Invalid ones stay; they differ from those that were read in the lowest bit.
-  let left = ~equalLanes(ids, gone());
-  if (ZERO_IS_VALID === 0) left &= ~(equalLanes(ids, 0) * 0xffff);
-  storeIds(at, left, bytes);
+  // Invalid bytes stay invalid; their word differs from that of read ones in the lowest bit.
+  let nextIds = ~equalLanes(ids, gone());
+  if (ZERO_IS_VALID === 0) nextIds &= ~(equalLanes(ids, 0) * 0xffff);
+  storeIds(at, nextIds, bytes);
 }
 
-/** Stores the first of some words, `bytes` bytes of the shadow. */
 @inline
 function storeIds(at: usize, ids: u64, bytes: u32): void {
   if (bytes === 2) store<u16>(at, <u16>ids);
@@ -164,25 +163,23 @@ function storeIds(at: usize, ids: u64, bytes: u32): void {
 }
 
 /**
- * Credits an id for itself and its equals before it, where they end. Other counts go where nobody reads them, each to another
- * word: additions to one wait for each other.
+ * Credits an id for a run of equal ids, at the end of the run. Otherwise the count is added to a word that is never
+ * read. The words differ, since additions to one word wait for each other.
  */
 @inline
 function creditRun(id: u32, isLast: bool, number: u32, count: u64): void {
   bump(select<usize>(readsOf(id), STORES + (number << 3), u32(isLast) & u32(id < INVALID)), count);
 }
 
-/** The lowest bit of those ids side by side that are equal. */
 @inline
-function equalLanes(ids: u64, others: u64): u64 {
-  const other = ids ^ others;
+function equalLanes(ids: u64, otherIds: u64): u64 {
+  const difference = ids ^ otherIds;
   const low: u64 = 0x7fff7fff7fff7fff;
-  // The highest bit of each that is not zero, with no carry into its neighbour.
-  const differs = ((other & low) + low) | other;
+  // Highest bit of each lane that is not zero, with no carry into the next lane.
+  const differs = ((difference & low) + low) | difference;
   return (~differs >>> 15) & LOWEST;
 }
 
-/** Whether `bytes` of the shadow (a power of two from 2 to 32) hold one id only. */
 @inline
 function isUniform(at: usize, bytes: u32, id: u32): bool {
   if (bytes === 2) return true;
@@ -191,10 +188,10 @@ function isUniform(at: usize, bytes: u32, id: u32): bool {
     const ids = load<u64>(at);
     return ids === rotl<u64>(ids, 16);
   }
-  const all = i16x8.splat(<i16>id);
-  let other = v128.xor(v128.load(at), all);
-  if (bytes === 32) other = v128.or(other, v128.xor(v128.load(at, 16), all));
-  return !v128.any_true(other);
+  const expectedIds = i16x8.splat(<i16>id);
+  let difference = v128.xor(v128.load(at), expectedIds);
+  if (bytes === 32) difference = v128.or(difference, v128.xor(v128.load(at, 16), expectedIds));
+  return !v128.any_true(difference);
 }
 
 @inline
@@ -205,7 +202,6 @@ function setRead(at: usize, bytes: u32): void {
   else for (let i: u32 = 0; i < bytes; i += 16) v128.store(at + i, i8x16.splat(-1));
 }
 
-/** Whether some lane of ids side by side is zero. */
 @inline
 function hasZero(ids: u64): bool {
   return ((ids - 0x0001000100010001) & ~ids & 0x8000800080008000) !== 0;
@@ -216,13 +212,12 @@ function isValidWord(ids: u64): bool {
   return ids === -1 || (!hasZero(ids ^ gone()) && (ZERO_IS_VALID !== 0 || !hasZero(ids)));
 }
 
-/** The ids of up to 8 bytes in a vector, its other lanes 0. */
+/** Returns the ids of up to 8 bytes in a vector; its other lanes are 0. */
 @inline
 function idsAt(at: usize, size: u32): v128 {
   return size === 2 ? v128.load32_zero(at) : size === 4 ? v128.load64_zero(at) : v128.load(at);
 }
 
-/** Whether none of 1, 2, 4, 8 or 16 bytes is invalid. */
 @inline
 export function fewAreValid(address: u32, size: u32): bool {
   const at: usize = address << 1;
@@ -235,30 +230,29 @@ export function fewAreValid(address: u32, size: u32): bool {
   return areValid(address, size);
 }
 
-/** Whether no byte of a range is invalid. */
 export function areValid(address: u32, size: u32): bool {
   let at: usize = address << 1;
   for (const end = at + ((size & ~3) << 1); at !== end; at += 8)
     if (!isValidWord(load<u64>(at))) return false;
-  const behind: u64 = (<u64>-1) << ((size & 3) << 4);
-  return (size & 3) === 0 || isValidWord(load<u64>(at) | behind);
+  const laterLanes: u64 = (<u64>-1) << ((size & 3) << 4);
+  return (size & 3) === 0 || isValidWord(load<u64>(at) | laterLanes);
 }
 
 export function setRange(address: u32, size: u32, id: u32): void {
   const ids = <u64>id * LOWEST;
   let at: usize = address << 1;
   if (size >= WIDE) {
-    const all = i64x2.splat(ids);
+    const idVector = i64x2.splat(ids);
     const last = at + ((size - WIDE) << 1);
     for (; at + 64 <= last; at += 64) {
-      v128.store(at, all);
-      v128.store(at, all, 16);
-      v128.store(at, all, 32);
-      v128.store(at, all, 48);
+      v128.store(at, idVector);
+      v128.store(at, idVector, 16);
+      v128.store(at, idVector, 32);
+      v128.store(at, idVector, 48);
     }
-    for (; at < last; at += 16) v128.store(at, all);
-    // Over part of the one before, if there is less left than a vector.
-    v128.store(last, all);
+    for (; at < last; at += 16) v128.store(at, idVector);
+    // If less than a vector is left, the last vector overlaps the one before.
+    v128.store(last, idVector);
     return;
   }
   if ((size & 4) !== 0) {
@@ -272,7 +266,6 @@ export function setRange(address: u32, size: u32, id: u32): void {
   if ((size & 1) !== 0) store<u16>(at, <u16>ids);
 }
 
-/** Whether all of 1, 2, 4, 8 or 16 bytes were read. */
 @inline
 export function fewAreRead(address: u32, size: u32): bool {
   const at: usize = address << 1;
@@ -283,7 +276,7 @@ export function fewAreRead(address: u32, size: u32): bool {
   return areRead(address, size);
 }
 
-/** What the ids of 1, 2, 4, 8 or 16 bytes, a constant, have that one id, which fills a vector, has not. */
+/** Returns the bits in which the ids of 1, 2, 4, 8 or 16 bytes (a constant) differ from an id that fills a vector. */
 @inline
 export function differ(address: u32, size: u32, id: v128): v128 {
   const at: usize = address << 1;
@@ -294,7 +287,6 @@ export function differ(address: u32, size: u32, id: v128): v128 {
   return size === 8 ? low : v128.or(low, v128.xor(v128.load(at, 16), id));
 }
 
-/** Gives as many bytes an id that fills a vector. */
 @inline
 export function setAlike(address: u32, size: u32, id: v128): void {
   const at: usize = address << 1;
@@ -304,7 +296,6 @@ export function setAlike(address: u32, size: u32, id: v128): void {
   else for (let i: u32 = 0; i < size << 1; i += 16) v128.store(at + i, id);
 }
 
-/** 1, 2, 4, 8 or 16 bytes, a constant, are written by the store `key`. */
 @inline
 export function writeFew(address: u32, size: u32, key: u32): void {
   const id = idOfKey(key);
@@ -317,7 +308,6 @@ export function setFew(address: u32, size: u32, id: u32): void {
   setAlike(address, size, i16x8.splat(<i16>id));
 }
 
-/** The range is written by the store `key`. */
 @inline
 export function overwrite(address: u32, size: u32, key: u32): void {
   const id = idOfKey(key);
@@ -325,12 +315,11 @@ export function overwrite(address: u32, size: u32, key: u32): void {
   else setRange(address, size, id);
 }
 
-/** A data segment was put here. */
 export function setInit(address: u32, size: u32): void {
   setRange(address, size, INIT);
 }
 
-/** As `resolveZeros` for a load of which some byte looks unread. False if it is not silent whatever the others are. */
+/** Resolves the zeros of a load that seems to have unread bytes. Returns false if the load cannot be silent. */
 @inline
 export function resolveFew(address: u32, size: u32): bool {
   const id = idAt(address);
@@ -339,7 +328,7 @@ export function resolveFew(address: u32, size: u32): bool {
   return true;
 }
 
-/** Zeros from `low` to `high` that the host has seen are read. */
+/** Marks zeros from `low` to `high` as read if the host has read them. */
 export function resolveZeros(low: u32, high: u32): void {
   const end = min(high, shownEnd());
   let address = low;
@@ -356,22 +345,21 @@ export function resolveZeros(low: u32, high: u32): void {
   }
 }
 
-/** A host that says nothing of what it reads may have read a range of whole vectors. */
 export function hostReadsAll(from: u32, end: u32): void {
   resolveOverflow(from, end - from, Store.hostRead);
   const invalid = i16x8.splat(<i16>INVALID);
   const read = i8x16.splat(-1);
   for (let at: u32 = from; at < end; at += WIDE) {
     const ids = v128.load(at << 1);
-    const others = v128.or(
+    const settledLanes = v128.or(
       i16x8.eq(ids, i16x8.splat(0)),
       v128.or(i16x8.eq(ids, invalid), i16x8.eq(ids, read)),
     );
-    if (i16x8.all_true(others)) continue;
+    if (i16x8.all_true(settledLanes)) continue;
     markRead(at, WIDE);
     const first = idAt(at);
-    const all = i16x8.splat(<i16>first);
-    if (isReal(first) && !v128.any_true(v128.xor(ids, all))) {
+    const firstIds = i16x8.splat(<i16>first);
+    if (isReal(first) && !v128.any_true(v128.xor(ids, firstIds))) {
       bump(recordOf(first) + Store.hostRead, WIDE);
       v128.store(at << 1, read);
       continue;
@@ -385,34 +373,33 @@ export function hostReadsAll(from: u32, end: u32): void {
   }
 }
 
-/** Whether 128 bytes of the shadow hold one id only. */
 @inline
 export function isFilled(at: usize, id: u32): bool {
-  const all = i16x8.splat(<i16>id);
+  const expectedIds = i16x8.splat(<i16>id);
   const low = v128.or(
-    v128.or(v128.xor(v128.load(at), all), v128.xor(v128.load(at, 16), all)),
-    v128.or(v128.xor(v128.load(at, 32), all), v128.xor(v128.load(at, 48), all)),
+    v128.or(v128.xor(v128.load(at), expectedIds), v128.xor(v128.load(at, 16), expectedIds)),
+    v128.or(v128.xor(v128.load(at, 32), expectedIds), v128.xor(v128.load(at, 48), expectedIds)),
   );
   const high = v128.or(
-    v128.or(v128.xor(v128.load(at, 64), all), v128.xor(v128.load(at, 80), all)),
-    v128.or(v128.xor(v128.load(at, 96), all), v128.xor(v128.load(at, 112), all)),
+    v128.or(v128.xor(v128.load(at, 64), expectedIds), v128.xor(v128.load(at, 80), expectedIds)),
+    v128.or(v128.xor(v128.load(at, 96), expectedIds), v128.xor(v128.load(at, 112), expectedIds)),
   );
   return !v128.any_true(v128.or(low, high));
 }
 
 @inline
-export function fillLine(at: usize, all: v128): void {
-  v128.store(at, all);
-  v128.store(at, all, 16);
-  v128.store(at, all, 32);
-  v128.store(at, all, 48);
-  v128.store(at, all, 64);
-  v128.store(at, all, 80);
-  v128.store(at, all, 96);
-  v128.store(at, all, 112);
+export function fillLine(at: usize, ids: v128): void {
+  v128.store(at, ids);
+  v128.store(at, ids, 16);
+  v128.store(at, ids, 32);
+  v128.store(at, ids, 48);
+  v128.store(at, ids, 64);
+  v128.store(at, ids, 80);
+  v128.store(at, ids, 96);
+  v128.store(at, ids, 112);
 }
 
-/** The bits that all words of a line's shadow have. */
+/** Returns the bits that all words of a line's shadow memory share. */
 @inline
 export function commonOfLine(at: usize): v128 {
   const low = v128.and(
@@ -426,19 +413,20 @@ export function commonOfLine(at: usize): v128 {
   return v128.and(low, high);
 }
 
-/** Moves what is known of `size` bytes. The bytes left behind become nobody's. */
+/** Moves the state of `size` bytes. The old bytes become invalid. */
 export function moveBytes(to: u32, from: u32, size: u32): void {
   memory.copy(to << 1, from << 1, size << 1);
   moveOverflow(to, from, size);
   setRange(from, size, INVALID);
 }
 
-/** Whether all bytes of a range were read. */
 export function areRead(address: u32, size: u32): bool {
   return readUntil(address, address + size) === address + size;
 }
 
-/** The end of the bytes from `low` on that were all read, give or take some bytes; `high` at most. */
+/**
+ * Returns the end of the bytes from `low` on that were all read; `high` at most. The result may be some bytes too low.
+ */
 export function readUntil(low: u32, high: u32): u32 {
   let at: usize = low << 1;
   const end: usize = high << 1;
@@ -448,13 +436,13 @@ export function readUntil(low: u32, high: u32): u32 {
   return high;
 }
 
-/** The end of the bytes that may be unread, give or take some bytes. */
+/** Returns the end of the bytes that may be unread. The result may be some bytes too high. */
 export function unreadEnd(low: u32, high: u32): u32 {
   while (high - low > 64 && areRead(high - 64, 64)) high -= 64;
   return high;
 }
 
-/** A page of the program's memory is about to be used: see blocks.ts. */
+/** Prepares the shadow memory of a page that the program is about to use: see blocks.ts. */
 @inline
 export function claimShadow(address: u32): void {
   shadowClaim(address << 1);

@@ -1,11 +1,11 @@
-// Ids of stores. A store is assigned one when it first needs one: far fewer stores run than a module has, above all in contexts, so
-// that 16 bits are enough for nearly all programs. A key stands for a record: it is the record's distance from STORES, in units of the
-// record's size, or, in frames, of 8 bytes.
+// Ids of stores. A store is assigned an id when it first needs one. Far fewer stores run than a module has, above all
+// in contexts, so 16 bits are enough for nearly all programs. A key stands for a record: it is the record's distance
+// from STORES, in units of the record's size or, in frames, of 8 bytes.
 //
-// A table has the id of each store four times, or zero; in frames the id stands in front of the record. Another table has the record
-// of each id. When all ids are assigned, those that stand in no shadow word are taken back. If that does not help, bytes of stores
-// without an id *overflow*: their shadow words say only that, and a table with a word per byte has the store's key. Whoever wants to
-// know the writers of a range has the overflowed bytes resolved first.
+// A table has the id of each store four times, or zero; in frames the id precedes the record. Another table has the
+// record of each id. When all ids are assigned, ids that no shadow word contains are taken back. If that does not free
+// enough, bytes of stores without an id *overflow*. Their shadow words show only that, and a table with a word per byte
+// has the store's key. Code that needs the writers of a range must resolve the overflowed bytes first.
 import {
   CONTROL,
   COVERED,
@@ -30,28 +30,27 @@ import { notePages } from "../memory";
 const IDS: u32 = 0x10000;
 const LOWEST: u64 = 0x0001000100010001;
 const NONE: u32 = 0;
-/** Where fewer ids than this came back, it is not worth trying again soon. */
+/** If fewer ids than this were freed, taking back is not tried again soon. */
 const FEW: u32 = 4096;
-/** For so many bytes of memory, one store goes without an id before ids are taken back again. */
+/** Bytes of memory per store that must go without an id before ids are taken back again. */
 const BYTES_PER_OVERFLOW: u32 = 256;
 
-/** How far ids were assigned; globals of the runtime begin with constants. */
+/** Number of ids that were tried so far. Globals of the runtime must begin with constants. */
 let tried: u32 = 0;
-/** Whether bytes overflowed. */
 let overflows: bool = false;
-/** Stores to go without an id. */
 let patience: u32 = 0;
 
 @inline
 export function storeRecord(key: u32): usize {
   return STORES + (key << RECORD_SHIFT);
 }
-/** What inline code calls a store: in frames the address of its record, else its key. */
+/**
+ * Returns the record's address from the name that inline code has of a store: in frames the address itself, else a key.
+ */
 @inline
 export function recordOfStore(site: u32): usize {
   return FRAMED !== 0 ? site : storeRecord(site);
 }
-/** Address of the ids of a store, by the store's record. */
 @inline
 function idsOf(record: usize): usize {
   return FRAMED !== 0
@@ -70,7 +69,6 @@ export function readsOf(id: u32): usize {
 export function isNone(id: u32): bool {
   return id === NONE;
 }
-/** Whether an id is one that was assigned to a store. */
 @inline
 export function isAssigned(id: u32): bool {
   return id - (INIT + 1) < LAST_ID - INIT;
@@ -109,7 +107,6 @@ function takeNext(): u32 {
   return NONE;
 }
 
-/** Takes back the ids that stand for no byte. */
 function takeBack(): void {
   notePages();
   const bytes = <u32>min<u64>((<u64>load<u32>(CONTROL, Control.pages)) << 16, COVERED);
@@ -139,7 +136,10 @@ function takeBack(): void {
   patience = free < FEW ? bytes / BYTES_PER_OVERFLOW : 0;
 }
 
-/** A store without an id writes `size` bytes, whose shadow its caller fills with what this returns. */
+/**
+ * Assigns an id to a store of `size` bytes that has none. Returns the words with which its caller fills the shadow
+ * memory.
+ */
 export function assigned(address: u32, size: u32, site: u32): u64 {
   const record = recordOfStore(site);
   const ids = assign(record);
@@ -173,11 +173,11 @@ export function resolveOverflow(address: u32, size: u32, field: usize): void {
 }
 
 function resolve(address: u32, size: u32, field: usize): void {
-  const one = i16x8.splat(1);
+  const lowestBits = i16x8.splat(1);
   const overflowed = i16x8.splat(<i16>(OVERFLOW | 1));
   const end = address + size;
   while (address !== end) {
-    if (end - address >= 8 && !v128.any_true(i16x8.eq(v128.or(v128.load(address << 1), one), overflowed))) {
+    if (end - address >= 8 && !v128.any_true(i16x8.eq(v128.or(v128.load(address << 1), lowestBits), overflowed))) {
       address += 8;
       continue;
     }

@@ -1,4 +1,5 @@
-// Summary mode, which keeps one id per byte: merged into modules function by function, as the heap profiler's code is.
+// Summary mode, which keeps one id per byte. Its functions are merged into modules one by one, as those of the heap
+// profiler are.
 export {
   fresh1,
   fresh16,

@@ -1,6 +1,7 @@
-// Loops that have ended. Each of their accesses is a stream: one access per trip, each a stride behind the one before. What is known
-// of streams when a module is rewritten stands in a table, which `tools/waste/pass/node-calls.ts` writes. The loop says where they ended. What they did to the shadow is done here, as if the loop had been distributed (Allen and
-// Kennedy): one stream behind the other where each byte sees its accesses in the same order, else by turns.
+// Loops that have ended. Each of their accesses is a stream: one access per trip, each a stride after the one before. A
+// table that `tools/waste/pass/node-calls.ts` writes describes the streams; the loop stores where they ended. This code
+// updates the shadow memory as if the loop had been distributed (Allen and Kennedy). Streams are processed one after
+// the other if each byte sees its accesses in the same order, else they take turns.
 import { CONTROL, FRAMED, RECORD_SHIFT, STORES } from "../imports";
 import { Control, LOOP_BYTES, LOOP_STREAM_BYTES, Load, Loop, STREAM_END_BYTES } from "../layout.generated";
 import { markDirty, showsZeros } from "../memory";
@@ -22,33 +23,32 @@ import {
 import { idOfKey, isAssigned, isNone, overflow, readsOf } from "./ids";
 import { markRangeRead, markRead } from "./objects";
 
-/** Of a stream in the table: what it is, and its stride. */
+/** Words of a stream in the table: flags with its key, and its stride. */
 const WHAT: usize = 0;
 const STRIDE: usize = 4;
 const SIZE_BITS: u32 = 31;
 const STORE_BIT: u32 = 32;
-/** The stride is said with where the stream ended. */
+/** The loop stores the stride together with the end of the stream. */
 const VARIABLE: u32 = 64;
 const KEY_SHIFT: u32 = 7;
 const END_STRIDE: usize = 4;
 
-// The streams of the loop at hand.
 const STREAM_BYTES: usize = 32;
 const S_NEXT: usize = 0; // address in the next trip
 const S_STRIDE: usize = 4;
 const S_KEY: usize = 8;
-const S_KIND: usize = 12; // size, STORE_BIT, and its place in the loop's block
-const S_LOW: usize = 16; // range of the trips at hand
+const S_KIND: usize = 12; // size, STORE_BIT, and its position in the loop's block
+const S_LOW: usize = 16; // address range in the current trips
 const S_HIGH: usize = 20;
-const S_FRONT: usize = 24; // how far it is in the direction in which it moves
-const S_UNTIL: usize = 28; // behind the last of those with which it takes turns; 0: a load that finds nothing new
+const S_FRONT: usize = 24; // progress in the direction in which it moves
+const S_UNTIL: usize = 28; // end of the streams with which it takes turns; 0: a load of bytes that are all read
 const BODY_SHIFT: u32 = 8;
 
-/** In so few trips it takes longer to compare ranges than to go through the accesses. */
+/** Up to this many trips, going through the accesses is faster than comparing ranges. */
 const SHORT: u32 = 12;
-/** After so many trips the next stream has its turn, while the shadow is in the processor's cache. */
+/** Trips after which the next stream is processed, so that the shadow memory stays in the processor's cache. */
 const CHUNK: u32 = 512;
-/** Strides up to this are looked at as one range. */
+/** Largest stride of streams that are handled as one range. */
 const DENSE: u32 = 32;
 
 @inline
@@ -104,11 +104,14 @@ function magnitude(stride: i32): u32 {
   return <u32>(stride < 0 ? -stride : stride);
 }
 @inline
-function overlap(one: usize, other: usize): bool {
-  return lowOf(one) < highOf(other) && lowOf(other) < highOf(one);
+function overlap(first: usize, second: usize): bool {
+  return lowOf(first) < highOf(second) && lowOf(second) < highOf(first);
 }
 
-/** A loop of the table has ended after `trips` runs of its block. Counters and records are counted from `base`. */
+/**
+ * Called when a loop of the table has ended after `trips` runs of its block. Addresses of counters and records are
+ * relative to `base`.
+ */
 export function looped(trips: u32, loop: u32, base: u32): void {
   const count = load<u32>(loop, Loop.streams);
   bump(base + load<u32>(loop, Loop.runs), trips);
@@ -116,7 +119,7 @@ export function looped(trips: u32, loop: u32, base: u32): void {
   if (trips === 0) return;
   fetch(loop, count, trips, base);
   if (trips <= SHORT) takeTurns(0, count, trips);
-  else for (let left = trips; left !== 0; ) left -= run(count, min(left, CHUNK));
+  else for (let remainingTrips = trips; remainingTrips !== 0; ) remainingTrips -= run(count, min(remainingTrips, CHUNK));
 }
 
 function fetch(loop: usize, count: u32, trips: u32, base: u32): void {
@@ -124,21 +127,21 @@ function fetch(loop: usize, count: u32, trips: u32, base: u32): void {
     const from = loop + LOOP_BYTES + i * LOOP_STREAM_BYTES;
     const end = CONTROL + Control.ends + i * STREAM_END_BYTES;
     const at = stream(i);
-    const what = load<u32>(from, WHAT);
-    const stride = (what & VARIABLE) === 0 ? load<i32>(from, STRIDE) : load<i32>(end, END_STRIDE);
-    const key = what >>> KEY_SHIFT;
+    const flags = load<u32>(from, WHAT);
+    const stride = (flags & VARIABLE) === 0 ? load<i32>(from, STRIDE) : load<i32>(end, END_STRIDE);
+    const key = flags >>> KEY_SHIFT;
     store<u32>(at, load<u32>(end) - stride * trips, S_NEXT);
     store<i32>(at, stride, S_STRIDE);
     store<u32>(
       at,
-      FRAMED === 0 ? key : (what & STORE_BIT) !== 0 ? (base + key - STORES) >>> RECORD_SHIFT : base + key,
+      FRAMED === 0 ? key : (flags & STORE_BIT) !== 0 ? (base + key - STORES) >>> RECORD_SHIFT : base + key,
       S_KEY,
     );
-    store<u32>(at, (what & (SIZE_BITS | STORE_BIT)) | (i << BODY_SHIFT), S_KIND);
+    store<u32>(at, (flags & (SIZE_BITS | STORE_BIT)) | (i << BODY_SHIFT), S_KIND);
   }
 }
 
-/** Does up to so many of the next trips. Returns how many. */
+/** Processes up to `trips` of the next trips. Returns how many. */
 function run(count: u32, trips: u32): u32 {
   place(count, trips);
   sort(0, count, false);
@@ -163,10 +166,9 @@ function run(count: u32, trips: u32): u32 {
   return apart + turns;
 }
 
-// The range of all stores in the trips at hand.
 let storesLow: u32 = 0;
 let storesHigh: u32 = 0;
-// What is known to be read.
+// Address range that is known to be read.
 let readLow: u32 = 0;
 let readHigh: u32 = 0;
 
@@ -182,7 +184,7 @@ function place(count: u32, trips: u32): void {
     const high = max(nextOf(at), last) + sizeOf(at);
     store<u32>(at, low, S_LOW);
     store<u32>(at, high, S_HIGH);
-    // What stands still comes first to its bytes.
+    // A stream that stands still reaches its bytes first.
     store<u32>(
       at,
       strideOf(at) === 0 ? -1 : strideOf(at) < 0 ? ~(nextOf(at) + sizeOf(at)) : nextOf(at),
@@ -194,7 +196,7 @@ function place(count: u32, trips: u32): void {
   }
 }
 
-/** Sorts streams by their place in the loop, or those first that come first to bytes that others access too. */
+/** Sorts streams by their position in the loop, or by which of them reaches a shared byte first. */
 function sort(from: u32, to: u32, inBody: bool): void {
   for (let i = from + 1; i < to; i++)
     for (let j = i; j > from && isBefore(stream(j), stream(j - 1), inBody); j--)
@@ -202,21 +204,24 @@ function sort(from: u32, to: u32, inBody: bool): void {
 }
 
 @inline
-function isBefore(one: usize, other: usize, inBody: bool): bool {
-  if (inBody || frontOf(one) === frontOf(other)) return bodyOf(one) < bodyOf(other);
-  return frontOf(one) > frontOf(other);
+function isBefore(first: usize, second: usize, inBody: bool): bool {
+  if (inBody || frontOf(first) === frontOf(second)) return bodyOf(first) < bodyOf(second);
+  return frontOf(first) > frontOf(second);
 }
 
 @inline
-function swap(one: usize, other: usize): void {
+function swap(first: usize, second: usize): void {
   for (let i: usize = 0; i < STREAM_BYTES; i += 16) {
-    const words = v128.load(one + i);
-    v128.store(one + i, v128.load(other + i));
-    v128.store(other + i, words);
+    const words = v128.load(first + i);
+    v128.store(first + i, v128.load(second + i));
+    v128.store(second + i, words);
   }
 }
 
-/** Finds out which streams, that were sorted, must take turns. Returns in how many trips no store meets what moves at another pace. */
+/**
+ * Finds the sorted streams that must take turns. Returns the number of trips in which no store reaches bytes of a
+ * stream with another stride.
+ */
 function distribute(count: u32, trips: u32): u32 {
   for (let i: u32 = 0; i < count; i++) store<u32>(stream(i), trim(stream(i)) ? 0 : i + 1, S_UNTIL);
   for (let i: u32 = 0; i < count; i++) {
@@ -224,7 +229,6 @@ function distribute(count: u32, trips: u32): u32 {
     if (isIdle(one)) continue;
     for (let j = i + 1; j < count; j++) {
       const other = stream(j);
-      // Stores of one loop never meet.
       if (isIdle(other) || !overlap(one, other) || (isStore(one) && isStore(other))) continue;
       if (strideOf(one) !== strideOf(other)) {
         const before = tripsUntil(other, one);
@@ -236,7 +240,7 @@ function distribute(count: u32, trips: u32): u32 {
   return trips;
 }
 
-/** In how many trips a stream does not come to one that stands still; 0 if that moves. */
+/** Returns the trips until a stream reaches one that stands still; 0 if that one moves. */
 function tripsUntil(at: usize, standing: usize): u32 {
   if (strideOf(standing) !== 0) return 0;
   const distance =
@@ -244,7 +248,7 @@ function tripsUntil(at: usize, standing: usize): u32 {
   return <i32>distance < 0 ? 0 : distance / magnitude(strideOf(at)) + 1;
 }
 
-/** Whether `other`, of the same stride, comes first to any byte of `one`, which is not behind it. */
+/** True if `other`, with the same stride and not ahead of `one`, reaches any byte first. */
 function meetsBehind(one: usize, other: usize): bool {
   const ahead = frontOf(one) - frontOf(other);
   const stride = magnitude(strideOf(one));
@@ -253,8 +257,8 @@ function meetsBehind(one: usize, other: usize): bool {
 }
 
 /**
- * Whether a load finds nothing new: all of it was read before, and no store changes that. Where no store does, only what was not read
- * matters to others.
+ * True if a load changes nothing: all of its bytes were read before, and no store overlaps. Otherwise narrows the
+ * load's range to the bytes that may be unread, if no store overlaps.
  */
 function trim(at: usize): bool {
   const from = lowOf(at);
@@ -262,7 +266,6 @@ function trim(at: usize): bool {
   if (isStore(at) || magnitude(strideOf(at)) > DENSE || (from < storesHigh && storesLow < to)) return false;
   let low = from;
   let high = to;
-  // As a rule it overlaps with the one before.
   if (low < readHigh && readLow <= low) low = min(high, readHigh);
   else if (readLow < high && high <= readHigh) high = max(low, readLow);
   low = readUntil(low, high);
@@ -280,20 +283,19 @@ function trim(at: usize): bool {
   return true;
 }
 
-/** Whether a store follows a load, each trip at the same place. */
+/** True if a store follows a load of the same bytes in each trip. */
 @inline
-function isUpdate(one: usize, other: usize): bool {
+function isUpdate(first: usize, second: usize): bool {
   return (
-    load<u64>(one) === load<u64>(other) &&
-    load<u32>(other, S_UNTIL) === load<u32>(one, S_UNTIL) + 1 &&
-    !isStore(one) &&
-    isStore(other) &&
-    sizeOf(one) === sizeOf(other) &&
-    !isNone(idOfKey(keyOf(other)))
+    load<u64>(first) === load<u64>(second) &&
+    load<u32>(second, S_UNTIL) === load<u32>(first, S_UNTIL) + 1 &&
+    !isStore(first) &&
+    isStore(second) &&
+    sizeOf(first) === sizeOf(second) &&
+    !isNone(idOfKey(keyOf(second)))
   );
 }
 
-/** Does trips of a stream, or of a load and the store that follows it. */
 function pass(first: usize, last: usize, trips: u32): void {
   const size = sizeOf(first);
   if (isIdle(first)) advance(first, trips);
@@ -304,7 +306,7 @@ function pass(first: usize, last: usize, trips: u32): void {
   else passOf<v128>(first, last, trips);
 }
 
-// Code for each type, so that sizes are constants.
+// Instantiated per type, so that sizes are constants.
 @inline
 function passOf<T>(first: usize, last: usize, trips: u32): void {
   if (isStore(first)) writeTrips<T>(first, trips);
@@ -335,8 +337,8 @@ function writeTrips<T>(at: usize, trips: u32): void {
     overflow(address, sizeof<T>(), keyOf(at));
 }
 
-/** Bytes of one store are credited to it together. `left`: what their ids become. */
-function readTrips<T>(at: usize, trips: u32, left: u32): void {
+/** Credits consecutive bytes of one store together. `nextId` is the id that the bytes get. */
+function readTrips<T>(at: usize, trips: u32, nextId: u32): void {
   const key = keyOf(at);
   const stride = strideOf(at);
   let address = nextOf(at);
@@ -351,12 +353,12 @@ function readTrips<T>(at: usize, trips: u32, left: u32): void {
         bump(loadRecord(key) + Load.fresh, count);
         markTripsRead<T>(address, stride, count);
       }
-      if (id !== left) fill<T>(address, stride, count, left);
+      if (id !== nextId) fill<T>(address, stride, count, nextId);
     } else {
       count = min(trips, 4);
-      for (let i: u32 = 0, one = address; i < count; i++, one += stride) {
-        loadOne(one, sizeof<T>(), key);
-        if (left !== READ) setFew(one, sizeof<T>(), left);
+      for (let i: u32 = 0, next = address; i < count; i++, next += stride) {
+        loadOne(next, sizeof<T>(), key);
+        if (nextId !== READ) setFew(next, sizeof<T>(), nextId);
       }
     }
     address += stride * count;
@@ -369,32 +371,31 @@ function markTripsRead<T>(address: u32, stride: u32, trips: u32): void {
   else for (; trips !== 0; trips--, address += stride) markRead(address, sizeof<T>());
 }
 
-/** In how many trips, at least, all bytes have this id. */
+/** Returns a number of trips in which all bytes have this id; more may follow. */
 function countAlike<T>(address: u32, stride: u32, trips: u32, id: u32): u32 {
-  const all = i16x8.splat(<i16>id);
+  const idVector = i16x8.splat(<i16>id);
   let count: u32 = 0;
   for (; count + 4 <= trips; count += 4, address += stride * 4) {
-    const first = v128.or(differ(address, sizeof<T>(), all), differ(address + stride, sizeof<T>(), all));
+    const first = v128.or(differ(address, sizeof<T>(), idVector), differ(address + stride, sizeof<T>(), idVector));
     const last = v128.or(
-      differ(address + stride * 2, sizeof<T>(), all),
-      differ(address + stride * 3, sizeof<T>(), all),
+      differ(address + stride * 2, sizeof<T>(), idVector),
+      differ(address + stride * 3, sizeof<T>(), idVector),
     );
     if (v128.any_true(v128.or(first, last))) break;
   }
   return count;
 }
 
-/** Gives all bytes of trips an id. */
 function fill<T>(address: u32, stride: u32, trips: u32, id: u32): void {
   if (stride === sizeof<T>()) {
     setRange(address, stride * trips, id);
     return;
   }
-  const all = i16x8.splat(<i16>id);
-  for (; trips !== 0; trips--, address += stride) setAlike(address, sizeof<T>(), all);
+  const idVector = i16x8.splat(<i16>id);
+  for (; trips !== 0; trips--, address += stride) setAlike(address, sizeof<T>(), idVector);
 }
 
-/** Does trips of several streams, access by access in the loop's order. */
+/** Processes trips of several streams, access by access in the loop's order. */
 function takeTurns(from: u32, to: u32, trips: u32): void {
   for (; trips !== 0; trips--)
     for (let i = from; i < to; i++) {
@@ -412,7 +413,6 @@ function access(at: usize, address: u32): void {
   } else loadOne(address, size, key);
 }
 
-// Code for each size, so that sizes are constants.
 @inline
 function storeOne(address: u32, size: u32, key: u32): void {
   if (size === 4) writeFew(address, 4, key);

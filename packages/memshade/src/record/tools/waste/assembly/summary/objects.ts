@@ -1,11 +1,9 @@
-// What became of the blocks of each path of calls: which of their granules of 4 bytes were ever stored to, and ever read.
-//
-//   MARKS       u8 per 4 bytes of program memory: read since its block was handed out
-//   BLOCK_PATH  u16 per 8 bytes: the path of the block that starts there, 0 for none
-//   PATH_BLOCKS per path sums over its blocks, and where the fates of their granules are
-//
-// A load finds bytes that were not read since they were stored, or that are invalid, the first time that it comes to them in a block:
-// there it leaves the mark, so that loads of what was read cost nothing more.
+// Reads and stores of the blocks of each call path, per granule of 4 bytes.
+//  MARKS       u8 per 4 bytes of program memory: read since its block was handed out
+//  BLOCK_PATH  u16 per 8 bytes: the path of the block that starts there, 0 for none
+//  PATH_BLOCKS per path sums over its blocks, and the address of the fates of their granules
+// The first load of a granule finds bytes that are unread or invalid, and sets the mark then. Later loads of read bytes
+// cost nothing more.
 import { BLOCK_PATH, CONTROL, FATES, FATES_END, MARKS, PATH_BLOCKS } from "../imports";
 import {
   CARRIED_ON,
@@ -19,7 +17,6 @@ import {
 import { pathAtHand } from "../paths";
 import { bump, gone, isInvalid } from "./bytes";
 
-/** Granules that are looked at together. */
 const GROUP: u32 = 16;
 
 @inline
@@ -31,7 +28,7 @@ function blocksOf(path: u32): usize {
   return PATH_BLOCKS + path * PATH_BLOCKS_BYTES;
 }
 
-/** Some bytes are read that were not, since they were stored or since their block began. */
+/** Marks the granules of a load of unread bytes as read. */
 @inline
 export function markRead(address: u32, size: u32): void {
   if (MARKS === 0) return;
@@ -39,7 +36,6 @@ export function markRead(address: u32, size: u32): void {
   for (let granule = address >>> GRANULE_SHIFT; granule <= last; granule++) store<u8>(MARKS + granule, 1);
 }
 
-/** As `markRead` of a size that is a constant: 1, 2, 4, 8 or 16. */
 @inline
 export function markFewRead(address: u32, size: u32): void {
   if (MARKS === 0) return;
@@ -47,21 +43,20 @@ export function markFewRead(address: u32, size: u32): void {
   if (size === 16) store<u32>(first, 0x01010101);
   else if (size === 8) store<u16>(first, 0x0101);
   else store<u8>(first, 1);
-  // It may begin in the middle of one.
+  // The access may begin in the middle of a granule.
   if (size !== 1) store<u8>(MARKS + ((address + size - 1) >>> GRANULE_SHIFT), 1);
 }
 
-/** As `markRead` of a range, which may be long or empty. */
 export function markRangeRead(address: u32, size: u32): void {
   if (MARKS === 0 || size === 0) return;
   const first = address >>> GRANULE_SHIFT;
   memory.fill(MARKS + first, 1, ((address + size - 1) >>> GRANULE_SHIFT) - first + 1);
 }
 
-/** A block is handed out to the path at hand. */
+/** Begins a block of the current call path. */
 export function blockBegins(address: u32, size: u32): void {
   if (MARKS === 0) return;
-  // Blocks that do not begin on a granule are not followed.
+  // Blocks that do not begin on a multiple of 8 are not recorded.
   store<u16>(pathAt(address), (address & 7) === 0 ? <u16>pathAtHand() : 0);
   clearMarks(address, size);
 }
@@ -71,25 +66,24 @@ function clearMarks(address: u32, size: u32): void {
   memory.fill(MARKS + (address >>> GRANULE_SHIFT), 0, (size + 3) >>> GRANULE_SHIFT);
 }
 
-/** A block grows where it is. */
 export function blockGrows(address: u32, before: u32, size: u32): void {
   if (MARKS !== 0 && size > before) clearMarks((address + before + 3) & ~3, size - before);
 }
 
-/** A reallocation has moved a block: what was read of it stays so. The old one is nobody's any more. */
-export function blockMoves(old: u32, address: u32, kept: u32): void {
+/** Moves the marks of a block that a reallocation moved, and removes the old block. */
+export function blockMoves(old: u32, address: u32, keptBytes: u32): void {
   if (MARKS === 0) return;
   memory.copy(
     MARKS + (address >>> GRANULE_SHIFT),
     MARKS + (old >>> GRANULE_SHIFT),
-    (kept + 3) >>> GRANULE_SHIFT,
+    (keptBytes + 3) >>> GRANULE_SHIFT,
   );
   store<u16>(pathAt(old), 0);
 }
 
 /**
- * Copies from the beginning of a block to that of another one of its path, as vectors do that grow, read nothing by themselves: what was
- * read of the one was read of the other. False for any other copy.
+ * Handles copies from the start of a block to the start of another one of the same path, as growing vectors make them.
+ * Such a copy reads nothing by itself, so its marks are copied too. Returns false for any other copy.
  */
 export function carriesMarks(destination: u32, source: u32, size: u32): bool {
   if (MARKS === 0) return true;
@@ -105,7 +99,7 @@ export function carriesMarks(destination: u32, source: u32, size: u32): bool {
   return true;
 }
 
-/** A block ends, before its bytes are forgotten. */
+/** Ends a block. Must be called before the state of its bytes is reset. */
 export function blockEnds(address: u32, size: u32): void {
   if (MARKS === 0) return;
   const path: u32 = load<u16>(pathAt(address));
@@ -114,7 +108,6 @@ export function blockEnds(address: u32, size: u32): void {
   if (size !== 0) noteFates(blocksOf(path & ~CARRIED_ON), address, size, (path & CARRIED_ON) !== 0);
 }
 
-// Sums over the block at hand.
 let wereRead: bool = false;
 let wereWritten: bool = false;
 let unread: u32 = 0;
@@ -149,24 +142,24 @@ function noteFates(blocks: usize, address: u32, size: u32, carriedOn: bool): voi
   bump(blocks + PathBlocks.unreadGranules, (<u64>unread) << GRANULE_SHIFT);
 }
 
-/** -1 in both words of each granule of two in a vector of shadow words that somebody has stored to. */
+/** Returns −1 in both words of each granule that was stored to, for the two granules of a vector of shadow words. */
 @inline
-function written(at: usize, all: v128): v128 {
-  return i64x2.ne(v128.load(at), all);
+function written(at: usize, invalidIds: v128): v128 {
+  return i64x2.ne(v128.load(at), invalidIds);
 }
 
-/** Up to 16 granules; `fates`: where theirs are, 0: they are not told apart. */
+/** Adds up to 16 granules to the sums. `fates` is the address of their fates, 0 if the fates are not recorded. */
 @inline
 function noteGroup(address: u32, count: u32, fates: usize): void {
   const at: usize = address << 1;
-  const all = i64x2.splat(gone());
+  const invalidIds = i64x2.splat(gone());
   const low = i8x16.narrow_i16x8_s(
-    i16x8.narrow_i32x4_s(written(at, all), written(at + 16, all)),
-    i16x8.narrow_i32x4_s(written(at + 32, all), written(at + 48, all)),
+    i16x8.narrow_i32x4_s(written(at, invalidIds), written(at + 16, invalidIds)),
+    i16x8.narrow_i32x4_s(written(at + 32, invalidIds), written(at + 48, invalidIds)),
   );
   const high = i8x16.narrow_i16x8_s(
-    i16x8.narrow_i32x4_s(written(at + 64, all), written(at + 80, all)),
-    i16x8.narrow_i32x4_s(written(at + 96, all), written(at + 112, all)),
+    i16x8.narrow_i32x4_s(written(at + 64, invalidIds), written(at + 80, invalidIds)),
+    i16x8.narrow_i32x4_s(written(at + 96, invalidIds), written(at + 112, invalidIds)),
   );
   const isThere = i8x16.lt_u(
     i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
@@ -191,7 +184,6 @@ function noteGroup(address: u32, count: u32, fates: usize): void {
   if (v128.any_true(v128.xor(before, after))) v128.store(fates, after);
 }
 
-/** The last bytes, which are no whole granule. */
 function notePart(address: u32, size: u32, fates: usize): void {
   let isStored = false;
   for (let i = size & ~3; i < size; i++) if (!isInvalid(load<u16>((address + i) << 1))) isStored = true;
@@ -206,7 +198,10 @@ function notePart(address: u32, size: u32, fates: usize): void {
     );
 }
 
-/** The blocks of a path are larger than all before: their fates get a place of twice the size, as long as there is room. */
+/**
+ * Moves the fates of a path to a place of at least twice the size, if there is room. Needed once its blocks are larger
+ * than before.
+ */
 function makeRoom(blocks: usize, granules: u32): void {
   const before = load<u32>(blocks, PathBlocks.granules);
   if (granules <= before || before === MOST_GRANULES) return;

@@ -1,4 +1,4 @@
-// The live blocks of the program's heap, as far as lines ask for them, and what was touched of those that were freed.
+// Live blocks of the program's heap, and the touched bytes of freed ones.
 
 import {
   BLOCK_CAPACITY,
@@ -15,18 +15,21 @@ import {
 } from "./imports";
 import { BLOCK_BYTES, Block, FREED_BYTES, Freed, Key, State } from "./layout.generated";
 
-/** Before an allocation: notes the call that asks for it. */
+/** Called before an allocation: records the call that requests it. */
 export function requested(): void {
   store<u32>(STATE, slot(), State.request);
 }
 
-/** Behind an allocation; the address is 0 where it failed. `zeroedBy` is 0 if nothing of the block was written by the allocator. */
+/**
+ * Called after an allocation; the address is 0 if it failed. `zeroedBy` is 0 if the allocator wrote nothing to the
+ * block.
+ */
 export function allocated(address: u32, size: u32, zeroedBy: u32): void {
   if (address === 0 || size === 0) return;
   const end = <u64>address + size;
   if (end > COVERED) return;
   const start: usize = STARTS + ((address >>> 3) << 2);
-  // Whoever allocates where a block is has freed that unseen.
+  // A block at this address must have been freed by a call that was not recorded.
   if (load<u32>(start) !== 0) forget(load<u32>(start));
   const number = newNumber();
   if (number === 0) return;
@@ -37,11 +40,10 @@ export function allocated(address: u32, size: u32, zeroedBy: u32): void {
   store<u32>(block, request === 0 ? Key.unknownSite : request, Block.key);
   store<u32>(start, number);
   noteLines(address, size, number);
-  // The allocator has touched what is now in the block.
+  // The allocator itself has touched these bytes.
   if (zeroedBy === 0) touchedBefore(address, <u32>end);
 }
 
-/** Before a block is released. */
 export function released(address: u32): void {
   const number = blockAt(address);
   if (number === 0) return;
@@ -49,7 +51,7 @@ export function released(address: u32): void {
   forget(number);
 }
 
-/** Behind a reallocation, whose new address is 0 where it failed. */
+/** Called after a reallocation; the new address is 0 if it failed. */
 export function reallocated(old: u32, address: u32, size: u32): void {
   if (address === 0 && size !== 0) return;
   const number = blockAt(old);
@@ -79,7 +81,7 @@ function newNumber(): u32 {
   return next;
 }
 
-/** The lines that a block goes on in have its number, or another one in place of it. */
+/** Records the block in the lines into which it extends. A line has one such block. */
 function noteLines(address: u32, size: u32, number: u32): void {
   const last = (address + size - 1) >>> 6;
   for (let line = (address >>> 6) + 1; line <= last; line++) store<u32>(FIRSTS + (line << 2), number);
@@ -95,7 +97,10 @@ function forget(number: u32): void {
   store<u32>(STATE, number, State.blockFree);
 }
 
-/** What was touched of a block counts for it, unless another block is touched at the same place in this interval. */
+/**
+ * Keeps the touched bytes of a block for the block's key. A later block at the same address takes the bytes that it
+ * touches in this interval.
+ */
 function keepTouched(number: u32): void {
   const block: usize = BLOCKS + number * BLOCK_BYTES;
   const address = load<u32>(block, Block.address);
@@ -110,37 +115,37 @@ function keepTouched(number: u32): void {
   }
 }
 
-/** The bytes of a line from `address` to `end` − 1; there are some. */
+/** Returns the bytes of a line from `address` to `end` − 1; at least one. */
 @inline
 export function bitsInside(line: u32, address: u32, end: u32): u64 {
   const base = line << 6;
   return bitsBetween(address > base ? address - base : 0, min(end - base, 64));
 }
 
-/** Notes touched bytes of a freed block in a line. Whether there was room. */
+/** Records touched bytes of a freed block in a line. Returns false if there is no room. */
 function keepInLine(line: u32, key: u32, mask: u64): bool {
   const head: usize = HEADS + (line << 2);
-  let own: usize = 0;
+  let ownEntry: usize = 0;
   for (let at = load<u32>(head); at !== 0; at = load<u32>(entryAt(at), Freed.next))
-    if (load<u32>(entryAt(at), Freed.key) === key) own = entryAt(at);
-  if (own === 0) {
+    if (load<u32>(entryAt(at), Freed.key) === key) ownEntry = entryAt(at);
+  if (ownEntry === 0) {
     const number = load<u32>(STATE, State.freed) + 1;
     if (number >= FREED_CAPACITY) {
       store<u32>(STATE, load<u32>(STATE, State.freedLost) + 1, State.freedLost);
       return false;
     }
     store<u32>(STATE, number, State.freed);
-    own = entryAt(number);
-    store<u32>(own, key, Freed.key);
-    store<u32>(own, load<u32>(head), Freed.next);
-    store<u64>(own, 0, Freed.mask);
-    store<u32>(own, line, Freed.line);
+    ownEntry = entryAt(number);
+    store<u32>(ownEntry, key, Freed.key);
+    store<u32>(ownEntry, load<u32>(head), Freed.next);
+    store<u64>(ownEntry, 0, Freed.mask);
+    store<u32>(ownEntry, line, Freed.line);
     store<u32>(head, number);
   }
   for (let at = load<u32>(head); at !== 0; at = load<u32>(entryAt(at), Freed.next)) {
     const entry = entryAt(at);
     const before = load<u64>(entry, Freed.mask);
-    store<u64>(entry, entry === own ? before | mask : before & ~mask, Freed.mask);
+    store<u64>(entry, entry === ownEntry ? before | mask : before & ~mask, Freed.mask);
   }
   return true;
 }
@@ -150,9 +155,10 @@ export function entryAt(number: u32): usize {
   return FREED + number * FREED_BYTES;
 }
 
-// The bytes of a line as the bits of a u64, the first byte lowest.
 
-/** Which of a line's bytes were touched in the open interval. */
+/**
+ * Returns the bytes of a line that were touched in the open interval, as bits of a u64; the first byte is the lowest.
+ */
 @inline
 export function touchedBytes(line: u32): u64 {
   const at: usize = BYTES + (line << 6);
@@ -170,15 +176,14 @@ export function touchedBytes(line: u32): u64 {
   );
 }
 
-/** Which of them were touched while they were in the block that they are in. */
 @inline
 export function touchedInBlock(line: u32): u64 {
   const at: usize = BYTES + (line << 6);
-  const one = i8x16.splat(1);
-  const a = i8x16.eq(v128.load(at), one);
-  const b = i8x16.eq(v128.load(at, 16), one);
-  const c = i8x16.eq(v128.load(at, 32), one);
-  const d = i8x16.eq(v128.load(at, 48), one);
+  const ones = i8x16.splat(1);
+  const a = i8x16.eq(v128.load(at), ones);
+  const b = i8x16.eq(v128.load(at, 16), ones);
+  const c = i8x16.eq(v128.load(at, 32), ones);
+  const d = i8x16.eq(v128.load(at, 48), ones);
   if (!v128.any_true(v128.or(v128.or(a, b), v128.or(c, d)))) return 0;
   return (
     <u64>(<u32>i8x16.bitmask(a)) |
@@ -188,7 +193,7 @@ export function touchedInBlock(line: u32): u64 {
   );
 }
 
-/** What was touched of a range of bytes was touched before the block came that they are in now. */
+/** Marks the touched bytes of a range as touched before their current block. */
 function touchedBefore(address: u32, end: u32): void {
   let at: usize = BYTES + address;
   const last: usize = BYTES + end;
@@ -204,10 +209,9 @@ function touchedBefore(address: u32, end: u32): void {
   for (; at < last; at++) if (load<u8>(at) !== 0) store<u8>(at, 2);
 }
 
-/** Eight marks of bytes that were touched in the block that they are in. */
 const ONES: u64 = 0x0101010101010101;
 
-/** Forgets what of a range of bytes was touched in the block that they are in. */
+/** Clears the marks of a range's bytes that were touched in their current block. */
 function forgetInBlock(address: u32, end: u32): void {
   let at: usize = BYTES + address;
   const last: usize = BYTES + end;
@@ -218,7 +222,6 @@ function forgetInBlock(address: u32, end: u32): void {
   for (; at < last; at++) if (load<u8>(at) === 1) store<u8>(at, 0);
 }
 
-/** Forgets what of a line was touched. */
 @inline
 export function clearLine(line: u32): void {
   const at: usize = BYTES + (line << 6);
@@ -229,7 +232,6 @@ export function clearLine(line: u32): void {
   v128.store(at, none, 48);
 }
 
-/** Bits `from` to `to - 1` of a line; `from` < `to` ≤ 64. */
 @inline
 function bitsBetween(from: u32, to: u32): u64 {
   return (u64.MAX_VALUE >>> (64 - <u64>(to - from))) << (<u64>from);

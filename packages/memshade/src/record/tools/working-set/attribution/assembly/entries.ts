@@ -1,17 +1,20 @@
-// What the lines of an interval add up to: weights by key, kind and bucket.
+// Sums over the lines of an interval: weights by key, kind and bucket.
 import { LISTS, LISTS_END, LISTS_LIMIT, STATE, TABLE, TABLE_MASK, USED } from "./imports";
 import { ENTRY_BYTES, Entry, Key, LAST_BYTES, State } from "./layout.generated";
 
 const LIST_HEADER: u32 = 8;
 
-/** Adds to an entry. Where there is no room for one more, all others of the kind and bucket share one. */
+/**
+ * Adds to an entry. If there is no room for a new one, its weight goes to one entry that all others of the kind and
+ * bucket share.
+ */
 export function add(key: u32, kind: u32, bucket: u32, weight: f64): void {
   const tag = (kind << 8) | bucket;
-  // Lines in a row mostly add to one entry.
+  // Consecutive lines mostly add to one entry.
   const last: usize = STATE + State.last + kind * LAST_BYTES;
   if (load<u32>(last) === key && load<u32>(last, 4) === tag) {
-    const known: usize = load<u32>(last, 8);
-    store<f64>(known, load<f64>(known, Entry.weight) + weight, Entry.weight);
+    const lastEntry: usize = load<u32>(last, 8);
+    store<f64>(lastEntry, load<f64>(lastEntry, Entry.weight) + weight, Entry.weight);
     return;
   }
   let entry = find(key, tag);
@@ -37,7 +40,7 @@ export function add(key: u32, kind: u32, bucket: u32, weight: f64): void {
   store<u32>(last, <u32>entry, 8);
 }
 
-/** The entry of a key and tag, or the empty one where it belongs: the table is never full. */
+/** Returns the entry of a key and tag, or the empty one for it. The table is never full. */
 function find(key: u32, tag: u32): usize {
   let h: u32 = key * 0x9e3779b1 + tag * 0x85ebca6b;
   h ^= h >>> 15;
@@ -52,7 +55,6 @@ function find(key: u32, tag: u32): usize {
   return entry;
 }
 
-/** The entries become the list of one snapshot. */
 export function list(): void {
   memory.fill(STATE + State.last, 0, LAST_BYTES * 4);
   const used = load<u32>(STATE, State.used);
@@ -71,7 +73,7 @@ export function list(): void {
   listOthers(at, used);
 }
 
-/** The same with one entry for all keys of a kind and bucket. */
+/** Does the same with one entry for all keys of a kind and bucket. */
 function listOthers(at: usize, used: u32): void {
   let end = at + LIST_HEADER;
   for (let i: u32 = 0; i < used; i++) {

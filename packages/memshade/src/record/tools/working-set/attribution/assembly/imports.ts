@@ -1,5 +1,5 @@
-// All that this code asks of the module that it is merged into: addresses and sizes of tables, which depend on the profiled
-// module and become constants, and functions of the host.
+// Imports of the runtime, resolved when it is merged into a module: functions of the host, and addresses and sizes of
+// tables. The latter depend on the profiled module and become constants.
 
 @external("layout", "FIRST_TOUCH")
 export declare const FIRST_TOUCH: u32;
@@ -7,7 +7,7 @@ export declare const FIRST_TOUCH: u32;
 export declare const FILL: u32;
 @external("layout", "OWNERS")
 export declare const OWNERS: u32;
-/** Bytes of the program's memory that tables with something per byte have room for. */
+/** Bytes of the program's memory that the tables with entries per byte cover. */
 @external("layout", "COVERED")
 export declare const COVERED: u32;
 @external("layout", "TOUCHERS")
@@ -32,7 +32,7 @@ export declare const FREED: u32;
 export declare const FREED_CAPACITY: u32;
 @external("layout", "OWNED")
 export declare const OWNED: u32;
-/** Entries of OWNED, with the first ones. */
+/** Entries of OWNED, including the first one of each line. */
 @external("layout", "OWNED_CAPACITY")
 export declare const OWNED_CAPACITY: u32;
 @external("layout", "TABLE")
@@ -43,13 +43,13 @@ export declare const TABLE_MASK: u32;
 export declare const USED: u32;
 @external("layout", "LISTS")
 export declare const LISTS: u32;
-/** Lists of entries end here; behind is room for what has no room, OTHERS alone, of all snapshots. */
+/** End of the lists of entries. The space after it is for the lists of OTHERS of snapshots without room. */
 @external("layout", "LISTS_LIMIT")
 export declare const LISTS_LIMIT: u32;
 @external("layout", "LISTS_END")
 export declare const LISTS_END: u32;
 @external("layout", "STATE")
 export declare const STATE: u32;
-/** Global in which whoever calls leaves the address of the slot, as far as it is known. */
+/** Global in which callers leave the address of the slot, if it is known. */
 @external("layout", "slot")
 export declare function slot(): u32;

@@ -1,5 +1,5 @@
-// Who owns the working set: added to the working-set tool where it is asked for, and merged into the profiled module
-// function by function as that is.
+// Attribution of the working set: an optional part of the working-set tool, merged into the profiled module function by
+// function.
 import { LINES } from "../../assembly/imports";
 import { BYTES, COVERED, FILL, FIRST_TOUCH, OWNERS, STATE, TOUCHERS } from "./imports";
 import { Key, State } from "./layout.generated";
@@ -8,7 +8,6 @@ export { enterFrame } from "../../../../contexts/assembly/frames";
 export { allocated, reallocated, released, requested } from "./blocks";
 export { attribute, merged } from "./snapshot";
 
-/** The lines from `first` to `last` were touched at `key`. */
 export function touched(first: u32, last: u32, key: u32): void {
   if (last >= LINES) return;
   for (let line = first; line <= last; line++) {
@@ -17,7 +16,7 @@ export function touched(first: u32, last: u32, key: u32): void {
   }
 }
 
-/** The same for a range of any size, and for its bytes. Ranges beyond the program's memory trap anyway. */
+/** Records touched lines and bytes of a range of any size. Ranges beyond the program's memory are left to trap. */
 function touchRange(address: u32, size: u32, key: u32): void {
   if (size === 0) return;
   const last = <u64>address + size - 1;
@@ -26,7 +25,7 @@ function touchRange(address: u32, size: u32, key: u32): void {
   if (FILL | OWNERS && address < COVERED) memory.fill(BYTES + address, 1, min(size, COVERED - address));
 }
 
-/** Behind an access of a function that is too large for inline code. */
+/** Called after an access in a function that is too large for inline code. */
 export function accessed(address: u32, size: u32, key: u32): void {
   const last = (address + size - 1) >>> 6;
   if (last >= LINES) return;
@@ -35,24 +34,22 @@ export function accessed(address: u32, size: u32, key: u32): void {
     for (let i: u32 = 0; i < size && address + i < COVERED; i++) store<u8>(BYTES + address + i, 1);
 }
 
-/** Before `memory.copy`. */
 export function copied(destination: u32, source: u32, size: u32): void {
   const key = load<u32>(STATE, State.key);
   touchRange(source, size, key);
   touchRange(destination, size, key);
 }
 
-/** Before `memory.fill`. */
 export function filled(destination: u32, _value: u32, size: u32): void {
   touchRange(destination, size, load<u32>(STATE, State.key));
 }
 
-/** Behind `memory.init`. */
+/** Called after `memory.init`. */
 export function initialized(destination: u32, size: u32): void {
   touchRange(destination, size, load<u32>(STATE, State.key));
 }
 
-/** The host read or wrote the program's memory: for the call that led to it, if one did. */
+/** Records an access by the host, for the call that led to it if there is one. */
 export function hostAccessed(address: u32, size: u32): void {
   const key = load<u32>(STATE, State.key);
   touchRange(address, size, key === 0 ? Key.host : key);

@@ -1,9 +1,8 @@
-// Whose the bytes of lines were when they were touched last, and when: what a line is divided by in longer intervals.
-//
-// In any interval, a byte counts for the block that it was touched in last; for the region that it lies in where it was
-// touched in none. A line that is touched changes its shares in all longer intervals that have touched it before: it adds
-// the difference there. Entries with bucket b count at the binary scales below b, so what changes from scale `from` to
-// `to` − 1 is added with bucket `to` and taken away with bucket `from`.
+// Owners of the bytes of lines at their last touch, and its time: they divide a line in longer intervals. In any
+// interval, a byte counts for the block in which it was last touched, or for its region if it was touched in none. A
+// touched line changes its shares in all longer intervals that touched it before; the difference is added there.
+// Entries with bucket b count at the binary scales below b. A change from scale `from` to `to` − 1 is therefore added
+// with bucket `to` and subtracted with bucket `from`.
 
 import { CONTROL } from "../../assembly/imports";
 import { Control } from "../../assembly/layout.generated";
@@ -15,7 +14,7 @@ import { BLOCK_BYTES, Block, Freed, Key, Kind, OWNED_BYTES, Owned, State } from 
 
 const LAST_BUCKET: u32 = 15;
 const WEIGHT_SIZE: u32 = 16;
-/** Differences below this are rounding. */
+/** Smaller differences are rounding errors. */
 const LEAST_WEIGHT: f64 = 1e-9;
 
 let weights: u32 = 0;
@@ -31,8 +30,8 @@ function isRegion(key: u32): bool {
 }
 
 /**
- * Adds the shares of a line that was touched in the interval `now` (plus one), whose parts are in State.parts. `bucket`: of the
- * last interval that touched the line.
+ * Adds the shares of a line that was touched in the interval `now` (plus one), whose parts are in State.parts. `bucket`
+ * is that of the previous interval that touched the line.
  */
 function addShares(line: u32, parts: u32, region: u32, bucket: u32, now: u32): void {
   const head = ownedAt(line);
@@ -57,10 +56,10 @@ function addShares(line: u32, parts: u32, region: u32, bucket: u32, now: u32): v
   else renew(line, parts, now);
 }
 
-/** Whether a line's parts are what it was divided into when it was touched last, and no other was touched before: it stays so. */
+/** True if the parts of a line equal those of its previous touch, and nothing else was touched before. */
 function isAsBefore(line: u32, parts: u32, bucket: u32, now: u32): bool {
   const end: usize = STATE + State.parts + parts * PART_SIZE;
-  let known: u32 = 0;
+  let knownParts: u32 = 0;
   let number = line;
   do {
     const entry = ownedAt(number);
@@ -70,11 +69,11 @@ function isAsBefore(line: u32, parts: u32, bucket: u32, now: u32): bool {
       while (at < end && (load<u32>(at) !== load<u32>(entry, Owned.key) || load<u64>(at, 8) !== mask))
         at += PART_SIZE;
       if (at === end || bucketOf(now, load<u32>(entry, Owned.stamp)) !== bucket) return false;
-      known++;
+      knownParts++;
     }
     number = load<u32>(entry, Owned.next);
   } while (number !== 0);
-  return known === parts;
+  return knownParts === parts;
 }
 
 function stamp(line: u32, now: u32): void {
@@ -85,17 +84,17 @@ function stamp(line: u32, now: u32): void {
   } while (number !== 0);
 }
 
-/** Adds what a line is divided into now, at all scales at which it is new. */
+/** Adds the parts of a line at all scales at which it is new. */
 function addParts(parts: u32, bucket: u32): void {
   const end: usize = STATE + State.parts + parts * PART_SIZE;
   let touched: u64 = 0;
   for (let at: usize = STATE + State.parts; at < end; at += PART_SIZE) touched |= load<u64>(at, 8);
-  const one: f64 = 1 / <f64>popcnt(touched);
+  const byteWeight: f64 = 1 / <f64>popcnt(touched);
   for (let at: usize = STATE + State.parts; at < end; at += PART_SIZE)
-    add(load<u32>(at), Kind.share, bucket, <f64>popcnt(load<u64>(at, 8)) * one);
+    add(load<u32>(at), Kind.share, bucket, <f64>popcnt(load<u64>(at, 8)) * byteWeight);
 }
 
-/** Whether all bytes of a line ever touched are of one key, and some as recent as the line itself. */
+/** True if all bytes of a line ever touched have one key, and some were touched as recently as the line itself. */
 function hasOneOwner(line: u32, key: u32, bucket: u32, now: u32): bool {
   let newest = LAST_BUCKET;
   let number = line;
@@ -110,7 +109,7 @@ function hasOneOwner(line: u32, key: u32, bucket: u32, now: u32): bool {
   return newest === bucket;
 }
 
-/** The general case: at each scale, what the line is divided into now, without what it was divided into before. */
+/** General case: adds, at each scale, the current shares of the line less the earlier ones. */
 function addDifferences(line: u32, parts: u32, region: u32, bucket: u32, now: u32): void {
   let buckets: u32 = (1 << bucket) | (1 << LAST_BUCKET);
   let number = line;
@@ -139,7 +138,7 @@ function addDifferences(line: u32, parts: u32, region: u32, bucket: u32, now: u3
   }
 }
 
-/** Weighs what a line is divided into at one scale, with the first `parts` of State.parts and what was touched before. */
+/** Computes the shares of a line at one scale, from the first `parts` of State.parts and the earlier touches. */
 function divide(line: u32, parts: u32, region: u32, scale: u32, now: u32, sign: f64): void {
   let touched: u64 = 0;
   let inNew: u64 = 0;
@@ -159,23 +158,22 @@ function divide(line: u32, parts: u32, region: u32, scale: u32, now: u32, sign: 
     weigh(region, sign);
     return;
   }
-  const one: f64 = sign / <f64>popcnt(touched);
+  const byteWeight: f64 = sign / <f64>popcnt(touched);
   let owned = inNew;
   for (let at: usize = STATE + State.parts; at < end; at += PART_SIZE)
-    if (!isRegion(load<u32>(at))) weigh(load<u32>(at), <f64>popcnt(load<u64>(at, 8)) * one);
+    if (!isRegion(load<u32>(at))) weigh(load<u32>(at), <f64>popcnt(load<u64>(at, 8)) * byteWeight);
   do {
     const entry = ownedAt(number === 0 ? line : number);
     if (!isRegion(load<u32>(entry, Owned.key)) && isInside(entry, now, scale)) {
-      const own = load<u64>(entry, Owned.mask) & ~inNew;
-      if (own !== 0) weigh(load<u32>(entry, Owned.key), <f64>popcnt(own) * one);
-      owned |= own;
+      const ownBytes = load<u64>(entry, Owned.mask) & ~inNew;
+      if (ownBytes !== 0) weigh(load<u32>(entry, Owned.key), <f64>popcnt(ownBytes) * byteWeight);
+      owned |= ownBytes;
     }
     number = load<u32>(entry, Owned.next);
   } while (number !== 0);
-  if ((touched & ~owned) !== 0) weigh(region, <f64>popcnt(touched & ~owned) * one);
+  if ((touched & ~owned) !== 0) weigh(region, <f64>popcnt(touched & ~owned) * byteWeight);
 }
 
-/** Whether the interval of an entry is part of the present one at a scale. */
 @inline
 function isInside(entry: usize, now: u32, scale: u32): bool {
   return load<u64>(entry, Owned.mask) !== 0 && bucketOf(now, load<u32>(entry, Owned.stamp)) <= scale;
@@ -200,7 +198,7 @@ function note(entry: usize, key: u32, mask: u64, now: u32): void {
   store<u32>(entry, now, Owned.stamp);
 }
 
-/** The parts of a line take the place of what was known of their bytes. */
+/** Replaces the recorded owners of the bytes of a line's parts. */
 function renew(line: u32, parts: u32, now: u32): void {
   let inBlock: u64 = 0;
   let inRegion: u64 = 0;
@@ -215,9 +213,9 @@ function renew(line: u32, parts: u32, now: u32): void {
     const entry = ownedAt(number);
     const next = load<u32>(entry, Owned.next);
     const gone = inBlock | (isRegion(load<u32>(entry, Owned.key)) ? inRegion : 0);
-    const left = load<u64>(entry, Owned.mask) & ~gone;
-    store<u64>(entry, left, Owned.mask);
-    if (left === 0 && entry !== head) {
+    const remaining = load<u64>(entry, Owned.mask) & ~gone;
+    store<u64>(entry, remaining, Owned.mask);
+    if (remaining === 0 && entry !== head) {
       store<u32>(before, next, Owned.next);
       store<u32>(entry, load<u32>(STATE, State.ownedFree), Owned.next);
       store<u32>(STATE, number, State.ownedFree);
@@ -254,7 +252,6 @@ function newNumber(): u32 {
   return number;
 }
 
-/** Intervals have become twice as long: those of `lines` lines. */
 export function halveOwned(lines: u32): void {
   for (let number: u32 = 0; number < min(lines, COVERED >>> 6); number++) halveStamp(ownedAt(number));
   for (let i: u32 = 0; i < load<u32>(STATE, State.ownedNext); i++) halveStamp(ownedAt((COVERED >>> 6) + i));
@@ -266,13 +263,13 @@ function halveStamp(entry: usize): void {
   if (stamp !== 0) store<u32>(entry, (stamp + 1) >>> 1, Owned.stamp);
 }
 
-// Whose a line is that was touched in the open interval: at the scale of that, and how that changes whose it is in the
-// longer intervals that this one is part of.
+// Shares of a line that was touched in the open interval: in that interval, and their effect on the longer intervals
+// that contain it.
 
 const PART_SIZE: u32 = 16;
 let parts: u32 = 0;
 
-/** Divides a line among the blocks that its bytes were touched in, and what lies around them. */
+/** Divides a line among the blocks in which its bytes were touched, and the region around them. */
 export function share(line: u32, touched: u64, freed: u64, bucket: u32): void {
   parts = 0;
   let owned: u64 = 0;
@@ -288,27 +285,27 @@ export function share(line: u32, touched: u64, freed: u64, bucket: u32): void {
   }
   if (freed !== 0)
     for (let at = load<u32>(HEADS + (line << 2)); at !== 0; at = load<u32>(entryAt(at), Freed.next)) {
-      const own = load<u64>(entryAt(at), Freed.mask) & ~owned;
-      notePart(load<u32>(entryAt(at), Freed.key), own);
-      owned |= own;
+      const ownBytes = load<u64>(entryAt(at), Freed.mask) & ~owned;
+      notePart(load<u32>(entryAt(at), Freed.key), ownBytes);
+      owned |= ownBytes;
     }
   const region = regionOfLine(line);
   notePart(region, touched & ~owned);
   addShares(line, parts, region, bucket, load<u32>(CONTROL, Control.interval) + 1);
 }
 
-/** A live block's part of a line; returns its touched bytes. */
+/** Records a live block's part of a line; returns its touched bytes. */
 function partOfBlock(line: u32, number: u32, touched: u64): u64 {
   const block: usize = BLOCKS + number * BLOCK_BYTES;
   const address = load<u32>(block, Block.address);
   const end = address + load<u32>(block, Block.size);
   if (end <= line << 6) return 0;
-  const own = touched & bitsInside(line, address, end);
-  notePart(load<u32>(block, Block.key), own);
-  return own;
+  const ownBytes = touched & bitsInside(line, address, end);
+  notePart(load<u32>(block, Block.key), ownBytes);
+  return ownBytes;
 }
 
-/** Each key has one part of a line. */
+/** Adds bytes to a key's part of the line. Each key has one part. */
 function notePart(key: u32, mask: u64): void {
   if (mask === 0) return;
   const end: usize = STATE + State.parts + parts * PART_SIZE;
@@ -322,7 +319,7 @@ function notePart(key: u32, mask: u64): void {
   parts++;
 }
 
-/** What a line is part of if it is no block's. */
+/** Returns the key of the region of a line, for bytes that belong to no block. */
 export function regionOfLine(line: u32): u32 {
   if (line >= load<u32>(CONTROL, Control.stackFrom) && line < load<u32>(CONTROL, Control.stackTo))
     return Key.stack;

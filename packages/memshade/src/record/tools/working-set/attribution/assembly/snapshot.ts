@@ -1,6 +1,6 @@
-// The lines of an interval are looked at once more when it ends, before the working set's own scan: what touched each of
-// them first, whose bytes were touched, and how many. `tools/working-set/attribution/read/open-attribution.ts` does the same for
-// the interval that is still open at the end.
+// Scan of an interval's lines at its end, before the working set's own: first touch, owners and number of the touched
+// bytes of each line. `tools/working-set/attribution/read/open-attribution.ts` does the same for the interval that is
+// open at the end.
 import { BOTH, CONTROL, WRITTEN } from "../../assembly/imports";
 import { Control } from "../../assembly/layout.generated";
 import { halve } from "../../assembly/snapshot";
@@ -12,12 +12,11 @@ import { Freed, Key, Kind, State } from "./layout.generated";
 import { halveOwned, regionOfLine, share } from "./owned";
 
 /**
- * A line that is attributed counts as so many that are looked at, so intervals of the tool's own choice become longer. It takes
- * more time than those; who asks for it waits for it rather than be shown fewer intervals.
+ * Cost of an attributed line, in scanned lines, so that intervals that the tool chooses become longer. The real cost is
+ * higher; users who request attribution wait rather than get fewer intervals.
  */
 const LINES_PER_LINE: u32 = 8;
 
-/** Attributes the lines of the interval that ends now. */
 export function attribute(): void {
   const end = load<u32>(CONTROL, Control.highLines);
   let lines: u32 = 0;
@@ -46,7 +45,7 @@ export function attribute(): void {
   list();
 }
 
-/** Neighbouring intervals were merged: bytes have stamps too. */
+/** Halves the stamps of bytes after neighbouring intervals were merged. */
 export function merged(): void {
   if (FILL) halve(BYTE_STAMPS, min(load<u32>(CONTROL, Control.highLines) << 6, COVERED) << 1);
   if (OWNERS) halveOwned(load<u32>(CONTROL, Control.highLines));
@@ -80,7 +79,7 @@ function countBytes(line: u32, mask: u64, now: u32): void {
     const bits = <u32>(mask >>> <u64>(eight << 3)) & 0xff;
     if (bits === 0) continue;
     const at: usize = stamps + (eight << 4);
-    // Neighbours mostly have one history.
+    // Neighbouring bytes mostly have one history.
     const first: u32 = load<u16>(at);
     if (bits === 0xff && i16x8.all_true(i16x8.eq(v128.load(at), i16x8.splat(<i16>first)))) {
       countByte(now, first, 8);
@@ -88,9 +87,9 @@ function countBytes(line: u32, mask: u64, now: u32): void {
       continue;
     }
     for (let rest = bits; rest !== 0; rest &= rest - 1) {
-      const one = at + ((<usize>ctz(rest)) << 1);
-      countByte(now, load<u16>(one), 1);
-      store<u16>(one, <u16>now);
+      const stampAt = at + ((<usize>ctz(rest)) << 1);
+      countByte(now, load<u16>(stampAt), 1);
+      store<u16>(stampAt, <u16>now);
     }
   }
 }

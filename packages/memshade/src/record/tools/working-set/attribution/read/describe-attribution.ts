@@ -16,14 +16,13 @@ import { Kind } from "../layout.ts";
 import type { AttributionEntry } from "./open-attribution.ts";
 import type { AttributedPlace, AttributionTables } from "./read-attribution.ts";
 
-/** Contexts that a file has, and those that it lists per interval. */
+/** Most contexts in a file, and most that it lists per interval. */
 const MOST_CONTEXTS = 1024;
 const MOST_PER_INTERVAL = 16;
 
-/** A snapshot with its entries of one kind. */
 type Attributed = Pick<SnapshotRecord, "scale" | "interval"> & { entries: AttributionEntry[] };
 
-/** What entries are told of: contexts that have one path are one. */
+/** Sums over the contexts that have one path. */
 interface Totals {
   place: AttributedPlace;
   total: number;
@@ -31,19 +30,21 @@ interface Totals {
   peak: number;
 }
 
-/** How many intervals there are at each scale, by their factors. */
+/** Number of intervals at each scale, by factor. */
 export type Scales = readonly { factor: number; intervals: number }[];
 
 type Attributions = Pick<AttributionTables, "snapshots" | "places">;
 
-/** `records`: the snapshots that entries belong to, in their order. */
+/**
+ * Builds the attribution of a file. `records` are the snapshots of the entries, in order, without the first `skipped`
+ * ones of the tables.
+ */
 export class AttributionDescriber {
   readonly #tables: Attributions;
   readonly #records: readonly SnapshotRecord[];
   readonly #skipped: number;
   readonly #scales: Scales;
 
-  /** `skipped`: snapshots of the tables before the first record. */
   constructor(tables: Attributions, records: readonly SnapshotRecord[], skipped: number, scales: Scales) {
     this.#tables = tables;
     this.#records = records;
@@ -60,7 +61,7 @@ export class AttributionDescriber {
   }
 
   fill(): LineFill {
-    const snapshots = this.#of(Kind.fill);
+    const snapshots = this.#entriesOf(Kind.fill);
     const total = snapshots
       .flatMap(({ entries }) => entries)
       .reduce((sum, { bucket, weight }) => sum + (bucket === FRESH_BUCKET ? weight : 0), 0);
@@ -73,7 +74,7 @@ export class AttributionDescriber {
     return { levels, total };
   }
 
-  #of(kind: number): Attributed[] {
+  #entriesOf(kind: number): Attributed[] {
     return this.#records.map(({ scale, interval }, i) => ({
       scale,
       interval,
@@ -81,7 +82,6 @@ export class AttributionDescriber {
     }));
   }
 
-  /** Weights by path and interval, at the scale of a factor. */
   #series(snapshots: readonly Attributed[], factor: number, intervals: number): Map<string, number>[] {
     const last = snapshots[snapshots.length - 1]?.scale ?? 0;
     const series = Array.from({ length: intervals }, () => new Map<string, number>());
@@ -104,8 +104,8 @@ export class AttributionDescriber {
   }
 
   #pathOf(key: number): string {
-    const known = this.#paths.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#paths.get(key);
+    if (existing !== undefined) return existing;
     const { kind, path, of = "" } = this.#placeOf(key);
     const text = `${kind} ${path.join()}${of}`;
     this.#paths.set(key, text);
@@ -113,7 +113,7 @@ export class AttributionDescriber {
   }
 
   #attribution(kind: number, stackOf: StackDescriber): Attribution {
-    const snapshots = this.#of(kind);
+    const snapshots = this.#entriesOf(kind);
     const byPath = new Map<string, Totals>();
     for (const { entries } of snapshots)
       for (const { key, bucket, weight } of entries) {
@@ -133,7 +133,7 @@ export class AttributionDescriber {
       .filter(([, { place }]) => place.kind !== "others")
       .sort(([a, x], [b, y]) => y.sum - x.sum || y.total - x.total || (a < b ? -1 : 1));
     const listed = ranked.slice(0, MOST_CONTEXTS);
-    const others = ranked.slice(MOST_CONTEXTS);
+    const unlistedContexts = ranked.slice(MOST_CONTEXTS);
     const numbers = new Map(listed.map(([path], number) => [path, number]));
     const count = series[0]?.length ?? 1;
     const contexts = listed.map(([, { place, total, sum, peak }]) => ({
@@ -147,7 +147,7 @@ export class AttributionDescriber {
     const unlisted = [...byPath].reduce((sum, [path, { total }]) => sum + (numbers.has(path) ? 0 : total), 0);
     return {
       contexts,
-      otherContexts: { contexts: others.length, total: round(unlisted) },
+      otherContexts: { contexts: unlistedContexts.length, total: round(unlisted) },
       levels: series.map((intervals, level) => levelOf(this.#scales[level].factor, intervals, numbers)),
     };
   }
@@ -161,30 +161,30 @@ function levelOf(
   const intervals: [number, number][][] = [];
   const others: number[] = [];
   for (const weights of series) {
-    const known = [...weights].flatMap(([path, weight]): [number, number][] => {
+    const numbered = [...weights].flatMap(([path, weight]): [number, number][] => {
       const number = numbers.get(path);
       return number === undefined || round(weight) === 0 ? [] : [[number, weight]];
     });
-    known.sort(([a, x], [b, y]) => y - x || a - b);
-    const listed = known.slice(0, MOST_PER_INTERVAL);
-    const all = [...weights.values()].reduce((sum, weight) => sum + weight, 0);
+    numbered.sort(([a, x], [b, y]) => y - x || a - b);
+    const listed = numbered.slice(0, MOST_PER_INTERVAL);
+    const totalWeight = [...weights.values()].reduce((sum, weight) => sum + weight, 0);
     intervals.push(listed.map(([number, weight]) => [number, round(weight)]));
-    others.push(round(all - listed.reduce((sum, [, weight]) => sum + weight, 0)));
+    others.push(round(totalWeight - listed.reduce((sum, [, weight]) => sum + weight, 0)));
   }
   return { factor, intervals, others };
 }
 
-/** Shares are sums of fractions: what their order changes is cut off. */
+/** Rounds a sum of fractions, so that it does not depend on the order of its terms. */
 function round(weight: number): number {
   return Math.round(weight * 1e6) / 1e6 + 0;
 }
 
-/** The frames of a path of code offsets, innermost first. */
+/** Returns the frames of a path of code offsets, innermost first. */
 export type StackDescriber = (path: readonly number[]) => StackFrame[];
 
-/** Gives code offsets functions and, where there is debug information, lines. */
+/** Resolves code offsets to functions and, with debug information, lines. */
 export function stackDescriber(functions: ModuleFunctions, linesOf: ReturnType<LinesOf>): StackDescriber {
-  const known = new Map<number, StackFrame | undefined>();
+  const frameAt = new Map<number, StackFrame | undefined>();
   const describe = (offset: number): StackFrame | undefined => {
     const within = functions.holding(offset);
     if (within === undefined) return undefined;
@@ -198,7 +198,7 @@ export function stackDescriber(functions: ModuleFunctions, linesOf: ReturnType<L
   };
   return (path) =>
     path.flatMap((offset) => {
-      if (!known.has(offset)) known.set(offset, describe(offset));
-      return known.get(offset) ?? [];
+      if (!frameAt.has(offset)) frameAt.set(offset, describe(offset));
+      return frameAt.get(offset) ?? [];
     });
 }

@@ -10,12 +10,11 @@ import { BLOCK_BYTES, Block, FREED_BYTES, Freed, Key, Kind, OWNED_BYTES, Owned }
 import type { AttributionLayout } from "../memory-plan.ts";
 
 const GRANULE_BYTES = 8;
-/** The mark of a byte that was touched while it was in the block that it is in. */
+/** Mark of a byte that was touched in its current block. */
 const TOUCHED = 1;
-/** More than any kind of entry. */
 const KINDS = 4;
 
-/** What the lines of one interval with a key add up to, by kind and by how many time scales they are new at. */
+/** Sum over the lines of one interval: by key, kind, and the number of time scales at which the lines are new. */
 export interface AttributionEntry {
   key: number;
   kind: number;
@@ -24,8 +23,8 @@ export interface AttributionEntry {
 }
 
 /**
- * The lines of the open interval, as `tools/working-set/attribution/assembly/snapshot.ts` would attribute them if it ended
- * now. Changes nothing. `lines`: those of the program's memory.
+ * Attributes the lines of the open interval as `tools/working-set/attribution/assembly/snapshot.ts` would if it ended
+ * now. Changes nothing. `lines`: number of lines of the program's memory.
  */
 export function attributeOpenInterval(
   buffer: ArrayBufferLike,
@@ -43,7 +42,7 @@ class OpenInterval {
   readonly #interval: number;
   readonly #histories: Histories;
   readonly #shares: OpenShares;
-  /** Of the line at hand: keys of its bytes, and 1 for those of live blocks. */
+  /** Keys of the bytes of the current line, and 1 for bytes of live blocks. */
   readonly #keys = new Uint32Array(LINE_BYTES);
   readonly #isLive = new Uint8Array(LINE_BYTES);
   readonly #entries = new Map<number, AttributionEntry>();
@@ -65,7 +64,7 @@ class OpenInterval {
       marks: new Uint8Array(buffer, at, lines),
     }));
     for (let line = 0; line < lines; line++) {
-      // Four marks at a time: nearly all of them are zero.
+      // Four marks at a time, since nearly all of them are zero.
       if ((line & 3) === 0 && planes.every(({ quads }) => quads[line >> 2] === 0)) line += 3;
       else if (planes.some(({ marks }) => marks[line] !== 0)) this.#attributeLine(line);
     }
@@ -106,7 +105,6 @@ class OpenInterval {
   readonly #addShare = (key: number, bucket: number, weight: number): void =>
     this.#add(key, Kind.share, bucket, weight);
 
-  /** Bytes touched, by the buckets of their stamps, which begin at `stamps`. */
   #countBytes(stamps: number): void {
     const counts = new Uint8Array(BUCKETS);
     for (let byte = 0; byte < LINE_BYTES; byte++)
@@ -116,7 +114,6 @@ class OpenInterval {
     });
   }
 
-  /** Keys by byte of a line. */
   #findOwners(line: number): void {
     const { bytes, owners, starts, firsts, heads, freed } = this.#layout;
     const base = line * LINE_BYTES;
@@ -139,7 +136,7 @@ class OpenInterval {
     }
   }
 
-  /** The bytes of the line at `base` that were touched in a live block. */
+  /** Sets the keys of the bytes at `base` that were touched in a live block. */
   #ownBytes(number: number, base: number, marks: Uint8Array): void {
     if (number === 0) return;
     const block = this.#layout.blocks + number * BLOCK_BYTES;
@@ -162,12 +159,11 @@ class OpenInterval {
 }
 
 const LINE_BYTES = 64;
-/** Differences below this are rounding. */
 const LEAST_WEIGHT = 1e-9;
-/** Stands for a byte that was not touched: no key of an owner. */
+/** Key of a byte that was not touched; no owner has it. */
 const UNTOUCHED = 0;
 
-/** What was touched in an interval before the open one: its bytes as bits, the first 32 and the others. */
+/** Bytes of a line that were touched in an interval before the open one, as bits: the first 32 and the others. */
 interface Earlier {
   key: number;
   bucket: number;
@@ -176,8 +172,8 @@ interface Earlier {
 }
 
 /**
- * What a line adds to the shares of its keys at all time scales if the open interval ends now; of the same meaning as
- * `tools/working-set/attribution/assembly/owned.ts`, which renews what it knows of the line too.
+ * Computes the changes of a line's shares at all time scales if the open interval ends now. Equivalent to
+ * `tools/working-set/attribution/assembly/owned.ts`, but changes no table.
  */
 class OpenShares {
   readonly #view: DataView;
@@ -193,8 +189,8 @@ class OpenShares {
   }
 
   /**
-   * `owners`: keys of the bytes touched in the open interval. `region`: key of what no block has. `bucket`: of the line's
-   * last touch before.
+   * `owners`: keys of the bytes touched in the open interval. `region`: key of bytes without a block. `bucket`: that of
+   * the line's previous touch.
    */
   add(
     line: number,
@@ -204,7 +200,6 @@ class OpenShares {
     add: (key: number, bucket: number, weight: number) => void,
   ): void {
     const earlier = this.#earlier(line);
-    // Nearly all lines have one owner, now and before.
     const sole = soleOwner(owners, region);
     if (sole !== undefined && areOf(sole, bucket, earlier)) {
       add(sole, bucket, 1);
@@ -213,10 +208,10 @@ class OpenShares {
     const buckets = new Set([bucket, FRESH_BUCKET, ...earlier.map((entry) => entry.bucket)]);
     let from = 0;
     for (const to of [...buckets].sort((a, b) => a - b)) {
-      const inside = earlier.filter((entry) => entry.bucket <= from);
+      const entriesInside = earlier.filter((entry) => entry.bucket <= from);
       const weights = new Map<number, number>();
-      this.#divide(owners, inside, region, 1, weights);
-      if (from >= bucket) this.#divide(this.#nobody, inside, region, -1, weights);
+      this.#divide(owners, entriesInside, region, 1, weights);
+      if (from >= bucket) this.#divide(this.#nobody, entriesInside, region, -1, weights);
       for (const [key, weight] of weights) {
         if (Math.abs(weight) < LEAST_WEIGHT) continue;
         add(key, to, weight);
@@ -245,7 +240,7 @@ class OpenShares {
     return entries;
   }
 
-  /** Adds the parts of a line, by key. A byte is a block's until it is touched in another one. */
+  /** Adds the parts of a line by key. A byte belongs to its block until it is touched in another one. */
   #divide(
     now: Uint32Array,
     earlier: readonly Earlier[],
@@ -268,7 +263,7 @@ class OpenShares {
   }
 }
 
-/** The owner of all bytes that were touched; undefined: there are several. */
+/** Returns the owner of all touched bytes; undefined if there are several. */
 function soleOwner(owners: Uint32Array, region: number): number | undefined {
   let sole = UNTOUCHED;
   for (const key of owners) {
@@ -279,7 +274,7 @@ function soleOwner(owners: Uint32Array, region: number): number | undefined {
   return sole === UNTOUCHED ? region : sole;
 }
 
-/** Whether all that was touched before is of one key, and some as recent as the line itself. */
+/** True if all earlier touches have one key, and some are as recent as the line itself. */
 function areOf(sole: number, bucket: number, earlier: readonly Earlier[]): boolean {
   let newest = FRESH_BUCKET;
   for (const entry of earlier) {

@@ -10,30 +10,32 @@ import { type AttributionEntry, attributeOpenInterval } from "./open-attribution
 
 const LIST_HEADER = 8;
 
-/** What a key of an entry stands for: what is no code, or the code offsets of a place and of the calls that led there. */
+/**
+ * Place of an entry's key: a kind, and for code the code offsets of the instruction and of the calls that led there.
+ */
 export interface AttributedPlace {
   kind: AttributionKind | "others";
   path: number[];
-  /** Name of the object or file that it is of. */
+  /** Name of the object or file that contains it. */
   of?: string | undefined;
 }
 
-/** What the attribution's tables of one instance hold. */
 export interface AttributionTables {
   /** Entries of each snapshot, and of the open interval. */
   snapshots: AttributionEntry[][];
-  /** By key. */
   places: Map<number, AttributedPlace>;
   blocksLost: number;
   freedLost: number;
   listsLost: number;
   ownedLost: number;
   keysLost: number;
-  /** Bytes of the frames and lists in use. */
   usedBytes: number;
 }
 
-/** Reads the tables of one instance. Changes nothing. `lines`: those of the program's memory. `original`: the plain module. */
+/**
+ * Reads the tables of one instance. Changes nothing. `lines`: number of lines of the program's memory. `original`: the
+ * module before instrumentation.
+ */
 export function readAttribution(
   memory: WebAssembly.Memory,
   workingSet: WorkingSetLayout,
@@ -140,7 +142,6 @@ function readPlaces(
       places.set(key, { kind: "code", path: [offset, ...callers] });
       continue;
     }
-    // What only passes requests on to the allocator has not asked itself.
     const path = [tables.callAt(frame, within - frame.bytes), ...callers];
     const asking = path.findIndex((offset) => !isInWrapper(offset));
     places.set(key, { kind: "code", path: path.slice(Math.max(0, asking)) });

@@ -1,4 +1,6 @@
-/** The alignment, as a power of two, that the access at `start` promises. */
+/**
+ * Returns the alignment, as a power of two, that the access at `start` promises.
+ */
 export function alignmentHint(bytes: Uint8Array, start: number): number {
   let at = start;
   const prefixed = bytes[at] >= 0xfb && bytes[at] <= 0xfe;

@@ -1,7 +1,7 @@
 import type { ToolPass, WalkState } from "../../../../rewrite/tool.ts";
 import type { IntervalPass } from "../interval-pass.ts";
 
-/** A pass that does what the marks' pass does, and something of its own beside it. */
+/** Pass that does the work of the marks' pass, and lets subclasses add their own. */
 export abstract class BesideMarks implements ToolPass {
   readonly everywhere = true;
   protected readonly marks: IntervalPass;

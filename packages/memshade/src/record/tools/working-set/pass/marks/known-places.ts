@@ -2,25 +2,23 @@ import { CONSTANT } from "../../../../rewrite/walk/value-numbers.ts";
 import { LINE_SHIFT } from "./line-of-address.ts";
 import { LINE_BYTES } from "./place-group.ts";
 
-/** Earlier places of one base value that a new one is compared with; a bound for very long straight code. */
+/** Most earlier ranges of one base value that a new one is compared with: a bound for very long straight code. */
 const MOST_COMPARED = 32;
 
-/** Bytes that were touched at a position: offsets from a base value. */
+/** Range of bytes that was touched at a position: offsets from a base value, with `Kind` bits. */
 interface KnownPlace {
   base: number;
   from: number;
   to: number;
-  /** `Kind` bits. */
   kinds: number;
   position: number;
 }
 
 /**
- * Places that are sure to have been touched, or marked, where the walk is: it can only have come through the code that
- * did it, and nothing can have forgotten it since.
+ * Ranges that certainly were touched, or marked, before the walk's current position. Every path to it leads through
+ * that code, and nothing resets the marks on the way.
  */
 export class KnownPlaces {
-  /** In program order. */
   readonly #order: KnownPlace[] = [];
   readonly #byBase = new Map<number, KnownPlace[]>();
 
@@ -29,7 +27,7 @@ export class KnownPlaces {
     this.#byBase.clear();
   }
 
-  /** The walk may have come past everything since `position`. */
+  /** Removes the ranges since `position`, since the current position may be reached past them. */
   forgetSince(position: number): void {
     for (let last = this.#order.at(-1); last !== undefined; last = this.#order.at(-1)) {
       if (last.position < position) return;
@@ -38,7 +36,7 @@ export class KnownPlaces {
     }
   }
 
-  /** `[from, to)` of a base value, touched by code at `position` in some of the `Kind`s. */
+  /** Adds `[from, to)` of a base value, touched by code at `position` in some of the `Kind`s. */
   add(base: number, from: number, to: number, kinds: number, position: number): void {
     const place = { base, from, to, kinds, position };
     this.#order.push(place);
@@ -47,12 +45,11 @@ export class KnownPlaces {
     else places.push(place);
   }
 
-  /** Whether one place has all of `[from, to)`. */
   covers(base: number, from: number, to: number): boolean {
     return this.#newest(base).some((place) => place.from <= from && place.to >= to);
   }
 
-  /** For which kinds of access the line of a byte is known, as bits. */
+  /** Returns the kinds of access, as bits, for which the line of a byte is known. */
   kindsAt(base: number, offset: number): number {
     const places = this.#newest(base);
     return places.length === 0 ? 0 : hasLineOf(places, 1, base, offset) | hasLineOf(places, 2, base, offset);
@@ -64,7 +61,9 @@ export class KnownPlaces {
   }
 }
 
-/** The kind if the line of a byte is known for it: two bytes at most a line apart leave no line between them. */
+/**
+ * Returns the kind if the line of a byte is known for it. Two bytes at most a line apart leave no line between them.
+ */
 function hasLineOf(places: readonly KnownPlace[], kind: number, base: number, offset: number): number {
   const line = offset >>> LINE_SHIFT;
   let below = Number.NEGATIVE_INFINITY;

@@ -1,14 +1,14 @@
 import * as Op from "../../../../../code/wasm/op.generated.ts";
 import type { SnippetSink } from "../../../../rewrite/write/snippet-sink.ts";
 
-/** A line is 2 to the power of this many bytes. */
+/** Bytes of a line, as a shift. */
 export const LINE_SHIFT = 6;
 
 const SELECT = 0x1b;
 
 /**
- * Writes code for the line of the address in a local plus a constant, which may be negative: `beyond` for those above 4 GiB of a
- * 64-bit memory.
+ * Writes code for the line of the address in a local plus a constant, which may be negative. The result is `beyond` for
+ * addresses above 4 GiB in a 64-bit memory.
  */
 export function writeLine(
   sink: SnippetSink,

@@ -1,33 +1,33 @@
-/** Two places at most this far apart: whatever lies between them lies in the line of one of them. */
+/**
+ * Bytes of a line. If two marks are at most this far apart, every byte between them lies in the line of one of them.
+ */
 export const LINE_BYTES = 64;
 
-/** Kinds of access, as bits: also the number of the plane of marks. */
+/** Kinds of access, as bits. The value is also the number of the plane of marks. */
 export const Kind = { Read: 1, Written: 2, Both: 3 } as const;
 
-/** A place whose line is marked, as its distance from the base value. */
+/** Mark at an offset from the base value, with `Kind` bits. */
 export interface Mark {
   offset: number;
-  /** `Kind` bits. */
   kinds: number;
 }
 
-/** What marks a group with a test: aligned accesses lie in one line. */
+/** Marks of a group with a test, since aligned accesses lie in one line. */
 export interface TestedMarks {
-  /** Marks that are needed in any case, and those that are where the test fails. */
+  /** Marks that are always needed, and those that are needed if the test fails. */
   always: Mark[];
   unaligned: Mark[];
-  /** The test: the bits of `mask` are zero in the address at this distance from the base. */
+  /** Test: the bits of `mask` are zero in the address at this offset from the base. */
   offset: number;
   mask: number;
 }
 
-/** Places that one basic block accesses from one base value: all of them are accessed, or none. */
+/** Accesses of one basic block relative to one base value: all of them are executed, or none. */
 export class PlaceGroup {
   base = 0;
-  /** The local that holds the first place's address, symbolic or not, and the distance of that address from the base. */
+  /** Local with the address of the first access, and the offset of that address from the base. */
   local = 0;
   held = 0;
-  /** The first access: its start and end in the module. */
   position = 0;
   end = 0;
   count = 0;
@@ -44,14 +44,14 @@ export class PlaceGroup {
     this.#aligned[at] = aligned && size > 1;
   }
 
-  /** The marks that the group needs, by offset. `trusted`: aligned places lie in one line. */
+  /** Returns the marks that the group needs, by offset. `trusted`: aligned accesses count as inside of one line. */
   marks(trusted: boolean): Mark[] {
     return this.count === 1 ? this.#marksOfOne(trusted) : mergeKinds((kind) => this.#bytes(kind, trusted));
   }
 
   /**
-   * How the group is marked if one test of an address tells whether all its accesses are aligned, as they nearly always
-   * are; undefined if that would save no marks. `exact`: its marks without such a test.
+   * Returns the marks with one test whether all accesses are aligned, as they nearly always are. Undefined if the test
+   * would save no marks. `exact`: the marks without a test.
    */
   testedMarks(exact: readonly Mark[]): TestedMarks | undefined {
     let largest = -1;
@@ -69,7 +69,6 @@ export class PlaceGroup {
     return { always, unaligned, offset, mask: this.#sizeOf(largest) - 1 };
   }
 
-  /** Most groups have one place. */
   #marksOfOne(trusted: boolean): Mark[] {
     const [first, last, kinds] = [this.#first[0], this.#last[0], this.#kinds[0]];
     const begin = { offset: first, kinds };
@@ -91,23 +90,23 @@ export class PlaceGroup {
   }
 }
 
-/** Of some bytes, those that must be marked: what lies between two marks at most a line apart is marked by them. */
+/** Returns the bytes that must be marked: bytes between two marks at most a line apart need no mark. */
 function spanningMarks(places: number[]): number[] {
   if (places.length > 1) places.sort((a, b) => a - b);
-  const kept: number[] = [];
+  const needed: number[] = [];
   for (let i = 0; i < places.length; ) {
     const place = places[i];
-    kept.push(place);
+    needed.push(place);
     let next = i + 1;
     while (next < places.length && places[next] === place) next++;
     if (next === places.length) break;
     while (next + 1 < places.length && places[next + 1] - place <= LINE_BYTES) next++;
     i = next;
   }
-  return kept;
+  return needed;
 }
 
-/** The marks of both kinds: one for both where they are at one place. */
+/** Merges the marks of both kinds: one mark for both at the same offset. */
 function mergeKinds(placesOf: (kind: number) => number[]): Mark[] {
   const read = placesOf(Kind.Read);
   const written = placesOf(Kind.Written);
