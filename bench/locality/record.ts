@@ -13,14 +13,14 @@ import { WorkingSetReader } from "../../packages/memshade/src/record/tools/worki
 import type { Scale, Workload } from "../harness/programs.ts";
 import { type WorkingSetInstance, WorkingSetRecording } from "../harness/working-set-recording.ts";
 
-/** The locality of a program's busiest instance. */
+/** Locality of a program's busiest instance. */
 export interface RecordedLocality {
   tables: LocalityTables;
   curve: MissRatioCurve;
   cpuMs: number;
 }
 
-/** Runs a program once and reads what `--locality` with these options says of it. */
+/** Runs a program once and reads the results of `--locality` with these options. */
 export async function recordLocality(
   workload: Workload,
   scale: Scale,

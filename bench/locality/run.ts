@@ -9,7 +9,7 @@ const USAGE = `usage: node bench/locality/run.ts [--rate R] [--scale full|small]
 Compares miss-ratio curves of the suite's programs, sampled from a part R of all lines (0.01), with those of all lines.
 --curve prints both curves, too.`;
 
-/** Caches below this are smaller than what a sample can tell apart, and than any machine's. */
+/** Smallest cache size: a sample cannot resolve smaller ones, and no machine has them. */
 const SMALLEST_LINES = 64;
 const EVEN_STEPS = 256;
 
@@ -34,7 +34,7 @@ function parse() {
   }
 }
 
-/** Sizes of caches, in lines: in equal steps, and in steps of a quarter of a doubling. */
+/** Cache sizes in lines: in equal steps, and in steps of a quarter of a doubling. */
 function cacheSizes(lines: number): { even: number[]; doublings: number[] } {
   const most = Math.max(SMALLEST_LINES * 2, lines);
   const even = Array.from({ length: EVEN_STEPS }, (_, i) =>

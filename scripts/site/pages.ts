@@ -1,10 +1,10 @@
-// Makes pages of the project's Markdown: what docs/index.md leads to, as HTML that needs no network.
+// Makes HTML pages from the project's Markdown: all pages that docs/index.md leads to, without network access.
 import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { Marked, type Token, type Tokens } from "marked";
 import { type Section, searchScript } from "./search.ts";
 
-/** A file of the site, by its path with slashes. */
+/** A file of the site, by path with slashes. */
 export interface SiteFile {
   path: string;
   contents: string | Buffer;
@@ -12,12 +12,12 @@ export interface SiteFile {
 
 export interface Site {
   files: SiteFile[];
-  /** Links that lead nowhere, each in words. */
+  /** Broken links, each described in words. */
   brokenLinks: string[];
 }
 
 interface Page {
-  /** Below the root, with slashes. */
+  /** Path below the root, with slashes. */
   source: string;
   text: string;
   title: string;
@@ -28,12 +28,11 @@ interface Page {
 
 const START = "docs/index.md";
 const SEARCH = "search.js";
-/** What a picture that is written as HTML shows. */
+/** Source of a picture that is written as HTML. */
 const PICTURE = /\b(src|srcset)="([^"\s]+)"/g;
 
 /**
- * The pages that docs/index.md leads to, directly or not, and the pictures on them.
- *
+ * Pages that docs/index.md leads to, directly or not, and their pictures.
  * @param root the checkout.
  */
 export function sitePages(root: string): Site {
@@ -120,7 +119,7 @@ function plainText(tokens: readonly Token[]): string {
   return words.join(" ").replaceAll(/\s+/g, " ").trim();
 }
 
-/** Where a link of a page leads, below the root. */
+/** Target of a page's link, below the root. */
 function target(source: string, href: string): { path: string; anchor: string } {
   const [path, anchor = ""] = href.split("#");
   return { path: path === "" ? source : posix.join(posix.dirname(source), path), anchor };
@@ -138,12 +137,12 @@ function isBroken(page: Page, href: string, pages: ReadonlyMap<string, Page>, ro
   return !existsSync(join(root, path));
 }
 
-/** Pages of docs/ stand at the top of the site, others in folders as in the checkout. */
+/** Pages of docs/ are at the top of the site, others in folders as in the checkout. */
 function sitePath(source: string): string {
   return source.replace(/^docs\//, "").replace(/\.md$/, ".html");
 }
 
-/** As GitHub names headings. */
+/** Anchor of a heading, by GitHub's rules. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -197,12 +196,12 @@ ${page.source === START ? "" : `<p class="up"><a href="${here(page, sitePath(STA
 `;
 }
 
-/** A path of the site, seen from a page. */
+/** Relative link from a page to a path of the site. */
 function here(page: Page, path: string): string {
   return posix.relative(posix.dirname(sitePath(page.source)), path);
 }
 
-/** The headings and links of the first page, on each of them. */
+/** Navigation of each page: the headings and links of the first page. */
 function contents(page: Page, pages: ReadonlyMap<string, Page>): string {
   const start = pages.get(START);
   if (start === undefined) return "";
@@ -230,7 +229,7 @@ function contents(page: Page, pages: ReadonlyMap<string, Page>): string {
   );
 }
 
-/** A link of a page as it is on the site: what is no page there is left as it is in the project. */
+/** Link of a page on the site; links to files that are no pages stay as in the project. */
 function relativeTo(page: Page, href: string, pages: ReadonlyMap<string, Page>, from = page.source): string {
   if (isElsewhere(href)) return href;
   const { path, anchor } = from === "" ? { path: href, anchor: "" } : target(from, href);

@@ -13,7 +13,7 @@ export interface Section {
   readonly text: string;
 }
 
-/** A section that has all words of a query, and where its text has the first of them. */
+/** A section that has all words of a query, and the position of the first of them in its text. */
 export interface Hit {
   readonly section: Section;
   readonly excerpt: string;

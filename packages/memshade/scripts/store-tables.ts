@@ -5,7 +5,7 @@ const END = "<!-- end -->";
 /** Longer runs of columns of an earlier table are shown by their first and last. */
 const MOST_KNOWN = 4;
 
-/** A page about stores with all tables between its marks: docs/fleet.md. */
+/** A page about stores with all tables between their marks: docs/fleet.md. */
 export function withStoreTables(page: string): string {
   const [before, rest] = page.split(START);
   const after = rest?.split(END)[1];

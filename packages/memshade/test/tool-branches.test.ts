@@ -5,17 +5,17 @@ import { describe, expect, it } from "vitest";
 
 const SOURCE = fileURLToPath(new URL("../src", import.meta.url));
 
-/** So many may stand outside. */
+/** Allowed number of branches outside. */
 const FEWER_THAN = 10;
 
-/** What knows a tool by right: the tables of shelves, with what stands in them, and the tools' own folders and files. */
+/** Files that may name a tool: the tables of shelves, their entries, and the tools' own folders and files. */
 const OWN = [
-  // Tables by the names of tools.
+  // Tables by tool name.
   /^runs\/shelves\.ts$/,
   /^explain\/measures\/tools\.ts$/,
   /^show\/exports\/tool-exports\.ts$/,
   /^runs\/report\/report-parts\.ts$/,
-  // What stands in them.
+  // Entries of the tables.
   /^runs\/(heap|waste|working-set|objects|cpu|statics)\.ts$/,
   /^explain\/measures\/(heap|waste|working-set|objects|statics)\.ts$/,
   // Folders of tools.
@@ -26,7 +26,7 @@ const OWN = [
   /^show\/report\/terminal\/(heap|objects)\//,
 ];
 
-/** The same words for something else. */
+/** The same words with another meaning. */
 const NO_TOOLS = [
   // A line of a text file of gperftools.
   { file: "profile/formats/heap-text/read-heap-text.ts", text: 'kind === "heap"' },

@@ -1,11 +1,11 @@
 import type { InstrumentOptions } from "../../src/record/tools/index.ts";
 
 const OWNERS = { firstTouch: true, fill: true, owners: true };
-/** Short intervals and small tables: much is handed out, merged and dropped. */
+/** Short intervals and small tables, so that entries are often flushed, merged and dropped. */
 const SHORT = { interval: 20, maxIntervals: 8 };
 const SMALL = { maxContexts: 8, maxBlocks: 16 };
 
-/** The tools in each of their ways, alone and together. */
+/** The tools in all their modes, alone and together. */
 export const SETTINGS: Readonly<Record<string, InstrumentOptions>> = {
   alloc: { tools: ["alloc"], ...SMALL },
   heap: { tools: ["heap"] },

@@ -8,17 +8,17 @@ import { folderOfUser, type } from "./as-typed.ts";
 const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const GUIDES = pathOf("../../../../docs/guides/");
 
-/** What opens pages of others has tests of its own, against a server. */
+/** Guides that open pages of other servers have their own tests, with a server. */
 const OPENS_PAGES = /memshade browser|playwright/;
 const OF_NATIVE_PROGRAMS = /\.\/program\b(?!\.)/;
 const NATIVE_PROGRAM = "/bin/ls";
 const canRunNative = process.platform === "linux" && process.arch === "x64" && existsSync(NATIVE_PROGRAM);
 if (!canRunNative)
   console.warn(`SKIPPED: ${NATIVE_PROGRAM} of x86-64 Linux is not there: no native program is recorded`);
-/** Its run is that of a test suite, which has a test of its own too. */
+/** The run comes from a test suite, which has its own test. */
 const OF_A_SUITE = "playwright-tests.md";
 
-/** Guides with programs of their own, which lie beside them: C for gcc, and scripts. */
+/** Programs of guides, in files next to them: C for gcc, and scripts. */
 const PROGRAMS = ["chat.c", "words.c", "orders.py", "orders.pl"];
 const PROGRAMS_RUN = /^gcc |orders\./;
 const NEEDS: readonly (readonly [RegExp, string])[] = [
@@ -30,11 +30,10 @@ const missing = NEEDS.filter(([, program]) => spawnSync(program, ["--version"]).
 for (const [, program] of missing)
   console.warn(`SKIPPED: guides that need ${program}, which is not installed`);
 
-/** It builds a program, whose compiler may be missing. */
+/** The guide builds a program, whose compiler may be missing. */
 const BUILDS = "hints-for-the-compiler.md";
 const CATALOGUE = `${GUIDES}catalogue.cpp`;
 
-/** The command lines of a guide, one after the other. */
 function commandsOf(guide: string): string[] {
   const text = readFileSync(`${GUIDES}${guide}`, "utf8");
   return [...text.matchAll(/^```sh\n(.*?)^```$/gms)]
@@ -70,7 +69,7 @@ const { instance } = await WebAssembly.instantiate(readFileSync("program.wasm"),
 wasi.start(instance);
 `,
     );
-    // What a page or another host hands over.
+    // The run that a page or another host would provide.
     type(cwd, "npx memshade run --out FOLDER app.wasm");
     for (const command of commandsOf(guide)) {
       const { status, stdout, stderr } = type(cwd, command);

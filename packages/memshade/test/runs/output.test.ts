@@ -9,7 +9,6 @@ import { heapPicture, writePicture } from "../heap-picture.ts";
 const folder = newFolder();
 const at = (name: string) => path.join(folder, name);
 
-/** A run whose program lies beside its folder. */
 function runOf(name: string): string {
   const program = at(`${name}.wasm`);
   fs.writeFileSync(program, "a program");

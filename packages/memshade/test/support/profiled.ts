@@ -9,11 +9,8 @@ import { type InstrumentedInfo, type InstrumentOptions, instrument } from "../..
 import { RecordedModules } from "../../src/record/tools/recorded-modules.ts";
 import type { InstanceHandle } from "../../src/record/tools/session.ts";
 
-/** One calling context of the profile. */
 export interface ProfiledContext {
-  /** Names of the functions, innermost first. */
   stack: string[];
-  /** Code offsets of the calls, innermost first. */
   offsets: number[];
   module: number;
   mib: Mib;
@@ -22,7 +19,7 @@ export interface ProfiledContext {
 
 export interface ProfiledOptions {
   options?: InstrumentOptions;
-  /** Made with a function that gives the exports, once there are some. */
+  /** Creates the imports; its argument returns the exports once they exist. */
   imports?: (exports: () => Record<string, (...operands: unknown[]) => unknown>) => WebAssembly.Imports;
   session?: RecordedHeap;
   /** Whether somebody takes over what finds no room in the tables. Default true. */
@@ -69,7 +66,7 @@ interface Compiled {
 
 const known = new WeakMap<Uint8Array, Map<string, Compiled>>();
 
-/** Many tests make many instances of one module: it is instrumented once with the same options. */
+/** Many tests make many instances of one module: each module is instrumented once per set of options. */
 function compiled(bytes: Uint8Array, options: InstrumentOptions): Compiled {
   const byOptions = known.get(bytes) ?? new Map<string, Compiled>();
   known.set(bytes, byOptions);
@@ -90,7 +87,7 @@ export class Profiled {
   readonly handle: InstanceHandle;
   readonly exports: Record<string, (...operands: unknown[]) => unknown>;
   readonly shadow: WebAssembly.Memory;
-  /** How often the tables were full. */
+  /** Number of times that the tables were full. */
   flushes = 0;
 
   constructor(bytes: Uint8Array, profiled: ProfiledOptions = {}) {
@@ -139,7 +136,6 @@ export class Profiled {
     return counts;
   }
 
-  /** The only context there is. */
   only(): ProfiledContext {
     const contexts = this.contexts();
     if (contexts.length !== 1) throw new RangeError(`${contexts.length} contexts where one was expected`);
@@ -164,7 +160,7 @@ export function contextsOf({ raw, modules, heap }: RecordedSnapshot): ProfiledCo
   });
 }
 
-/** Text of a bump allocator whose blocks are 16 bytes apart at least, beginning at 4096. It touches no memory. */
+/** Text of a bump allocator whose blocks start at 4096, at least 16 bytes apart. It accesses no memory. */
 export const BUMP = `
   (global $next (mut i32) (i32.const 4096))
   (func $malloc (export "malloc") (param $size i32) (result i32)

@@ -7,7 +7,7 @@ const SHORT = { interval: 20, maxIntervals: 8 };
 
 const variant = (name: string, options: InstrumentOptions): Variant => ({ name, options });
 
-/** The tools besides the heap profiler in each of their ways, alone and together. */
+/** The tools besides the heap profiler in all their modes, alone and together. */
 export const TOOL_VARIANTS: readonly Variant[] = [
   variant("allocations", { tools: ["alloc"] }),
   variant("waste", { tools: ["waste"] }),
@@ -53,7 +53,7 @@ export const TOOL_VARIANTS: readonly Variant[] = [
   }),
 ];
 
-/** The same together with the heap profiler, for a module whose allocator is named. Its tables are full soon. */
+/** The same with the heap profiler, for a module whose allocator is named. Its tables are small, so they fill up soon. */
 export function heapVariants(allocator: string): Variant[] {
   const small: InstrumentOptions = { allocator, maxContexts: 8, maxBlocks: 16 };
   return [
@@ -89,7 +89,7 @@ export function heapVariants(allocator: string): Variant[] {
   ];
 }
 
-/** A few of the variants, others for each seed; all of them where cases are searched for. */
+/** A few of the variants, different for each seed; all of them in a search. */
 export function some(variants: readonly Variant[], seed: number): readonly Variant[] {
   if (IS_SEARCH) return variants;
   return variants.filter((_, i) => (i + seed) % 5 === 0);

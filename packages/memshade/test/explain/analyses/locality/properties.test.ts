@@ -14,7 +14,7 @@ import { curveOf, reuseOfTrace } from "../../../support/reuse-of-trace.ts";
 
 const stream = fc.array(fc.nat(40), { minLength: 1, maxLength: 300 });
 
-/** Misses of a fully associative cache: its lines, the most recently used one first. */
+/** Misses of a fully associative LRU cache: its lines, the most recently used first. */
 function missesOfCache(lines: readonly number[], size: number): number {
   const cache: number[] = [];
   let misses = 0;

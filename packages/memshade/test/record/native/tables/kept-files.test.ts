@@ -20,7 +20,6 @@ function withUmask(mask: number, act: () => void): void {
   }
 }
 
-/** Ways in which a file is not what it was. */
 const DAMAGE: readonly [string, (path: string) => void][] = [
   ["empty", (path) => truncateSync(path, 0)],
   ["cut off", (path) => truncateSync(path, readFileSync(path).length - 4)],

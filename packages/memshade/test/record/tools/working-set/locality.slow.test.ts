@@ -14,7 +14,6 @@ import { WorkingSetReader } from "../../../../src/record/tools/working-set/read/
 import { wat } from "../../../support/assemble.ts";
 import { reuseOfTrace } from "../../../support/reuse-of-trace.ts";
 
-/** The locality of one call of the exported function `run`. */
 function locality(
   body: string,
   options: LocalityOptions,
@@ -41,7 +40,7 @@ const all = (body: string, memory?: string) => locality(body, { rate: 1 }, memor
 const sum = (entries: readonly [number, number][]) =>
   entries.reduce((total, [, weight]) => total + weight, 0);
 
-/** Touches `lines` lines `rounds` times from address $a on, each by a loop. */
+/** Touches `lines` lines `rounds` times from address $a on, in loops. */
 const sweeps = (lines: number, rounds: number, stride = 64) => `
   (loop $round
     (local.set $i (i32.const 0))
@@ -118,7 +117,7 @@ describe("sampled references", () => {
 
   describe.each([0.01, 0.05, 0.125, 0.3, 1])("of which a part of %d is", (rate) => {
     const count = 40_000;
-    /** Two places 40 bytes apart, accessed in either order. */
+    /** Accesses at two addresses 40 bytes apart, in either order. */
     const pairs = (order: readonly number[]) => `
       (loop $l
         (local.set $a (i32.and (i32.mul (local.get $i) (i32.const 1237)) (i32.const 0x1ffff)))

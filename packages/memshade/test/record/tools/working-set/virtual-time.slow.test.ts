@@ -12,11 +12,11 @@ const FUEL = 300;
 const COUNT = "(global.set $accesses (i32.add (global.get $accesses) (i32.const 1)))";
 const LOCALS = ["", "(local i32)", "(local i32 i64)", "(local f64 i32)", "(local i32 i32 v128)"];
 
-/** Random functions of nested blocks, loops, branches and calls that read bytes here and there. Each call ends. */
+/** Random functions of nested blocks, loops, branches and calls that read single bytes. Each call terminates. */
 class ControlFlow {
   readonly #choices: Choices;
   #label = 0;
-  /** Loops around the statement: no branch goes back to them but their own. */
+  /** Loops around the statement: only their own branches go back to them. */
   #loops = 0;
 
   constructor(seed: number) {
@@ -115,7 +115,6 @@ class ControlFlow {
   }
 }
 
-/** Calls all functions of a module in turn. */
 function callAll(exports: WebAssembly.Exports): void {
   for (let i = 0; i < FUNCTIONS; i++) {
     (exports.refuel as () => void)();
@@ -123,7 +122,7 @@ function callAll(exports: WebAssembly.Exports): void {
   }
 }
 
-/** Runs a module; what the clock said at each end of an interval, and how many accesses there were. */
+/** Runs a module; returns the clock and the number of accesses at each end of an interval. */
 function clockOf(text: string) {
   const { bytes, info } = instrument(wat(text), {
     tools: ["workingset"],

@@ -22,7 +22,7 @@ const HOSTILE = [
   "",
 ];
 
-/** A report in which everything that a program can name has such names. */
+/** A report in which all names that a program can choose are hostile. */
 function hostilePage(): PageData {
   const data = madeUpPage();
   const name = (index: number) => HOSTILE[index % HOSTILE.length];

@@ -20,7 +20,7 @@ describe.skipIf(!hasChromium)("the report page in Chromium", () => {
 
   const tab = (page: Page, name: string) => page.getByRole("tab", { name }).click();
   const hash = (page: Page) => new URL(page.url()).hash;
-  /** How many of some elements have more text than they have room for, be it by a part of a pixel. */
+  /** Number of elements whose text is wider than their space, even by a part of a pixel. */
   const cut = (elements: Locator) =>
     elements.evaluateAll(
       (all) =>
@@ -136,7 +136,7 @@ describe.skipIf(!hasChromium)("the report page in Chromium", () => {
   it("begins Source with a file of the program, also where a library has more that nobody called", async () => {
     const { contexts, frames } = data;
     const library = [...frames.flags.keys()].find((frame) => frames.flags[frame] !== 0)!;
-    // All of a weight is in frames of the library that no own code has called, but for one byte.
+    // Except for one byte, the whole weight is in library frames without a caller in own code.
     const frame = contexts.frame.map((one, row) => (row === 0 ? one : library));
     const site = contexts.site.map((_, row) => (row === 0 ? 0 : -1));
     frame[0] = 0;
@@ -395,7 +395,7 @@ describe.skipIf(!hasChromium)("the report page in Chromium", () => {
     const weights = data.weights.filter(({ id }) => ["bytes", "peak", "left"].includes(id));
     const page = await browser.open({ ...data, findings: [], weights, ratios: [] });
     await page.getByText(/Accesses were not recorded/).waitFor();
-    // DHAT knows the blocks that nobody read, and no accesses.
+    // DHAT records blocks that were never read, but no accesses.
     const key = { label: "never read", word: "never-read", value: 1, unit: "bytes" } as const;
     const head = { ...data.head, keys: [key] };
     const dhat = await browser.open({ ...data, findings: [], weights, ratios: [], head });

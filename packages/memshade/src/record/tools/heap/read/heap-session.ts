@@ -60,6 +60,7 @@ import {
 } from "./reach/apply-reach.ts";
 import type { ReachSums } from "./reach/reach-sums.ts";
 import { type ShadowContents, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
+import { describeStackTakes } from "./stack-takes.ts";
 import { staticAccesses, staticsFile } from "./statics-file.ts";
 import { UNCOUNTED_SENTENCE, UNCOUNTED_SITE } from "./uncounted.ts";
 
@@ -297,6 +298,11 @@ export class HeapSession implements ToolSession {
           contexts.filter((context) => context.module === index),
           linesOf,
         ),
+        ...this.#stackTakesOf(
+          recorded[index],
+          all.filter((entry) => entry.module === index),
+          describeFrame,
+        ),
       })),
       tool: {
         clock:
@@ -328,6 +334,17 @@ export class HeapSession implements ToolSession {
     };
   }
 
+  #stackTakesOf(
+    { original }: RecordedModule,
+    instances: readonly Finished[],
+    describeFrame: DescribeHostFrame,
+  ): Pick<RunModule, "stackTakes"> {
+    const taken = instances.flatMap(({ contents, threadOf }) =>
+      contents.takenStack === undefined ? [] : [{ taken: contents.takenStack, thread: threadOf(1) }],
+    );
+    const stackTakes = describeStackTakes(taken, original, this.#callers, describeFrame);
+    return stackTakes.length === 0 ? {} : { stackTakes };
+  }
   /** Whose allocator is not believed has static data all the same. */
   #staticsOf(all: readonly Finished[], recorded: readonly RecordedModule[]): StaticsFile | undefined {
     const counted = recorded.flatMap(({ info, original }, index) => {
@@ -370,6 +387,7 @@ function contentsOf(instance: SessionInstance): Pick<Finished, "contents" | "rea
     contexts: [],
     series: undefined,
     statics: undefined,
+    takenStack: undefined,
   };
   const reach = applyReach(now.contexts, found);
   const contexts: ShadowContext[] = instance.flushed.contexts.map(({ sites, mib, extras }) => ({
@@ -393,6 +411,7 @@ function contentsOf(instance: SessionInstance): Pick<Finished, "contents" | "rea
   return {
     contents: {
       statics: now.statics,
+      takenStack: now.takenStack,
       totals: totals.meanwhile === 0 ? totals : { ...totals, ...countsOf(merged, totals) },
       contexts: merged,
       series: now.series && withHistory(now.series, instance.history),

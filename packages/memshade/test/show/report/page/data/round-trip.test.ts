@@ -5,7 +5,6 @@ import { encodePage, packed } from "../../../../../src/show/report/page/data/enc
 import type { PageData } from "../../../../../src/show/report/page/data/page-data.ts";
 import { madeUpPage } from "../made-up-page.ts";
 
-/** A page that is nothing but what is being tried. */
 const pageOf = (members: object): PageData => ({ ...madeUpPage({ contexts: 3 }), ...members }) as PageData;
 
 describe("the data of a page", () => {

@@ -37,7 +37,6 @@ const ONE_BLOCK = {
 };
 const BLOCK = blockMib(ONE_BLOCK);
 
-/** An empty profile of a native program. */
 const nativeHeap = () =>
   new HeapProfileBuilder(
     { clock: { kind: "wall", unit: "ms" }, granuleBytes: 8, rawVersion: 5, notTracked: [] },

@@ -16,7 +16,7 @@ import { statics as staticsPicture, variable } from "../../../../support/statics
 import { heapProfile } from "../../arbitrary.ts";
 import { DATABASE } from "../../pictures.ts";
 
-/** What profiles know in which nobody looked for pointers, or told reads from writes. */
+/** Measures of profiles without a search for pointers, and without reads and writes told apart. */
 const KNOWN = measuresOfTool("heap").filter(({ isMain, id }) => isMain === true && id !== "lost");
 const golden = (name: string) => path.resolve(import.meta.dirname, `../../golden/${name}.txt`);
 

@@ -88,7 +88,7 @@ describe("phases", () => {
       [0, 1, 2000],
       [2, 5, 6000],
     ]);
-    // More of something is no rest of it.
+    // The last interval has more lines than the phase before, so it is a phase of its own although it was cut short.
     expect(named("abcdefghi")).toEqual([
       [0, 1, 2000],
       [2, 4, 5000],
