@@ -228,7 +228,9 @@ class MappedPlaces {
   get sentences(): string[] {
     if (this.#unsure.size === 0) return [];
     const files = [...this.#unsure].join(", ");
-    return [`The profile has no build ids: names are those of the files that are there now (${files}).`];
+    return [
+      `The profile has no build ids: names come from the files of today (${files}), and may be wrong if these have changed.`,
+    ];
   }
 
   /** Returns the frames at an address, innermost first; undefined if none has a name. */

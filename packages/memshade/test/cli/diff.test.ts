@@ -112,6 +112,8 @@ describe("memshade diff", () => {
     );
     // LLVM's forms lack the blocks that libraries have for themselves.
     expect(compared.text).toMatch(/2 sites changed, [1-9]/);
-    expect(compared.text.replace(/\s+/g, " ")).toContain("New: Blocks that no code with debug information");
+    expect(compared.text.replace(/\s+/g, " ")).toContain(
+      "New: Blocks allocated only by code without debug information",
+    );
   });
 });

@@ -173,7 +173,9 @@ describe("mistakes", () => {
     fs.copyFileSync(path.join(run, "heap.memprofraw"), path.join(folder, "heap.memprofraw"));
     fs.writeFileSync(path.join(folder, "run.json"), JSON.stringify(description));
     await expect(memshade("top", folder, "--by", "lost")).rejects.toThrow(
-      new UserError(`--by lost is not known of ${folder}: pointers to blocks were not looked for`),
+      new UserError(
+        `--by lost is not known of ${folder}: the memory was not searched for pointers to blocks`,
+      ),
     );
   });
 

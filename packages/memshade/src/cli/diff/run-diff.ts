@@ -220,14 +220,11 @@ export function isCompared({ tool, combine }: Measure): boolean {
 }
 
 const NOT_COMPARED: { readonly [Comparable in ComparableFindings]?: readonly string[] } = {
-  leaks: [
-    "Not all of the profiles know the same of blocks: of findings in the heap, leaks alone are compared.",
-  ],
-  none: ["Not all of the profiles know the same of blocks: findings in the heap are not compared."],
+  leaks: ["The profiles have different facts about blocks: of the heap findings, only leaks are compared."],
+  none: ["The profiles have different facts about blocks: heap findings are not compared."],
 };
 
-const WITHOUT_HOST =
-  "Not all of the runs know the callers in JavaScript: they are left out of the comparison.";
+const WITHOUT_HOST = "Some runs have no JavaScript callers: these are left out of the comparison.";
 
 function withoutCallersInHost(run: RecordedTools, rules: FrameRules | undefined): RecordedTools {
   const { heap } = run;

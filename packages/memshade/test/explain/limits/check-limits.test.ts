@@ -98,13 +98,15 @@ describe("limits of a run", () => {
       checkLimits({ name: "run", tools: { heap: { ...heap, ...changes } } }, [parseLimit("lost=0")]);
     const modules = heap.modules.map((module) => ({ ...module, objectAddress: 4096 }));
     expect(() => lost({ modules })).toThrow(
-      '"lost=0": run does not have lost: pointers to blocks were not looked for',
+      '"lost=0": run does not have lost: the memory was not searched for pointers to blocks',
     );
     const why = "Whether 3 live blocks are lost or still reachable is not known: it was ended by SIGTERM.";
     const description = { ...heap.description, notTracked: ["Stacks were cut.", why] };
-    expect(() => lost({ modules, description })).toThrow(`could not be looked for. ${why}`);
+    expect(() => lost({ modules, description })).toThrow(
+      `could not be searched for pointers to blocks. ${why}`,
+    );
     expect(() => lost({ description: { ...heap.description, notTracked: ["Threads share it."] } })).toThrow(
-      '"lost=0": run does not have lost: pointers to blocks could not be looked for. Threads share it.',
+      '"lost=0": run does not have lost: the memory could not be searched for pointers to blocks. Threads share it.',
     );
     expect(() => lost({ description: { ...heap.description, recordedBy: undefined } })).toThrow(
       '"lost=0": run does not have lost: it takes a run with --tool heap or alloc',

@@ -44,7 +44,7 @@ describe.skipIf(!canCompile)("memory that recording a native program takes", () 
       // Whether what lived then was released later is not known.
       expect(memshade(folder, ["report", tool]).stdout).not.toContain("never released");
       expect(memshade(folder, ["report", tool]).stdout.replace(/\s+/g, " ")).toContain(
-        "Recording had taken as much memory as it may (--memory-limit) and ended before the program",
+        "The recording reached --memory-limit and ended before the program",
       );
     },
   );

@@ -35,6 +35,7 @@ import { printCallers } from "./common/call-path.ts";
 import {
   endInWords,
   type HeadFact,
+  isOfNativeRun,
   printCost,
   printFacts,
   printGaps,
@@ -82,13 +83,24 @@ export function wasteReport(file: WasteFile, options: WasteReportOptions): strin
   if (file.objects !== undefined) printObjects(screen, file, options.rows ?? USUAL_OBJECTS);
   screen.print("");
   printRankings(screen, options.input, ["dead", "silent", "redundant"]);
-  // Native programs, whose modules nobody rewrites in memory, have no more than this engine.
-  if (file.options.engine === "brief" && options.presence?.modules !== 0)
+  if (isOfNativeRun(options.presence)) printNativeLimits(screen, file.options.contexts);
+  else if (file.options.engine === "brief")
     screen.print(
-      screen.paint.faint("  Record with --pairs to see who overwrote, repeated and loaded before"),
+      screen.paint.faint("  --pairs records which instruction overwrote, repeated or re-read which"),
     );
   printCost(screen, options.presence);
   return screen.text();
+}
+
+/** Prints what every recording of a native program leaves out. */
+function printNativeLimits(screen: Screen, hasContexts: boolean): void {
+  const { faint } = screen.paint;
+  screen.print(
+    faint(
+      `  Callers${hasContexts ? "" : " of memcpy, memset and the like"} are estimated from samples. Accesses to the stack are not`,
+    ),
+    faint("  counted without --include-stack. See docs/tools/waste.md"),
+  );
 }
 
 /** What the head of a report on waste says. */

@@ -25,7 +25,7 @@ import type {
 import { printFindings } from "../findings.ts";
 import { curveSizes, footprintOf, linesOf, missRatioCurve } from "../json/locality.ts";
 import { type PathFrame, printCallers, printChain } from "./common/call-path.ts";
-import { printCost, printGaps, printWrapped } from "./common/header.ts";
+import { isOfNativeRun, printCost, printGaps, printWrapped } from "./common/header.ts";
 import { printModules } from "./common/modules.ts";
 import { Screen, type ScreenOptions } from "./common/screen.ts";
 import { sparkline } from "./common/sparkline.ts";
@@ -182,6 +182,11 @@ export function workingSetReport(profile: WorkingSetProfile, options: WorkingSet
   if (profile.instances.length === 0) screen.print("", "No module with a memory was run.");
   if (options.findings !== undefined) printFindings(screen, options.findings, options.noFindings);
   for (const instance of profile.instances) printInstance(screen, profile, instance, options);
+  if (isOfNativeRun(options.presence))
+    screen.print(
+      "",
+      paint.faint("Accesses to the stack and by the kernel are not counted: docs/tools/working-set.md"),
+    );
   printCost(screen, options.presence);
   return screen.text();
 }

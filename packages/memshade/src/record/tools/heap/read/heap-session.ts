@@ -49,7 +49,7 @@ import {
 import type { ReachSums } from "./reach/reach-sums.ts";
 import { type ShadowContents, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
 import { staticAccesses, staticsFile } from "./statics-file.ts";
-import { UNCOUNTED_SENTENCE, UNCOUNTED_SITE } from "./uncounted.ts";
+import { UNCOUNTED_SITE } from "./uncounted.ts";
 
 export interface HeapSnapshot {
   heap: RunHeap;
@@ -313,7 +313,6 @@ export class HeapSession {
           : {}),
       },
       notTracked: [
-        ...(this.#options.counters === "none" ? [UNCOUNTED_SENTENCE] : []),
         ...sentencesOf(
           trusted
             .filter(({ module }) => this.#modules[module].info.layout !== undefined)

@@ -35,7 +35,7 @@ import {
 } from "../../../../profile/model/format.ts";
 import type { HeapProfile } from "../../../../profile/model/heap-profile.ts";
 import type { IndexIntoContextTable } from "../../../../profile/model/indices.ts";
-import { knowsField } from "../../../../profile/model/known-fields.ts";
+import { isOfNativeProgram, knowsField } from "../../../../profile/model/known-fields.ts";
 import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../../../profile/model/memprof/hot-cold.ts";
 import { NO_DRAG } from "../../../../profile/model/over-time/drag.ts";
 import { LEAK_KINDS, type LeakKind } from "../../../../profile/model/suppression.ts";
@@ -436,6 +436,8 @@ function printHints(screen: Screen, profile: HeapProfile, input: string, knowsSt
   screen.print("");
   if (screen.isShortened)
     screen.print(faint("Names and call paths are shortened: --wide shows them in full."));
+  if (isOfNativeProgram(profile) && knowsField(profile, "totalAccessCount"))
+    screen.print(faint("Accesses by the kernel and to static data are not counted: docs/native-programs.md"));
   const keys = [
     ...(leaks(profile) === undefined ? [] : ["left"]),
     ...(reachOf(profile) === undefined ? [] : ["lost"]),
