@@ -23,10 +23,10 @@ function refuseEmptyNames(command: Command): void {
   if (WITH_WORDS_OF_OTHERS.includes(command.name())) return;
   for (const [index, argument] of command.registeredArguments.entries())
     if (NAMES.has(argument.name()) && isEmpty(command.processedArgs[index]))
-      throw new UserError(`the argument <${argument.name()}> is "", which names nothing`);
+      throw new UserError(`the argument <${argument.name()}> is empty`);
   for (const option of command.options)
     if (NAMES.has(valueNameOf(option)) && isEmpty(command.getOptionValue(option.attributeName())))
-      throw new UserError(`${option.long ?? option.short} is "", which names nothing`);
+      throw new UserError(`the value of ${option.long ?? option.short} is empty`);
 }
 
 function isEmpty(value: unknown): boolean {

@@ -281,11 +281,11 @@ function attributionOptionsOf({ who }: ToolFlags): AttributionOptions | undefine
 function localityOptionsOf({ locality, localityRate }: ToolFlags): LocalityOptions | undefined {
   if (locality === undefined) {
     if (localityRate !== undefined)
-      throw new UserError("--locality-rate says how to follow the locality: add --locality");
+      throw new UserError("--locality-rate is an option of --locality: add --locality");
     return undefined;
   }
   if (locality === "exact" && localityRate !== undefined)
-    throw new UserError("--locality exact samples nothing: it goes without --locality-rate");
+    throw new UserError("--locality exact does not sample: leave out --locality-rate");
   return { method: locality, rate: localityRate };
 }
 

@@ -93,7 +93,7 @@ describe("memshade diff", () => {
     const odd = path.join(folder, "a,b");
     fs.mkdirSync(odd);
     expect(await chosenSides(odd, newer)).toEqual({ old: [odd], new: [newer] });
-    await expect(chosenSides(`${older},`, newer)).rejects.toThrow("before or behind a comma");
+    await expect(chosenSides(`${older},`, newer)).rejects.toThrow("before or after a comma");
   });
 
   it("says what two profiles do not both know", async () => {

@@ -69,7 +69,7 @@ describe("memshade instrument", () => {
     const same = await memshade(["instrument", "library.wasm", "-o", "./library.wasm"], { cwd });
     expect(same).toMatchObject({
       code: 2,
-      stderr: "memshade: ./library.wasm: would overwrite the original\n",
+      stderr: "memshade: ./library.wasm is the original module: write to another file with -o\n",
     });
     expect(readFileSync(join(cwd, "library.wasm")).equals(before)).toBe(true);
 

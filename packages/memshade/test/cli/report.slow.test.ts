@@ -148,7 +148,7 @@ describe("mistakes", () => {
   });
 
   it("of lines without --wide", async () => {
-    const message = "--lines says how much --wide shows: give both of them";
+    const message = "--lines is an option of --wide: add --wide";
     await expect(memshade("report", run, "--lines", "3")).rejects.toThrow(new UserError(message));
     await expect(memshade("top", run, "--lines", "3")).rejects.toThrow(new UserError(message));
   });

@@ -87,7 +87,7 @@ describe("a memory that takes more than the machine has with --pairs", () => {
     const cwd = withProgram();
     const outcome = await memshade(["node", "--tool", "waste", "--pairs", "app.cjs", "2", "kill"], { cwd });
     expect(outcome.stderr).toMatch(
-      /the program was killed, perhaps for want of memory: --pairs takes up to 10\.5 times the memory/,
+      /the program was killed, perhaps because memory ran out: --pairs takes up to 10\.5 times the memory/,
     );
     const plain = await memshade(["node", "--tool", "waste", "app.cjs", "2", "kill"], { cwd });
     expect(plain.stderr).not.toContain("want of memory");

@@ -36,7 +36,7 @@ describe("what is made of a run", () => {
     const before = fs.readFileSync(file);
     for (const input of [run, path.join(run, "run.json"), path.join(run, "heap.memprofraw")])
       await expect(writePieces(file, ["new"], [input])).rejects.toThrow(`${file} is what is read`);
-    await expect(writeReportPage(run, { file })).rejects.toThrow(/is what is read: write to another file/);
+    await expect(writeReportPage(run, { file })).rejects.toThrow(/is the input: write to another file/);
     expect(fs.readFileSync(file)).toEqual(before);
   });
 

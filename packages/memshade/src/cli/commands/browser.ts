@@ -94,7 +94,9 @@ export function addBrowserCommand(program: Command): void {
 function pageTools(tools: ToolOptions): ToolOptions {
   const { unit } = tools.workingset ?? {};
   if (unit !== undefined && unit !== "accesses")
-    throw new UserError("nobody can look at a busy page's clock: give --interval in accesses, as 1000000acc");
+    throw new UserError(
+      "intervals of time are not possible in a page: give --interval in accesses, such as 1000000acc",
+    );
   return tools;
 }
 
@@ -102,7 +104,7 @@ function originOf(text: string): string {
   try {
     return new URL(text).origin;
   } catch {
-    throw new UserError(`--origin ${text}: it is no origin, such as https://example.org`);
+    throw new UserError(`--origin ${text}: not an origin, such as https://example.org`);
   }
 }
 
@@ -112,7 +114,7 @@ async function saySummaryAndPage(folder: string): Promise<void> {
   try {
     // Loaded late, because the page does not need it while it runs.
     const { writeReportPage } = await import("../../runs/page/run-page.ts");
-    say(`page with all of it: ${pathToFileURL(await writeReportPage(folder)).href}`);
+    say(`report page: ${pathToFileURL(await writeReportPage(folder)).href}`);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     say(oneLine(error.message));

@@ -150,11 +150,11 @@ async function givenLimits({
   const limits = [...budgets.flatMap((loadedBudget) => loadedBudget.limits), ...limit];
   if (limits.length === 0)
     throw new UserError(
-      'no limits were given: --limit "peak<8MiB" gives one, --budget FILE many; --list says what can be limited',
+      'no limits were given: add --limit "peak<8MiB" or --budget FILE; --list shows all measures',
     );
   if (baseline !== undefined && limits.every(({ limit: { from } }) => from === undefined))
     throw new UserError(
-      "--baseline is given, and no limit counts from it: those with + or - in front of their amounts do, such as peak<+5%",
+      "--baseline is given, but no limit is relative to it: put + or - before an amount, such as peak<+5%",
     );
   return {
     limits,
@@ -208,7 +208,7 @@ const OF_TOOL: { readonly [Tool in LimitMeasure["tool"]]: string } = {
 function measureList(options: CheckOptions): string {
   if (options.format === "json") return measuresJson(LIMIT_MEASURES);
   if (options.format !== "text")
-    throw new UserError(`--list is text or json: ${options.format} is a form of results`);
+    throw new UserError(`--list prints only text or json, not ${options.format}`);
   return listMeasures(paintFor(options, standardOutput()));
 }
 

@@ -38,7 +38,7 @@ function explain(word: string): string {
   if (entry !== undefined) return entryText(entry);
   const near = nearestWords(word);
   const perhaps = near.length === 0 ? "" : `: perhaps ${near.join(", ")}`;
-  throw new UserError(`"${word}" is no word of the glossary${perhaps}; memshade explain lists all words`);
+  throw new UserError(`"${word}" is not in the glossary${perhaps}; memshade explain lists all words`);
 }
 
 function entryText({ word, also, text, advice, more }: GlossaryEntry): string {

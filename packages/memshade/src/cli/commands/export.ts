@@ -69,7 +69,7 @@ export function addExportCommand(program: Command): void {
     .action(async (named: string | undefined, options: Partial<ExportOptions>) => {
       const { format } = options;
       if (format === undefined)
-        throw new UserError(`--format says what to write: one of ${FORMAT_NAMES.join(", ")}`);
+        throw new UserError(`--format is missing: give one of ${FORMAT_NAMES.join(", ")}`);
       await runExport(await chosenRun(named), { ...options, format });
     });
 }

@@ -43,7 +43,7 @@ export function addInstrumentCommand(program: Command): void {
       const tools = await toolOptionsOf(flags);
       const original = readModuleFile(path);
       if (isSameFile(path, flags.output))
-        throw new UserError(`${flags.output}: would overwrite the original`);
+        throw new UserError(`${flags.output} is the original module: write to another file with -o`);
       const { bytes, info } = nameFileInErrors(path, () =>
         instrument(original, {
           ...toInstrumentOptions(tools),

@@ -148,7 +148,7 @@ export function readOptions(flags: ReadFlags): OriginalPlaces & OwnCode {
 export function frameRules({ allFrames = false, own, library }: FrameFlags): FrameRules | undefined {
   if (!allFrames) return new FrameRules({ own, library });
   if (own !== undefined || library !== undefined)
-    throw new UserError("--all-frames shows everything: leave out --own and --library, or --all-frames");
+    throw new UserError("--all-frames does not go with --own and --library: leave out one of them");
   return undefined;
 }
 
@@ -157,8 +157,7 @@ export function screenOptions(
   { color, wide = false, lines, allFrames }: ScreenFlags,
   terminal: Terminal,
 ): ScreenOptions {
-  if (lines !== undefined && !wide)
-    throw new UserError("--lines says how much --wide shows: give both of them");
+  if (lines !== undefined && !wide) throw new UserError("--lines is an option of --wide: add --wide");
   const paint = createPaint(wantsColors(color, terminal.isTerminal, terminal.environment));
   return {
     paint,

@@ -164,10 +164,7 @@ function* runSourceReport(
   if (options.csv === true || options.compat !== undefined)
     throw new UserError("--source and --csv or --compat are different reports: give one of them");
   const tables = sourceTables(recorded);
-  if (tables.length === 0)
-    throw new UserError(
-      "--source shows lines of the heap, of waste, of working sets and of objects: --html has those of samples",
-    );
+  if (tables.length === 0) throw new UserError("--source does not show samples: --html does");
   const read = createSourceReader(options.pathMap ?? [], {
     modules: modulePathsOf(input),
     binaryPaths: options.binaryPath,

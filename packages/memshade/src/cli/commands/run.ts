@@ -217,7 +217,7 @@ function nativeIntervalsOf(flags: RunFlags): NativeRun["intervals"] {
   if (!tool.includes("workingset")) {
     if (isAsked)
       throw new UserError(
-        "--interval, --max-intervals, --cpu-time and --who are about working sets: add --tool workingset",
+        "--interval, --max-intervals, --cpu-time and --who are options of the working-set tool: add --tool workingset",
       );
     return undefined;
   }
@@ -237,18 +237,18 @@ function nativeIntervalsOf(flags: RunFlags): NativeRun["intervals"] {
 function refuseForWasm({ traceChildren, mmap, sample, memoryLimit, reach }: RunFlags): void {
   if (reach === false)
     throw new UserError(
-      "--no-reach is for native programs: in WebAssembly looking takes no time to speak of",
+      "--no-reach is only for native programs: in WebAssembly the search for pointers takes hardly any time",
     );
   const given = traceChildren === true ? "--trace-children" : mmap === true ? "--mmap" : undefined;
   if (given !== undefined)
     throw new UserError(`${given} is for native programs: a WebAssembly program starts and maps nothing`);
   if (memoryLimit !== undefined)
     throw new UserError(
-      "--memory-limit is for native programs: tables of WebAssembly have --max-contexts and --max-blocks",
+      "--memory-limit is only for native programs: for WebAssembly, use --max-contexts and --max-blocks",
     );
   if (sample !== undefined)
     throw new UserError(
-      "--sample is for native programs: engines have profilers for the CPU time of WebAssembly",
+      "--sample is only for native programs: for WebAssembly, use the CPU profiler of the engine",
     );
 }
 
@@ -274,15 +274,15 @@ function refuseForNative(command: Command): void {
     );
   const { takes, refuses, isAlone } = INSERTED[named[0]!] ?? ALLOC;
   if (includeStack === true && !takes.includes("includeStack"))
-    throw new UserError(
-      "--include-stack is about accesses of blocks and wasted ones: add --tool heap or waste",
-    );
+    throw new UserError("--include-stack needs a tool that counts accesses: add --tool heap or waste");
   const ofWaste = given.find((option) => ["compat", "contexts"].includes(option.attributeName()));
   if (ofWaste !== undefined && !takes.includes(ofWaste.attributeName()))
     throw new UserError(`${ofWaste.long} is an option of the waste tool: add --tool waste`);
   const unfollowed = given.find((option) => refuses.includes(option.attributeName()));
   if (unfollowed !== undefined)
-    throw new UserError(`${unfollowed.long}: native programs have no such thing with --tool ${named[0]} yet`);
+    throw new UserError(
+      `${unfollowed.long} is not available yet for native programs with --tool ${named[0]}: leave it out`,
+    );
   if (isAlone === true && tools.includes("alloc"))
     throw new UserError(
       `--tool alloc,${named[0]}: blocks of native programs are not recorded with --tool ${named[0]}`,
@@ -291,7 +291,7 @@ function refuseForNative(command: Command): void {
   const ofBlocks = given.find((option) => OF_BLOCKS.includes(option.attributeName()));
   const isOfOwners = ofBlocks?.attributeName() === "mmap" && who === true;
   if (ofBlocks !== undefined && !isOfOwners && !areBlocksRecorded(command.opts<RunFlags>()))
-    throw new UserError(`${ofBlocks.long} is about blocks: add them with --tool alloc,workingset`);
+    throw new UserError(`${ofBlocks.long} needs the blocks too: use --tool alloc,workingset`);
 }
 
 /** Parses `NAME=VALUE`, or `NAME` for its value in memshade's own environment. */

@@ -114,7 +114,7 @@ export async function runTop(input: string, options: TopOptions, terminal: Termi
   if (by !== undefined && Object.hasOwn(PAIRS, by)) return topPairs(input, by, options, terminal);
   const recorded = recordedTools(input);
   const tool = by === undefined ? recorded.find(isMeasured) : recordedWith(measureOfTop(by).tool);
-  if (tool === undefined) throw new UserError(`${input} has samples alone, which memshade tree shows`);
+  if (tool === undefined) throw new UserError(`${input} has only samples: memshade tree shows them`);
   if (by !== undefined && !recorded.includes(tool)) throw await lackingTool(by, input);
   const part = by === undefined ? tool : measureOfTop(by).tool;
   const profiles = await loadPart(input, part, readOptions(options));
@@ -175,7 +175,7 @@ async function topPairs(input: string, by: string, options: TopOptions, terminal
     throw new UserError(
       `--by ${by} needs a run of a WebAssembly program with --tool waste --pairs: ${input} is none`,
     );
-  if (reverse === true) throw new UserError(`--by ${by} shows most bytes first only: leave out --reverse`);
+  if (reverse === true) throw new UserError(`--by ${by} cannot be reversed: leave out --reverse`);
   const pairs = rankPairs(waste!, table);
   const { notTracked } = waste!;
   return json

@@ -137,7 +137,7 @@ async function chosenStacks(input: string, options: TreeOptions): Promise<Weight
       : measureOfWord(by, "tree", "--by", { tool: ofMeasures, isOffered: isAdditive });
   const ofWord = ofSamples ?? (measure && recordedWith(measure.tool));
   if (tool !== undefined && ofWord !== undefined && tool !== ofWord)
-    throw new UserError(`--by ${by} is of --tool ${ofWord}, not of ${tool}`);
+    throw new UserError(`--by ${by} is a measure of --tool ${ofWord}, not of ${tool}`);
   const chosen = tool ?? ofWord ?? recorded[0]!;
   if (!recorded.includes(chosen)) {
     await assertProfile(input, chosen);
@@ -162,7 +162,7 @@ function toolOfSamples(word: string, tool: ReportedTool | undefined): ReportedTo
 function chosenMetric(input: string, { tool, metrics }: WeightedStacks, { by }: TreeOptions): StackMetric {
   if (by === undefined) {
     if (metrics.length > 0) return metrics[0]!;
-    throw new UserError(`${input} has nothing that call paths could be weighed by`);
+    throw new UserError(`${input} has no call paths to show as a tree`);
   }
   const key = tool === "samples" ? by : findMeasure(by, "tree", tool)?.id;
   const metric = metrics.find((candidate) => candidate.key === key);

@@ -71,7 +71,7 @@ describe.skipIf(!canCompile)("a native program that starts others", () => {
     const ended = memshadeRun(folder, ["--trace-children", "--out", out, script], {});
     process.kill(Number(ended.stdout));
     expect(ended.status).toBe(5);
-    expect(ended.stderr).toMatch(/processes that the program has started are running still/);
+    expect(ended.stderr).toMatch(/processes that the program has started are still running/);
     const [left] = readdirSync(folder).filter((name) => name.startsWith("left."));
     expect(runIn(join(folder, left!)).end).toEqual({ kind: "dump" });
   });

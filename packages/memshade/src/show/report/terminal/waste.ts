@@ -139,10 +139,7 @@ export function wasteFacts({ totals, stores }: WasteFile): HeadFact[] {
   );
   const segmentBytes = stores.reduce((sum, store) => sum + (store.bytes_over_segments ?? 0), 0);
   if (segmentBytes > 0)
-    row(
-      "Segments",
-      `${formatBytes(segmentBytes)} of the data that the module brought along are overwritten: they are no constants`,
-    );
+    row("Segments", `${formatBytes(segmentBytes)} of the module's initial data are overwritten unread`);
   return facts;
 }
 
@@ -157,7 +154,7 @@ function printFindings(screen: Screen, file: WasteFile, rows: number): void {
   const known = screen.allFrames ? findings : findings.filter(({ isUnnamed }) => !isUnnamed);
   const own = known.filter(({ library }) => library === undefined);
   screen.print("", screen.paint.heading("Findings"));
-  if (own.length === 0) screen.print("  Nothing in the program's own code is worth a sentence.");
+  if (own.length === 0) screen.print("  No findings in the program's own code.");
   own.slice(0, rows).forEach((finding, index) => {
     const { says, advice } = sentencesOf(finding);
     printWrapped(screen, printable(says), `${padLeft(String(index + 1), 3)}. `, INDENT);
@@ -170,7 +167,7 @@ function printFindings(screen: Screen, file: WasteFile, rows: number): void {
   if (unnamed > 0)
     printWrapped(
       screen,
-      `${plural(unnamed, "finding")} in code that has neither names nor lines: --all-frames shows ${unnamed === 1 ? "it" : "them"}`,
+      `${plural(unnamed, "finding")} in code without names and lines: --all-frames shows ${unnamed === 1 ? "it" : "them"}`,
       "  ",
       "  ",
       screen.paint.faint,
@@ -195,7 +192,7 @@ function printFindings(screen: Screen, file: WasteFile, rows: number): void {
       screen.print(screen.paint.faint("  Record with --contexts to see what calls them"));
   }
   if (folded.length > 0) {
-    screen.print("", screen.paint.heading("Harmless as a rule"));
+    screen.print("", screen.paint.heading("Usually harmless"));
     for (const { what, bytes, sites } of folded)
       printWrapped(
         screen,

@@ -178,7 +178,7 @@ export function workingSetReport(profile: WorkingSetProfile, options: WorkingSet
   printGaps(screen, profile.notTracked);
   printModules(screen, profile.modules);
   if (profile.options.assumeAligned)
-    screen.print(paint.faint("Accesses were taken to be aligned as their hints say."));
+    screen.print(paint.faint("Accesses are assumed to be aligned as their hints say."));
   if (profile.instances.length === 0) screen.print("", "No module with a memory was run.");
   if (options.findings !== undefined) printFindings(screen, options.findings, options.noFindings);
   for (const instance of profile.instances) printInstance(screen, profile, instance, options);
@@ -361,7 +361,7 @@ function printLocality(screen: Screen, locality: LocalityRecord, rows: number | 
   if (method === "shards" && locality.cold < FEW_LINES)
     screen.print(
       paint.warning(
-        `A sample of ${plural(Math.round(locality.cold), "line")} says little: --locality exact follows all of them.`,
+        `The sample of ${plural(Math.round(locality.cold), "line")} is small: --locality exact records all lines.`,
       ),
     );
   printCurve(screen, locality);

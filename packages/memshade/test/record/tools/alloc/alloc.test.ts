@@ -68,7 +68,7 @@ describe("the tool alloc", () => {
 
   it("is refused beside the heap profiler, which records all that it does", () => {
     expect(() => instrument(programBytes(PROGRAMS[0]), { tools: ["heap", "alloc"] })).toThrow(
-      "ask for one of them",
+      "choose one of them",
     );
   });
 

@@ -259,7 +259,7 @@ describe("sampled references", () => {
 
 describe("options of the locality", () => {
   it.each([
-    [{ method: "exact", rate: 0.5 }, /takes no rate/],
+    [{ method: "exact", rate: 0.5 }, /leave out the rate/],
     [{ rate: 0 }, /rate .* must be between/],
     [{ rate: 2 }, /rate .* must be between/],
     [{ cacheBytes: 63 }, /size of the cache must be/],

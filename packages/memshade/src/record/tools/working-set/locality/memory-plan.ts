@@ -78,7 +78,7 @@ export function planLocality(
   const { cacheBytes = DEFAULT_CACHE_BYTES } = options;
   const { exact, rate } = samplingOf(options);
   if (exact && options.rate !== undefined)
-    throw new UserError("the exact locality samples nothing: it takes no rate");
+    throw new UserError("the exact locality does not sample: leave out the rate");
   if (!(rate >= SMALLEST_RATE && rate <= 1))
     throw new UserError(`the sampling rate of the locality must be between ${SMALLEST_RATE} and 1`);
   if (!(cacheBytes >= LINE_BYTES && cacheBytes <= LARGEST_CACHE_BYTES))

@@ -169,7 +169,7 @@ export function heapFacts(screen: Screen, profile: HeapProfile): HeadFact[] {
     const all = formatCount(host.asked + host.leftOut);
     line(
       "Callers",
-      `in JavaScript: ${formatCount(host.asked)} of ${all} calls asked; what has ≈ is estimated`,
+      `in JavaScript: sampled at ${formatCount(host.asked)} of ${all} calls; figures with ≈ are estimates`,
     );
   }
   const threads = threadsInWords(totals?.threads ?? []);

@@ -285,7 +285,7 @@ class HeapSections {
   #printDragged(finding: BlockMeasure | undefined): void {
     if (finding === undefined) return;
     if (finding.totalBlocks === 0) {
-      this.#quiet.push("no block is known to live long after its last access");
+      this.#quiet.push("no block was kept long after its last use");
       return;
     }
     const all = this.#profile.description.totals?.keptAfterUse ?? NO_DRAG;
@@ -474,13 +474,13 @@ function meaningOf({ kind }: LiveAmount, profile: HeapProfile): string {
   switch (kind) {
     case "definite":
       return reachOf(profile)?.hostMayHold === true
-        ? ". No pointer to them is left in the module's memory; only the host may still hold them: " +
+        ? ". No pointer to them is left in the module's memory; only the host may have one: " +
             "delete() or free() each as soon as it is done with."
         : ". No pointer to them is left: free each before the last pointer to it goes.";
     case "indirect":
       return ". Only lost blocks point to them: free them with those.";
     case "possible":
-      return ". No pointer to their beginning is left, or what local variables hold is not known.";
+      return ". Only pointers into the blocks are left, or local variables may point to them.";
     case "reachable":
       return "";
     case "suppressed":
