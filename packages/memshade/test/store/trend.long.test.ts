@@ -165,7 +165,7 @@ describe("runs that are added", () => {
     writePicture(join(cwd, "x"), picture);
     const { code, stderr } = await memshade(["store", "add", "--to", "fleet", "--build", "b", "x"], { cwd });
     expect(code).toBe(0);
-    expect(stderr).toMatch(/x: no allocator was followed, so nothing is known of its heap/);
+    expect(stderr).toMatch(/x: no allocator was found, so its heap was not recorded/);
     expect(await trend(cwd, "--by", "bytes")).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/no run of default knows its bytes allocated/),
